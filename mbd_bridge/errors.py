@@ -1,0 +1,69 @@
+"""What can go wrong, as one small family of exceptions.
+
+Every message says what was expected, what came, what is available and what to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MbdError(Exception):
+    """The root of every error that mbd_bridge raises on purpose."""
+
+
+class FileError(MbdError):
+    """A file cannot be read or says something that no mechanism can be.
+
+    Parameters
+    ----------
+    message : str
+        What was expected, what came, what to try.
+    file, line, element : optional
+        Where: path of the file, line number (from 1), the element or name concerned.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        element: str | None = None,
+    ) -> None:
+        self.message, self.file, self.line, self.element = message, file, line, element
+        place = ":".join(str(part) for part in (file, line) if part is not None)
+        super().__init__(": ".join(part for part in (place, element, message) if part))
+
+
+class ModelError(MbdError):
+    """A description cannot become a mechanism, or a mechanism is asked for what it has not."""
+
+
+class StateError(MbdError):
+    """States, motions or forces have the wrong shape, order or content."""
+
+
+class KernelError(MbdError):
+    """A function cannot be traced or compiled."""
+
+
+class SolveError(MbdError):
+    """The equations have no (unique) solution at this state."""
+
+
+class MissingPackageError(MbdError):
+    """An optional package is needed for what was asked."""
+
+
+class MbdWarning(UserWarning):
+    """Something in the input is unusual, but was read as it stands."""
+
+
+def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:
+    """Say that a name is unknown, what is near it and what there is."""
+    names = list(available)
+    near = get_close_matches(str(name), names, n=3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
+    return f"no {kind} named {name!r}{hint} Available: {shown or 'none'}"

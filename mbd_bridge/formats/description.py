@@ -1,0 +1,138 @@
+"""What a file says of a mechanism, as frozen data: links, joints, loops.
+
+A description repeats the file; it computes nothing. `mechanism` turns it into a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mbd_bridge.spatial import Frame, Inertia
+
+Vector3 = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A shape for pictures and contact: it has no part in the dynamics.
+
+    Attributes
+    ----------
+    kind : "mesh", "box", "cylinder", "sphere", "capsule" or another name that the file uses
+    origin : Frame of the shape in its link
+    size : numbers of the shape, m (box: x, y, z; cylinder, capsule: radius, length; sphere: radius)
+    uri : what the file calls the mesh
+    path : where the mesh was found, or None
+    scale : of the mesh
+    """
+
+    kind: str
+    origin: Frame
+    size: tuple[float, ...] = ()
+    uri: str | None = None
+    path: str | None = None
+    scale: Vector3 = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A rigid body. ``inertia is None`` where the file gives none: the link is massless."""
+
+    name: str
+    inertia: Inertia | None = None
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the file allows: position (rad or m), effort (N m or N), velocity (rad/s or m/s)."""
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A kinematic coupling: q = multiplier * q(joint) + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """An edge of the tree that the file gives.
+
+    Attributes
+    ----------
+    type : a name of the joint table (fixed, revolute, continuous, prismatic, floating, planar,
+        spherical, universal, cylindrical)
+    origin : Frame of the joint, that is of the child link at zero coordinates, in the parent
+    axis : unit vector in the joint's frame; for a planar joint the normal of the plane
+    axis2 : the second axis of a universal joint (fixed in the child), or None
+    pitch : advance of a helical joint, m/rad
+    damping, friction : N m s/rad or N s/m, and N m or N: kept, not used by the dynamics
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    origin: Frame = field(default_factory=Frame.identity)
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    axis2: Vector3 | None = None
+    limits: Limits = Limits()
+    mimic: Mimic | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    pitch: float = 0.0
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnd:
+    """One side of a loop joint: a frame on a link."""
+
+    link: str
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A joint that closes a loop: type, two frames on two links, a name.
+
+    ``axis`` is a unit vector in the predecessor's frame; a universal joint has ``axis2`` too.
+    """
+
+    name: str
+    type: str
+    predecessor: LoopEnd
+    successor: LoopEnd
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    axis2: Vector3 | None = None
+    line: int | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A whole mechanism as its file tells it.
+
+    Attributes
+    ----------
+    materials, extras : kept for the pictures; no part in the dynamics
+    source : path of the file, or None
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    loops: tuple[Loop, ...] = ()
+    source: str | None = None
+    extras: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,31 @@
+"""The joint table, the graph, the spanning tree and the immutable model."""
+
+from mbd_bridge.mechanism.build import EARTH, build_model
+from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
+from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.mechanism.spanning_tree import (
+    Edge,
+    TreeEdge,
+    distance_matrix,
+    path_matrix,
+    spanning_tree,
+)
+
+__all__ = [
+    "EARTH",
+    "GROUND",
+    "JOINT_TYPES",
+    "ROOT_JOINT",
+    "Body",
+    "Edge",
+    "JointType",
+    "Model",
+    "ModelJoint",
+    "ModelLink",
+    "Motion",
+    "TreeEdge",
+    "build_model",
+    "distance_matrix",
+    "path_matrix",
+    "spanning_tree",
+]

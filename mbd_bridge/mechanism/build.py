@@ -1,0 +1,237 @@
+"""From a description to a model: walk the tree, join what fixed joints hold, place the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.formats.description import Description, Joint
+from mbd_bridge.mechanism.joint_table import (
+    JOINT_TYPES,
+    Fixed,
+    Floating,
+    Helical,
+    JointType,
+    Universal,
+)
+from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
+
+EARTH = (0.0, 0.0, -9.81)
+"""Standard gravity of robotics files, m/s²."""
+
+
+def build_model(
+    description: Description, *, floating: bool = False, gravity: ArrayLike = EARTH
+) -> Model:
+    """Return the model of a described mechanism.
+
+    Parameters
+    ----------
+    description : links, joints and loops; its joints must form one tree
+    floating : give the root link six freedoms instead of welding it to the ground
+    gravity : (3,) m/s², in the world's axes
+    """
+    walk = _depth_first(description)
+    root_type: JointType = Floating() if floating else Fixed()
+    names = {joint.name for joint in description.joints}
+    if ROOT_JOINT in names:
+        raise ModelError(
+            f"a joint is called {ROOT_JOINT!r}, the name of the joint between the ground and the "
+            f"root link; rename it"
+        )
+    builder = _Builder(description)
+    builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
+    for joint, _ in walk[1:]:
+        assert joint is not None
+        builder.add(joint, _entry(joint))
+    vector = np.array(gravity, dtype=np.float64).reshape(3)
+    vector.flags.writeable = False
+    return builder.model(vector)
+
+
+def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:
+    """Return the joints and their child links, each after the joint that carries it."""
+    outward: dict[str, list[Joint]] = {link.name: [] for link in description.links}
+    carried: set[str] = set()
+    for joint in description.joints:
+        for end in (joint.parent, joint.child):
+            if end not in outward:
+                raise ModelError(f"joint {joint.name!r}: " + unknown_name("link", end, outward))
+        if joint.child in carried:
+            raise ModelError(
+                f"link {joint.child!r} is the child of two joints; keep one of them and close "
+                f"the loop with a loop joint"
+            )
+        carried.add(joint.child)
+        outward[joint.parent].append(joint)
+    roots = [name for name in outward if name not in carried]
+    if len(roots) != 1:
+        raise ModelError(f"a mechanism has one root link, this one has {len(roots)}: {roots[:5]}")
+    order: list[tuple[Joint | None, str]] = [(None, roots[0])]
+    stack = list(reversed(outward[roots[0]]))
+    while stack:
+        joint = stack.pop()
+        order.append((joint, joint.child))
+        stack += reversed(outward[joint.child])
+    if len(order) != len(outward):
+        raise ModelError("some links are not connected to the root: their joints form a cycle")
+    return order
+
+
+def _entry(joint: Joint) -> JointType:
+    """Return the joint table's entry for a described joint."""
+    if joint.type not in JOINT_TYPES:
+        raise ModelError(
+            f"joint {joint.name!r}: " + unknown_name("joint type", joint.type, JOINT_TYPES)
+        )
+    kind = JOINT_TYPES[joint.type]
+    if kind is Helical:
+        return Helical(joint.pitch)
+    if kind is Universal:
+        turn = _turn(joint, kind())
+        second = turn.rotation.T @ np.asarray(joint.axis2 or _across(joint.axis))
+        return Universal(tuple(second.tolist()))
+    return kind()
+
+
+def _across(axis: Sequence[float]) -> np.ndarray:
+    """Return a unit vector across `axis`: the coordinate direction after its largest component."""
+    return rotation_that_takes_z_to(np.asarray(axis))[:, 0]
+
+
+def _turn(joint: Joint, entry: JointType) -> Frame:
+    """Return the frame, in the joint's described frame, whose z is the joint's axis."""
+    if entry.name in ("fixed", "floating", "spherical"):
+        return Frame.identity()
+    axis = np.asarray(joint.axis, dtype=np.float64)
+    length = np.linalg.norm(axis)
+    if not length > 0.0:
+        raise ModelError(f"joint {joint.name!r}: its axis is zero; give a direction, e.g. 0 0 1")
+    if entry.name == "planar" and axis[2] == length:
+        return Frame.identity()
+    return Frame(rotation_that_takes_z_to(axis / length), np.zeros(3))
+
+
+class _Builder:
+    """Links, joints and bodies as far as the walk has come."""
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.described = {link.name: link for link in description.links}
+        self.links: list[ModelLink] = []
+        self.joints: list[tuple[Joint, JointType, int, int, int]] = []
+        self.bodies: list[tuple[int, int, JointType, Frame]] = []
+        self.number: dict[str, int] = {}
+
+    def add(self, joint: Joint, entry: JointType) -> None:
+        """Add a joint and the link that it carries."""
+        parent = self.number.get(joint.parent, -1)
+        if parent < 0 or entry.nv:
+            turn = _turn(joint, entry)
+            carrier = self.links[parent].frame if parent >= 0 else Frame.identity()
+            placement = carrier @ joint.origin @ turn
+            parent_body = self.links[parent].body if parent >= 0 else -1
+            self.bodies.append((parent_body, len(self.joints), entry, placement))
+            body, frame = len(self.bodies) - 1, turn.inverse()
+        else:
+            body = self.links[parent].body
+            frame = self.links[parent].frame @ joint.origin
+        self.number[joint.child] = len(self.links)
+        self.joints.append((joint, entry, parent, len(self.links), body))
+        own = self.described[joint.child].inertia
+        inertia = own.seen_from(frame) if own is not None else Inertia.zero()
+        self.links.append(ModelLink(joint.child, body, frame, inertia))
+
+    def model(self, gravity: np.ndarray) -> Model:
+        """Return the finished model."""
+        couplings = self._couplings()
+        places: dict[int, tuple[slice, slice]] = {}
+        nq = nv = 0
+        for _, j, entry, _ in self.bodies:
+            if j not in couplings:
+                places[j] = slice(nq, nq + entry.nq), slice(nv, nv + entry.nv)
+                nq, nv = nq + entry.nq, nv + entry.nv
+        parts: list[list[Inertia]] = [[] for _ in self.bodies]
+        for link in self.links:
+            parts[link.body].append(link.inertia)
+        bodies = []
+        for (parent, j, entry, placement), inertias in zip(self.bodies, parts, strict=True):
+            leader, ratio, offset = couplings.get(j, (j, 1.0, 0.0))
+            q, v = places[leader]
+            inertia = lump(inertias)
+            bodies.append(
+                Body(parent, j, entry, placement, inertia, q, v, j in couplings, ratio, offset)
+            )
+        return Model(
+            self.description.name,
+            tuple(bodies),
+            tuple(self.links),
+            self._joints(couplings),
+            self.description.loops,
+            nq,
+            nv,
+            gravity,
+            self.description,
+        )
+
+    def _joints(self, couplings: dict[int, tuple[int, float, float]]) -> tuple[ModelJoint, ...]:
+        welded: list[list[int]] = [[] for _ in self.links]
+        carried: list[list[int]] = [[] for _ in self.links]
+        for _, entry, parent, child, body in self.joints[1:]:
+            if entry.nv:
+                carried[parent].append(body)
+            else:
+                welded[parent].append(child)
+        beyond: dict[int, list[int]] = {}
+        for child in range(len(self.links) - 1, -1, -1):  # children before parents
+            beyond[child] = [child] + [k for weld in welded[child] for k in beyond[weld]]
+        return tuple(
+            ModelJoint(
+                joint.name,
+                entry,
+                parent,
+                child,
+                joint.origin,
+                joint.axis,
+                body,
+                self.links[child].frame,
+                tuple(beyond[child]),
+                lump(self.links[k].inertia for k in beyond[child]),
+                tuple(sorted(b for k in beyond[child] for b in carried[k])),
+                couplings[j][0] if j in couplings else None,
+            )
+            for j, (joint, entry, parent, child, body) in enumerate(self.joints)
+        )
+
+    def _couplings(self) -> dict[int, tuple[int, float, float]]:
+        """Return, for each joint that follows another: the leader at the end of its chain,
+        and its own coordinate as ratio * leader + offset.
+        """
+        index = {joint.name: j for j, (joint, *_) in enumerate(self.joints)}
+        found: dict[int, tuple[int, float, float]] = {}
+        for j, (joint, entry, *_) in enumerate(self.joints):
+            if joint.mimic is None or not entry.nv:
+                continue
+            leader, ratio, offset = j, 1.0, 0.0
+            seen = {j}
+            while (mimic := self.joints[leader][0].mimic) is not None:
+                if mimic.joint not in index:
+                    where = f"joint {self.joints[leader][0].name!r} mimics: "
+                    raise ModelError(where + unknown_name("joint", mimic.joint, index))
+                offset += ratio * mimic.offset
+                ratio *= mimic.multiplier
+                leader = index[mimic.joint]
+                if leader in seen:
+                    raise ModelError(f"joint {joint.name!r} mimics itself, through other joints")
+                seen.add(leader)
+            if entry.nq != 1 or self.joints[leader][1].nq != 1:
+                raise ModelError(
+                    f"joint {joint.name!r} mimics {self.joints[leader][0].name!r}: only joints "
+                    f"with one coordinate can be coupled"
+                )
+            found[j] = leader, ratio, offset
+        return found

@@ -1,0 +1,284 @@
+"""The joint table: one entry a type, used by tree joints and by cut joints.
+
+An entry tells how the child's frame moves in the joint's frame, for coordinates q and their
+velocities v. Joint frames are turned so that the (first) axis is z; `model` does the turning.
+
+    R, p    rotation of the child and position of its origin, in the joint's frame
+    H, T    angular and linear velocity of the child against the parent are H v and T v,
+            in the child's axes                     (H: KimYou97 (3); T: ∂d/∂q of KimYou97 (4))
+    h, t    the parts of the relative angular and linear acceleration that do not depend on v̇:
+            Ḣ v, and Rᵀ p̈ - T v̇, in the child's axes
+
+To add a joint type, write one frozen class here and put it in `JOINT_TYPES`
+(docs/add_a_joint.md leads through it).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.spatial import Array, axis_angle_matrix, cross, quaternion_matrix, zeros
+
+X, Y, Z = np.eye(3)
+
+
+class Motion(NamedTuple):
+    """How a joint moves its child at one state (see the module's text)."""
+
+    rotation: Array
+    position: Array
+    angular: Array
+    linear: Array
+    angular_bias: Array
+    linear_bias: Array
+
+
+class JointType(ABC):
+    """What every entry of the joint table promises.
+
+    Attributes
+    ----------
+    name : as the files write it
+    nq, nv : number of coordinates and of velocity coordinates
+    cut_rows : constraint rows when the joint is cut (Lee94 Table 1)
+    weight : weighting factor of the joint in the distance matrix (Lee94 Table 1)
+    coordinates, velocities : suffixes of the coordinates' names; one empty suffix is the joint's
+        own name
+    """
+
+    name: ClassVar[str]
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    cut_rows: ClassVar[int]
+    weight: ClassVar[float]
+    coordinates: ClassVar[tuple[str, ...]] = ("",)
+    velocities: ClassVar[tuple[str, ...]] = ("",)
+
+    @abstractmethod
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return the motion for coordinates q (nq,) and velocities v (nv,)."""
+
+    def neutral(self) -> Array:
+        """Return the coordinates at which the child's frame is the joint's frame."""
+        return np.zeros(self.nq)
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return the coordinates after moving with the constant velocity `step` for one second."""
+        return q + step
+
+    def normalise(self, q: Array) -> Array:
+        """Return q with its quaternion, if it has one, made a unit quaternion."""
+        return q
+
+
+def _columns(*columns: Array) -> Array:
+    return np.column_stack(columns)
+
+
+@dataclass(frozen=True)
+class Fixed(JointType):
+    """A weld: no freedom."""
+
+    name, nq, nv, cut_rows, weight = "fixed", 0, 0, 6, 0.0
+    coordinates = velocities = ()
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return the identity."""
+        none = np.zeros((3, 0))
+        return Motion(np.eye(3), np.zeros(3), none, none, np.zeros(3), np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Revolute(JointType):
+    """One rotation about z, rad."""
+
+    name, nq, nv, cut_rows, weight = "revolute", 1, 1, 5, 1.5
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R = Rz(q)."""
+        rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
+        none = np.zeros(3)
+        return Motion(rotation, none, _columns(Z), _columns(none), none, none)
+
+
+@dataclass(frozen=True)
+class Continuous(Revolute):
+    """A revolute joint without limits: still one angle."""
+
+    name = "continuous"
+
+
+@dataclass(frozen=True)
+class Prismatic(JointType):
+    """One translation along z, m."""
+
+    name, nq, nv, cut_rows, weight = "prismatic", 1, 1, 5, 1.0
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return p = z q."""
+        none = np.zeros(3)
+        return Motion(np.eye(3), Z * q[0], _columns(none), _columns(Z), none, none)
+
+
+@dataclass(frozen=True)
+class Helical(JointType):
+    """A screw: rotation about z by q, translation along z by pitch * q (pitch in m/rad)."""
+
+    pitch: float
+    name, nq, nv, cut_rows, weight = "helical", 1, 1, 5, 1.5
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R = Rz(q), p = z h q."""
+        turn = Revolute().motion(q, v)
+        return turn._replace(position=Z * (self.pitch * q[0]), linear=_columns(self.pitch * Z))
+
+
+@dataclass(frozen=True)
+class Cylindrical(JointType):
+    """Rotation about z, then translation along z: q = (angle, displacement)."""
+
+    name, nq, nv, cut_rows, weight = "cylindrical", 2, 2, 4, 2.0
+    coordinates = velocities = (".angle", ".displacement")
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R = Rz(q1), p = z q2."""
+        none = np.zeros(3)
+        rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
+        return Motion(rotation, Z * q[1], _columns(Z, none), _columns(none, Z), none, none)
+
+
+@dataclass(frozen=True)
+class Universal(JointType):
+    """Rotation about z (fixed in the parent), then about `second` (fixed in the child)."""
+
+    second: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    name, nq, nv, cut_rows, weight = "universal", 2, 2, 4, 2.1
+    coordinates = velocities = (".first", ".second")
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R = Rz(q1) Ru(q2); H = [Ruᵀ z, u]; Ḣ v = (Ruᵀ z) × u v1 v2."""
+        u, none = np.array(self.second), np.zeros(3)
+        cosine, sine = np.cos(q), np.sin(q)
+        inner = axis_angle_matrix(u, cosine[1], sine[1])
+        rotation = axis_angle_matrix(Z, cosine[0], sine[0]) @ inner
+        first = inner.T @ Z
+        bias = cross(first, u) * (v[0] * v[1])
+        return Motion(rotation, none, _columns(first, u), np.zeros((3, 2)), bias, none)
+
+
+@dataclass(frozen=True)
+class Spherical(JointType):
+    """A ball: q is the unit quaternion (x, y, z, w), v the angular velocity in child axes."""
+
+    name, nq, nv, cut_rows, weight = "spherical", 4, 3, 3, 3.0
+    coordinates = (".qx", ".qy", ".qz", ".qw")
+    velocities = (".wx", ".wy", ".wz")
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R of the quaternion; H = 1."""
+        none = np.zeros(3)
+        return Motion(quaternion_matrix(q), none, np.eye(3), np.zeros((3, 3)), none, none)
+
+    def neutral(self) -> Array:
+        """Return the unit quaternion of no rotation."""
+        return np.array([0.0, 0.0, 0.0, 1.0])
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return q ⊗ exp(step / 2)."""
+        return quaternion_product(q, quaternion_exp(step))
+
+    def normalise(self, q: Array) -> Array:
+        """Return q / |q|."""
+        return np.asarray(q / np.linalg.norm(q))
+
+
+@dataclass(frozen=True)
+class Planar(JointType):
+    """Motion in the plane normal to z: q = (x, y, angle), x and y along the joint frame's axes."""
+
+    name, nq, nv, cut_rows, weight = "planar", 3, 3, 3, 2.9
+    coordinates = velocities = (".x", ".y", ".angle")
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R = Rz(q3), p = (q1, q2, 0); Rᵀ p̈ = T v̇ exactly, so there is no bias."""
+        none = np.zeros(3)
+        rotation = axis_angle_matrix(Z, np.cos(q)[2], np.sin(q)[2])
+        linear = _columns(rotation.T @ X, rotation.T @ Y, none)
+        angular = _columns(none, none, Z)
+        return Motion(rotation, X * q[0] + Y * q[1], angular, linear, none, none)
+
+
+@dataclass(frozen=True)
+class Floating(JointType):
+    """A free body: q = (x, y, z, qx, qy, qz, qw), v = (linear, angular) in the body's own axes."""
+
+    name, nq, nv, cut_rows, weight = "floating", 7, 6, 0, 6.0
+    coordinates = (".x", ".y", ".z", ".qx", ".qy", ".qz", ".qw")
+    velocities = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
+
+    def motion(self, q: Array, v: Array) -> Motion:
+        """Return R of the quaternion and p; Rᵀ p̈ = v̇ + ω × v."""
+        none = np.zeros((3, 3))
+        angular, linear = np.hstack([none, np.eye(3)]), np.hstack([np.eye(3), none])
+        bias = cross(v[3:], v[:3])
+        return Motion(quaternion_matrix(q[3:]), q[:3], angular, linear, np.zeros(3), bias)
+
+    def neutral(self) -> Array:
+        """Return the origin and no rotation."""
+        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return the pose after the constant twist `step` for one second (SE(3) exponential)."""
+        rotation = quaternion_matrix(q[3:])
+        position = q[:3] + rotation @ _left_jacobian(step[3:]) @ step[:3]
+        return np.concatenate([position, Spherical().integrate(q[3:], step[3:])])
+
+    def normalise(self, q: Array) -> Array:
+        """Return the pose with a unit quaternion."""
+        return np.concatenate([q[:3], Spherical().normalise(q[3:])])
+
+
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return a ⊗ b for quaternions (x, y, z, w)."""
+    vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
+    return np.append(vector, a[3] * b[3] - np.dot(a[:3], b[:3]))
+
+
+def quaternion_exp(turn: Array) -> Array:
+    """Return the unit quaternion of the rotation vector `turn` (rad)."""
+    angle = float(np.linalg.norm(turn))
+    # sin(x/2)/x without a division by a small number: np.sinc(t) = sin(pi t)/(pi t)
+    return np.append(0.5 * np.sinc(angle / (2 * np.pi)) * turn, np.cos(angle / 2))
+
+
+def _left_jacobian(turn: Array) -> Array:
+    angle = float(np.linalg.norm(turn))
+    tilde = np.array([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
+    if angle < 1e-4:  # the neglected terms are below angle**4 / 120, that is, below rounding
+        first, second = 0.5 - angle**2 / 24, 1 / 6 - angle**2 / 120
+    else:
+        first = (1 - np.cos(angle)) / angle**2
+        second = (angle - np.sin(angle)) / angle**3
+    return np.asarray(np.eye(3) + first * tilde + second * tilde @ tilde)
+
+
+JOINT_TYPES: dict[str, type[JointType]] = {
+    entry.name: entry
+    for entry in (
+        Fixed,
+        Revolute,
+        Continuous,
+        Prismatic,
+        Helical,
+        Cylindrical,
+        Universal,
+        Spherical,
+        Planar,
+        Floating,
+    )
+}
+"""The table: type name -> entry."""

@@ -1,0 +1,216 @@
+"""The model of a mechanism: what its description means, as immutable index data, without state.
+
+Links that fixed joints hold together move as one *body*. A body's frame has its origin at the
+moving joint and is turned so that the joint's axis is z; links sit in it at constant frames.
+A joint's load is what passes through a *section*: the whole body for a moving joint, the part
+of the body beyond it for a fixed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.formats.description import Description, Loop
+from mbd_bridge.mechanism.joint_table import JointType
+from mbd_bridge.mechanism.spanning_tree import path_matrix
+from mbd_bridge.spatial import Array, Frame, Inertia
+
+GROUND = "ground"
+"""What carries the root joint."""
+ROOT_JOINT = "root_joint"
+"""The joint between the ground and the root link: a weld, or free for a floating base."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """Links that move as one.
+
+    Attributes
+    ----------
+    parent : index of the parent body, -1 for the root body
+    joint : index of the joint that moves it
+    type : entry of the joint table
+    placement : frame of the joint (z along its axis) in the parent body's frame
+    inertia : of all its links, in the body's frame
+    q, v : its places in the mechanism's coordinates and velocities
+    coupled : whether it follows another joint's coordinate (``<mimic>``)
+    ratio, offset : its own coordinate is then ratio * q + offset
+    """
+
+    parent: int
+    joint: int
+    type: JointType
+    placement: Frame
+    inertia: Inertia
+    q: slice
+    v: slice
+    coupled: bool = False
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelLink:
+    """A link: the body that it moves with, its frame in that body and its own inertia there."""
+
+    name: str
+    body: int
+    frame: Frame
+    inertia: Inertia
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelJoint:
+    """A joint of the tree and the section that its load passes through.
+
+    Attributes
+    ----------
+    type : entry of the joint table
+    parent, child : link indices; the parent of the root joint is -1 (ground)
+    parent_frame, axis : of the joint in the parent link, as the description gives them
+    body : the body that its child link belongs to
+    frame : of the child link in that body: where and along which axes the load is reported
+    beyond : links of this body on the child's side
+    inertia : of those links, in the body's frame
+    children : bodies whose joints sit on those links
+    follows : index of the joint whose coordinate this one follows (``<mimic>``), or None
+    """
+
+    name: str
+    type: JointType
+    parent: int
+    child: int
+    parent_frame: Frame
+    axis: tuple[float, float, float]
+    body: int
+    frame: Frame
+    beyond: tuple[int, ...]
+    inertia: Inertia
+    children: tuple[int, ...]
+    follows: int | None = None
+
+    @property
+    def moving(self) -> bool:
+        """Whether the joint has freedoms."""
+        return self.type.nv > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A mechanism as index data: bodies, links, joints, loops.
+
+    Attributes
+    ----------
+    name : of the mechanism
+    bodies : parents before children; body 0 is the root body
+    links, joints : in the order of a depth-first walk; joint 0 is the root joint
+    loops : joints that close loops, as described
+    nq, nv : number of independent coordinates and velocities
+    gravity : (3,) array, m/s², in the world's axes
+    description : what the model was built from
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    links: tuple[ModelLink, ...]
+    joints: tuple[ModelJoint, ...]
+    loops: tuple[Loop, ...]
+    nq: int
+    nv: int
+    gravity: Array
+    description: Description = field(repr=False)
+
+    @cached_property
+    def link_index(self) -> dict[str, int]:
+        """Index of each link by name."""
+        return {link.name: i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def joint_index(self) -> dict[str, int]:
+        """Index of each joint by name."""
+        return {joint.name: i for i, joint in enumerate(self.joints)}
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Child bodies of each body."""
+        found: list[list[int]] = [[] for _ in self.bodies]
+        for index, body in enumerate(self.bodies):
+            if body.parent >= 0:
+                found[body.parent].append(index)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def path(self) -> Array:
+        """Path matrix of the bodies (Lee94): [i, j] is true if body j carries body i."""
+        return path_matrix([body.parent for body in self.bodies])
+
+    @property
+    def floating(self) -> bool:
+        """Whether the root link is free."""
+        return self.bodies[0].type.nv == 6
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of q."""
+        return self._names("coordinates")
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocity coordinates, in the order of v, a and of generalised forces."""
+        return self._names("velocities")
+
+    def _names(self, which: str) -> tuple[str, ...]:
+        names: list[str] = []
+        for joint in self.joints:
+            if joint.moving and joint.follows is None:
+                names += [joint.name + suffix for suffix in getattr(joint.type, which)]
+        return tuple(names)
+
+    def joint(self, name: str | int) -> ModelJoint:
+        """Return a joint by name or index."""
+        return self.joints[self.joint_number(name)]
+
+    def joint_number(self, name: str | int) -> int:
+        """Return a joint's index by its name (or check an index)."""
+        if isinstance(name, int | np.integer):
+            if not 0 <= name < len(self.joints):
+                raise ModelError(f"no joint number {name}: there are {len(self.joints)}")
+            return int(name)
+        if name not in self.joint_index:
+            raise ModelError(unknown_name("joint", name, self.joint_index))
+        return self.joint_index[name]
+
+    def joint_numbers(self, names: Iterable[str | int] | str | None) -> tuple[int, ...]:
+        """Return indices of the joints asked for; None stands for all but the root joint."""
+        if names is None:
+            return tuple(range(1, len(self.joints)))
+        if isinstance(names, str):
+            names = (names,)
+        return tuple(self.joint_number(name) for name in names)
+
+    def link_number(self, name: str) -> int:
+        """Return a link's index by its name."""
+        if name not in self.link_index:
+            raise ModelError(unknown_name("link", name, self.link_index))
+        return self.link_index[name]
+
+    def neutral(self) -> Array:
+        """Return the coordinates with every joint in its zero position."""
+        q = np.zeros(self.nq)
+        for body in self.bodies:
+            if not body.coupled:
+                q[body.q] = body.type.neutral()
+        return q
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return q moved by the velocities `step` for one second."""
+        out = np.array(q, dtype=np.float64)
+        for body in self.bodies:
+            if not body.coupled:
+                out[body.q] = body.type.integrate(out[body.q], np.asarray(step)[body.v])
+        return out
