@@ -107,7 +107,13 @@ class LoopEnd:
 class Loop:
     """A joint that closes a loop: type, two frames on two links, a name.
 
-    ``axis`` is a unit vector in the predecessor's frame; a universal joint has ``axis2`` too.
+    Attributes
+    ----------
+    type : distance, planar, spherical, cylindrical, universal, revolute, translational or fixed
+    axis : unit vector in the predecessor's frame; it has the same coordinates in the successor's
+        (planar: the normal of the plane); of no meaning for distance, spherical and fixed
+    axis2 : the second axis of a universal joint, unit vector in the successor's frame, or None
+    length : of a distance joint, m; None means the distance at the reference position
     """
 
     name: str
@@ -116,6 +122,7 @@ class Loop:
     successor: LoopEnd
     axis: Vector3 = (1.0, 0.0, 0.0)
     axis2: Vector3 | None = None
+    length: float | None = None
     line: int | None = None
     source: str | None = None
 
@@ -128,6 +135,7 @@ class Description:
     ----------
     materials, extras : kept for the pictures; no part in the dynamics
     source : path of the file, or None
+    notes : the warnings that reading gave: what is odd in the file and was read as it stands
     """
 
     name: str
@@ -136,3 +144,4 @@ class Description:
     loops: tuple[Loop, ...] = ()
     source: str | None = None
     extras: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,26 @@
+"""What files say: readers that turn URDF and loop descriptions into frozen descriptions."""
+
+from mbd_bridge.formats.description import (
+    Description,
+    Geometry,
+    Joint,
+    Limits,
+    Link,
+    Loop,
+    LoopEnd,
+    Mimic,
+)
+from mbd_bridge.formats.urdf import read, read_urdf_text
+
+__all__ = [
+    "Description",
+    "Geometry",
+    "Joint",
+    "Limits",
+    "Link",
+    "Loop",
+    "LoopEnd",
+    "Mimic",
+    "read",
+    "read_urdf_text",
+]

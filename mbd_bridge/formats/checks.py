@@ -1,0 +1,166 @@
+"""Whether links and joints make one tree, and mimics make sense. Shared by all readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from mbd_bridge.errors import FileError, unknown_name
+from mbd_bridge.formats.description import Joint, Link, Loop
+from mbd_bridge.formats.joints import ONE_FREEDOM
+
+MAX_LINKS = 20_000
+"""Most links in a file: a hundred times the largest robot we know."""
+
+CLOSE_WITH_LOOP_JOINT = (
+    "close loops with a loop joint instead: "
+    '<loop_joint name="{name}" type="revolute"><link1 link="{parent}" xyz="..." rpy="..."/>'
+    '<link2 link="{child}" xyz="..." rpy="..."/></loop_joint>'
+)
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def line(self) -> int | None: ...
+
+
+def check_tree(links: Sequence[Link], joints: Sequence[Joint], file: str) -> str:
+    """Return the name of the root link of the one tree that links and joints make.
+
+    Raises
+    ------
+    FileError
+        No or too many links, a name twice, an unknown link, a link with two parents, a cycle,
+        no root or several.
+    """
+    if not links:
+        raise FileError('expected at least one <link name="...">, got none', file, None, "<robot>")
+    if len(links) > MAX_LINKS:
+        raise FileError(f"{len(links)} links; at most {MAX_LINKS} are read. Split the file", file)
+    check_unique("link", links, file)
+    check_unique("joint", joints, file)
+    names = {link.name for link in links}
+    above: dict[str, Joint] = {}
+    for joint in joints:
+        for link in (joint.parent, joint.child):
+            if link not in names:
+                message = unknown_name("link", link, sorted(names))
+                raise _error(joint, f"{message}. Add the <link> or correct the name", file)
+        if joint.parent == joint.child:
+            raise _error(joint, f"parent and child are both {joint.child!r}; name two links", file)
+        other = above.setdefault(joint.child, joint)
+        if other is not joint:
+            raise _error(
+                joint,
+                f"link {joint.child!r} has two parents, {other.parent!r} by joint {other.name!r} "
+                f"(line {other.line}) and {joint.parent!r} by this one; " + _advice(joint),
+                file,
+            )
+    _check_no_cycle(names, above, file)
+    roots = [link for link in links if link.name not in above]
+    if len(roots) > 1:
+        shown = ", ".join(f"{link.name!r} (line {link.line})" for link in roots[:5])
+        raise FileError(
+            f"expected one root link, got {len(roots)}: {shown}; join them to one tree with "
+            '<joint type="fixed"> (or "floating"), or put them into separate files',
+            file,
+            roots[1].line,
+            f"<link name={roots[1].name!r}>",
+        )
+    return roots[0].name
+
+
+def check_unique(kind: str, things: Iterable[_Named], file: str) -> None:
+    """Refuse two things of one kind with the same name."""
+    seen: dict[str, _Named] = {}
+    for thing in things:
+        first = seen.setdefault(thing.name, thing)
+        if first is not thing:
+            raise FileError(
+                f"a second {kind} is named {thing.name!r}, the first is on line {first.line}; "
+                "rename one of them",
+                file,
+                thing.line,
+                f"<{kind} name={thing.name!r}>",
+            )
+
+
+def _check_no_cycle(names: Iterable[str], above: dict[str, Joint], file: str) -> None:
+    """Walk from each link to its root; a walk that meets itself is a cycle."""
+    safe: set[str] = set()
+    for name in names:
+        path: dict[str, None] = {}
+        while name in above and name not in safe:
+            if name in path:
+                links = list(path)[list(path).index(name) :]
+                worst = max((above[link] for link in links), key=lambda joint: joint.line or 0)
+                cycle = " -> ".join([*reversed(links), links[-1]][:10])
+                raise _error(
+                    worst,
+                    f"links are their own ancestors: {cycle}; so there is no root. A tree has "
+                    f"no cycle: {_advice(worst)}",
+                    file,
+                )
+            path[name] = None
+            name = above[name].parent
+        safe.update(path)
+
+
+def check_mimics(joints: Sequence[Joint], file: str) -> None:
+    """Refuse mimics of joints that have not one freedom, and chains that bite their tail.
+
+    A mimic of an unknown joint is the reader's matter, since real files have it.
+    """
+    by_name = {joint.name: joint for joint in joints}
+    safe: set[str] = set()
+    for start in joints:
+        path: dict[str, None] = {}
+        joint = start
+        while joint.mimic is not None and joint.name not in safe:
+            path[joint.name] = None
+            leader = by_name[joint.mimic.joint]
+            if leader.name in path:
+                names = " -> ".join([*list(path)[:10], leader.name])
+                message = f"joints mimic each other in a circle: {names}; let one of them be free"
+                raise _error(start, message, file)
+            if leader.type not in ONE_FREEDOM:
+                raise _error(
+                    joint,
+                    f"it mimics joint {leader.name!r}, which is {leader.type}; only "
+                    f"{', '.join(sorted(ONE_FREEDOM))} joints can lead. Name one of those",
+                    file,
+                )
+            joint = leader
+        safe.update(path)
+
+
+def check_loops(
+    loops: Sequence[Loop], links: Sequence[Link], joints: Sequence[Joint], file: str
+) -> None:
+    """Refuse loops with a name twice or taken, of an unknown link, or of a link with itself."""
+    names = {link.name for link in links}
+    taken: dict[str, Joint | Loop] = {joint.name: joint for joint in joints}
+    for loop in loops:
+        place = (loop.source or file, loop.line, f"loop {loop.name!r}")
+        first = taken.setdefault(loop.name, loop)
+        if first is not loop:
+            where = f" (line {first.line})" if first.line else ""
+            message = f"another joint is named {loop.name!r} too{where}; rename one of them"
+            raise FileError(message, *place)
+        for end in (loop.predecessor, loop.successor):
+            if end.link not in names:
+                message = unknown_name("link", end.link, sorted(names))
+                raise FileError(f"{message}. Correct the name or add the <link>", *place)
+        if loop.predecessor.link == loop.successor.link:
+            message = f"both sides are on link {loop.successor.link!r}; a loop joins two links"
+            raise FileError(message, *place)
+
+
+def _advice(joint: Joint) -> str:
+    return CLOSE_WITH_LOOP_JOINT.format(name=joint.name, parent=joint.parent, child=joint.child)
+
+
+def _error(joint: Joint, message: str, file: str) -> FileError:
+    return FileError(message, file, joint.line, f"<joint name={joint.name!r}>")

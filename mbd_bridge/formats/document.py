@@ -1,0 +1,179 @@
+"""One document while it is read: where we are, what was odd, and how to complain."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+
+from mbd_bridge.errors import FileError, MbdWarning
+from mbd_bridge.formats.xml_reader import Element, line_of
+from mbd_bridge.spatial import Frame
+
+SHOWN = 3
+"""How many places a warning names before it says how many more there are."""
+
+
+def describe(element: Element) -> str:
+    """Return how a message names an element: ``<axis> of <joint name='elbow'>``."""
+    name = element.get("name")
+    here = f"<{element.tag} name={name!r}>" if name is not None else f"<{element.tag}>"
+    if name is None and element.tag != "robot":
+        for ancestor in element.iterancestors():
+            if ancestor.get("name") is not None and ancestor.tag != "robot":
+                return f"{here} of <{ancestor.tag} name={ancestor.get('name')!r}>"
+    return here
+
+
+def parse_number(text: str) -> float:
+    """Return a finite decimal number; ValueError with advice if the text is none."""
+    try:
+        if "_" in text or not text.isascii():
+            raise ValueError
+        value = float(text)
+    except ValueError:
+        if "$" in text:
+            hint = "this is an xacro expression: expand the file with xacro first"
+        elif "," in text:
+            hint = "separate numbers by blanks, not by commas"
+        elif not text.strip():
+            hint = "it is empty: write 0, or leave the attribute out"
+        else:
+            hint = "write it like 0.5, -1 or 2e-3"
+        raise ValueError(f"expected a number, got {text!r}; {hint}") from None
+    if not math.isfinite(value):
+        raise ValueError(
+            f"expected a finite number, got {text!r}; where there is no bound, leave it out"
+        )
+    return value
+
+
+def parse_numbers(text: str, count: int) -> tuple[float, ...]:
+    """Return `count` finite numbers separated by blanks; ValueError with advice otherwise."""
+    parts = text.split()
+    if len(parts) != count:
+        for part in parts:
+            parse_number(part)  # a bad number is the better complaint
+        raise ValueError(
+            f"expected {count} numbers separated by blanks, got {len(parts)} in {text!r}; "
+            "write them like '0 0 1'"
+        )
+    return tuple(parse_number(part) for part in parts)
+
+
+@dataclass(slots=True)
+class Document:
+    """The file under the reader's eyes: its name, and remarks that end as warnings."""
+
+    file: str
+    remarks: dict[str, list[str]] = field(default_factory=dict)
+
+    def error(self, element: Element, message: str) -> FileError:
+        """Return the error that names this file, the element and its line."""
+        return FileError(message, self.file, line_of(element), describe(element))
+
+    def remark(self, kind: str, place: str) -> None:
+        """Note that something of this kind is unusual there."""
+        self.remarks.setdefault(kind, []).append(place)
+
+    def remark_at(self, kind: str, element: Element, detail: str = "") -> None:
+        """Note that something of this kind is unusual at this element."""
+        place = f"line {line_of(element)} {describe(element)}"
+        self.remark(kind, f"{place} ({detail})" if detail else place)
+
+    def warn(self, stacklevel: int = 3) -> tuple[str, ...]:
+        """Issue one warning a kind of remark, and return the messages."""
+        messages = []
+        for kind, places in self.remarks.items():
+            more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+            messages.append(f"{self.file}: {kind}: {'; '.join(places[:SHOWN])}{more}")
+            warnings.warn(messages[-1], MbdWarning, stacklevel=stacklevel)
+        return tuple(messages)
+
+    def child(self, element: Element, tag: str) -> Element | None:
+        """Return the first child of that name, or None; a second one is remarked on."""
+        found = element.findall(tag)
+        if len(found) > 1:
+            self.remark_at(f"more than one <{tag}>, the first is used", found[1])
+        return found[0] if found else None
+
+    def needed_child(self, element: Element, tag: str, example: str) -> Element:
+        """Return the only child of that name."""
+        found = element.findall(tag)
+        if len(found) != 1:
+            have = ", ".join(f"<{kid.tag}>" for kid in element) or "nothing"
+            raise self.error(
+                element,
+                f"expected one <{tag}>, got {len(found)} (inside there is {have[:200]}); "
+                f"write {example}",
+            )
+        return found[0]
+
+    def attribute(self, element: Element, name: str) -> str:
+        """Return an attribute that must be there and not be blank."""
+        value = element.get(name)
+        if value is None or not value.strip():
+            have = ", ".join(map(str, element.attrib)) or "none"
+            what = "is missing" if value is None else "is empty"
+            raise self.error(
+                element, f"the attribute {name!r} {what} (attributes here: {have[:200]}); add it"
+            )
+        return value
+
+    def number(self, element: Element, name: str) -> float:
+        """Return an attribute that must be a finite number."""
+        try:
+            return parse_number(self.attribute(element, name))
+        except ValueError as error:
+            raise self.error(element, f"{name}: {error}") from None
+
+    def optional_number(self, element: Element, name: str) -> float | None:
+        """Return a finite number, or None where the attribute is left out."""
+        return None if element.get(name) is None else self.number(element, name)
+
+    def vector(
+        self, element: Element, name: str, default: tuple[float, float, float] | None = None
+    ) -> tuple[float, float, float]:
+        """Return three finite numbers, or the default where the attribute is left out."""
+        text = element.get(name)
+        if text is None and default is not None:
+            return default
+        try:
+            x, y, z = parse_numbers(text if text is not None else self.attribute(element, name), 3)
+        except ValueError as error:
+            raise self.error(element, f"{name}: {error}") from None
+        return x, y, z
+
+    def direction(
+        self, element: Element, name: str, default: tuple[float, float, float] | None = None
+    ) -> tuple[float, float, float]:
+        """Return three numbers made a unit vector; a zero vector is an error."""
+        try:
+            return unit_vector(self.vector(element, name, default))
+        except ValueError as error:
+            raise self.error(element, f"{name}: {error}") from None
+
+    def origin(self, element: Element, tag: str = "origin") -> Frame:
+        """Return the frame of a child ``<origin xyz rpy>``; identity where there is none."""
+        origin = self.child(element, tag)
+        if origin is None:
+            return Frame.identity()
+        return self.frame(origin)
+
+    def frame(self, element: Element) -> Frame:
+        """Return the frame that an element's own xyz and rpy say (m, rad)."""
+        zero = (0.0, 0.0, 0.0)
+        return Frame.from_rpy(self.vector(element, "xyz", zero), self.vector(element, "rpy", zero))
+
+
+def unit_vector(vector: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return the vector at length 1, untouched where rounding would be all that changes."""
+    x, y, z = vector
+    largest = max(abs(x), abs(y), abs(z))
+    if largest == 0.0:
+        raise ValueError("expected a direction, got the zero vector; write one like '0 0 1'")
+    if math.hypot(x, y, z) == 1.0:
+        return vector
+    x, y, z = x / largest, y / largest, z / largest  # so that tiny and huge ones do not under-
+    length = math.hypot(x, y, z)  # or overflow
+    return x / length, y / length, z / length

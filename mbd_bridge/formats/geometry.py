@@ -1,0 +1,67 @@
+"""``<visual>`` and ``<collision>``: shapes for pictures; faulty ones are left out and noted."""
+
+from __future__ import annotations
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.description import Geometry, Vector3
+from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.meshes import MeshFinder
+from mbd_bridge.formats.xml_reader import Element
+
+SIZES = {
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+}
+"""Shapes made of single numbers, and the attributes that hold them."""
+
+UNIT_SCALE: Vector3 = (1.0, 1.0, 1.0)
+
+
+def read_shapes(
+    document: Document, link: Element, tag: str, meshes: MeshFinder
+) -> tuple[Geometry, ...]:
+    """Return the shapes of one link's ``<visual>`` or ``<collision>`` elements."""
+    shapes = []
+    for element in link.findall(tag):
+        try:
+            shapes.append(_read_shape(document, element, meshes))
+        except FileError as error:
+            place = f"line {error.line} {error.element} ({error.message})"
+            document.remark("a shape is left out (the dynamics do not need it)", place)
+    return tuple(shapes)
+
+
+def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry:
+    geometry = document.child(element, "geometry")
+    if geometry is None:
+        raise document.error(element, "expected a <geometry>")
+    shape = next((kid for kid in geometry if kid.tag != "material"), None)
+    if shape is None:
+        raise document.error(geometry, "expected a shape, such as <box>, <sphere> or <mesh>")
+    kind = str(shape.tag)
+    origin = document.origin(element)
+    if kind == "mesh":
+        uri = document.attribute(shape, "filename")
+        path = meshes.find(uri)
+        if path is None:
+            document.remark(
+                "meshes not found (pass mesh_directories, or set ROS_PACKAGE_PATH)", uri
+            )
+        return Geometry("mesh", origin, (), uri, path, _scale(document, shape))
+    if kind == "box":
+        return Geometry(kind, origin, document.vector(shape, "size"))
+    if kind in SIZES:
+        return Geometry(kind, origin, tuple(document.number(shape, n) for n in SIZES[kind]))
+    return Geometry(kind, origin, (), shape.get("filename"))
+
+
+def _scale(document: Document, mesh: Element) -> Vector3:
+    """Return a mesh's scale: three numbers, or one for all directions."""
+    text = mesh.get("scale")
+    if text is None:
+        return UNIT_SCALE
+    if len(text.split()) == 1:
+        scale = document.number(mesh, "scale")
+        return scale, scale, scale
+    return document.vector(mesh, "scale")

@@ -1,0 +1,161 @@
+"""Loop joints in the URDF itself: Isaac Sim's ``<loop_joint>`` and urdfdom's ``<constraint>``.
+
+::
+
+    <loop_joint name="pin" type="revolute">            Isaac Sim; <axis> is our addition
+      <link1 link="coupler" xyz="0 0 1" rpy="0 0 0"/>
+      <link2 link="base" xyz="1 0 1" rpy="0 0 0"/>
+      <axis xyz="0 1 0"/>
+    </loop_joint>
+
+    <constraint name="pin" type="revolute">            urdfdom pull request 264
+      <parent link="coupler"/> <parent_origin xyz="0 0 1"/> <parent_axis xyz="0 1 0"/>
+      <child link="base"/>     <child_origin xyz="1 0 1"/>  <child_axis xyz="0 1 0"/>
+    </constraint>
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.errors import unknown_name
+from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
+from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.joints import DEFAULT_AXIS, DEFAULT_AXIS2, parallel
+from mbd_bridge.formats.xml_reader import Element, line_of
+from mbd_bridge.spatial import Array, Frame, skew
+
+LOOP_TYPES = (
+    "distance",
+    "planar",
+    "spherical",
+    "cylindrical",
+    "universal",
+    "revolute",
+    "translational",
+    "fixed",
+)
+
+ALIASES = {"continuous": "revolute", "prismatic": "translational"}
+"""URDF's names for two of the types."""
+
+TYPES_WITH_AXIS = frozenset({"planar", "cylindrical", "universal", "revolute", "translational"})
+
+
+def read_loops(document: Document, robot: Element) -> list[Loop]:
+    """Return the loops that the URDF's own elements say."""
+    loops = [_read_loop_joint(document, e) for e in robot.findall("loop_joint")]
+    loops += [_read_constraint(document, e) for e in robot.findall("constraint")]
+    return sorted(loops, key=lambda loop: loop.line or 0)
+
+
+def loop_type(name: str) -> str:
+    """Return the type that a file's name means; ValueError with the list if there is none."""
+    kind = ALIASES.get(name, name)
+    if kind not in LOOP_TYPES:
+        raise ValueError(unknown_name("loop type", name, (*LOOP_TYPES, *ALIASES)))
+    return kind
+
+
+def _type(document: Document, element: Element) -> str:
+    try:
+        return loop_type(document.attribute(element, "type"))
+    except ValueError as error:
+        raise document.error(element, str(error)) from None
+
+
+def _axis(document: Document, element: Element, tag: str, default: Vector3) -> Vector3:
+    child = document.child(element, tag)
+    return default if child is None else document.direction(child, "xyz", default)
+
+
+def _length(document: Document, element: Element, kind: str) -> float | None:
+    """Return the length of a distance joint, m, or None if it is that of the reference position."""
+    length = document.optional_number(element, "length") if kind == "distance" else None
+    if length is not None and length <= 0.0:
+        raise document.error(
+            element,
+            f"a distance joint needs a length above 0 m, got {length:g}; "
+            "a length of 0 is a spherical joint",
+        )
+    return length
+
+
+def _read_loop_joint(document: Document, element: Element) -> Loop:
+    kind = _type(document, element)
+    ends = []
+    for tag in ("link1", "link2"):
+        side = document.needed_child(element, tag, f'<{tag} link="..." xyz="..." rpy="..."/>')
+        ends.append(LoopEnd(document.attribute(side, "link"), document.frame(side)))
+    axis, axis2 = DEFAULT_AXIS, None
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, "axis", DEFAULT_AXIS)
+    if kind == "universal":
+        axis2 = _axis(document, element, "axis2", DEFAULT_AXIS2)
+        _check_axes_differ(document, element, axis, axis2)
+    return Loop(
+        name=document.attribute(element, "name"),
+        type=kind,
+        predecessor=ends[0],
+        successor=ends[1],
+        axis=axis,
+        axis2=axis2,
+        length=_length(document, element, kind),
+        line=line_of(element),
+        source=document.file,
+    )
+
+
+def _read_constraint(document: Document, element: Element) -> Loop:
+    """Return the loop of a ``<constraint>``.
+
+    Its axes are given in two frames that need not agree; ours have one axis with the same
+    coordinates in both. So the child's frame is turned by the smallest rotation that takes
+    parent_axis to child_axis.
+    """
+    kind = _type(document, element)
+    parent = document.needed_child(element, "parent", '<parent link="..."/>')
+    child = document.needed_child(element, "child", '<child link="..."/>')
+    frame = document.origin(element, "child_origin")
+    axis, axis2 = DEFAULT_AXIS, None
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, "parent_axis", DEFAULT_AXIS)
+    if kind == "universal":
+        axis2 = _axis(document, element, "child_axis", DEFAULT_AXIS2)
+    elif kind in TYPES_WITH_AXIS:
+        on_child = _axis(document, element, "child_axis", axis)
+        if on_child != axis:
+            turn = rotation_between(np.array(axis), np.array(on_child))
+            frame = frame @ Frame(turn, np.zeros(3))
+    return Loop(
+        name=document.attribute(element, "name"),
+        type=kind,
+        predecessor=LoopEnd(
+            document.attribute(parent, "link"), document.origin(element, "parent_origin")
+        ),
+        successor=LoopEnd(document.attribute(child, "link"), frame),
+        axis=axis,
+        axis2=axis2,
+        length=_length(document, element, kind),
+        line=line_of(element),
+        source=document.file,
+    )
+
+
+def _check_axes_differ(document: Document, element: Element, a: Vector3, b: Vector3) -> None:
+    if parallel(a, b):
+        raise document.error(element, f"the axes {a} and {b} are parallel; write two directions")
+
+
+def rotation_between(a: Array, b: Array) -> Array:
+    """Return the smallest rotation that takes unit vector a to unit vector b.
+
+    R = 1 + ṽ + ṽ² / (1 + a·b), v = a × b; for opposite vectors half a turn about a normal of a.
+    """
+    cosine = float(a @ b)
+    if cosine < -1.0 + 1e-12:  # half a turn: 1 + a·b has no digits left
+        normal = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
+        normal /= np.linalg.norm(normal)
+        return 2.0 * np.outer(normal, normal) - np.eye(3)
+    v = skew(np.cross(a, b))
+    return np.eye(3) + v + v @ v / (1.0 + cosine)

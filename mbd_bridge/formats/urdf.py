@@ -1,0 +1,174 @@
+"""URDF to a description.
+
+Everything that urdfdom and pinocchio accept in real files is read, and what pybullet adds to it.
+What is odd but has one meaning is read as it stands and reported by one `MbdWarning` a kind;
+what has no meaning is a `FileError` with file, line, element and advice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.checks import check_loops, check_mimics, check_tree
+from mbd_bridge.formats.description import Description, Joint, Link, Loop
+from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.geometry import read_shapes
+from mbd_bridge.formats.inertial import read_inertial
+from mbd_bridge.formats.joints import read_joint
+from mbd_bridge.formats.loops import read_loops
+from mbd_bridge.formats.meshes import MeshFinder
+from mbd_bridge.formats.sidecar import read_sidecar, sidecar_path
+from mbd_bridge.formats.xacro import expand_xacro
+from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
+
+TEXT = "<text>"
+"""What messages call a text that has no file."""
+
+OTHER_FORMATS = {"sdf": "SDF", "mujoco": "MJCF", "mujocoinclude": "MJCF", "COLLADA": "COLLADA"}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    mesh_directories: Iterable[str | os.PathLike[str]] = (),
+    xacro_arguments: Mapping[str, str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Description:
+    """Return what a URDF or xacro file, and its sidecar ``NAME.loops.yaml``, say.
+
+    Parameters
+    ----------
+    path : of the file
+    mesh_directories : where packages or meshes are, besides the file's surroundings and the ROS
+        and Gazebo path variables
+    xacro_arguments : values of a xacro file's arguments
+    max_bytes : largest size that is read
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or says something that no mechanism can be.
+    """
+    name = os.fspath(path)
+    data = read_bytes(name, max_bytes)
+    is_xacro = name.endswith(".xacro")
+    text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)
+    sidecar = sidecar_path(Path(name))
+    return _read(
+        text,
+        file=name,
+        base=os.path.dirname(os.path.abspath(name)),
+        mesh_directories=mesh_directories,
+        max_bytes=max_bytes,
+        loops=read_sidecar(sidecar) if sidecar.is_file() else [],
+        source=name,
+    )
+
+
+def read_urdf_text(
+    text: str,
+    *,
+    source: str | None = None,
+    base_directory: str | os.PathLike[str] | None = None,
+    mesh_directories: Iterable[str | os.PathLike[str]] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Description:
+    """Return what a URDF text says; messages call it `source`.
+
+    Parameters
+    ----------
+    text : XML
+    source : name for messages
+    base_directory : where relative mesh names start; without it they are not looked for
+    mesh_directories, max_bytes : as for `read`
+    """
+    return _read(
+        text,
+        file=source or TEXT,
+        base=None if base_directory is None else os.fspath(base_directory),
+        mesh_directories=mesh_directories,
+        max_bytes=max_bytes,
+        loops=[],
+        source=source,
+    )
+
+
+def _read(
+    text: str,
+    *,
+    file: str,
+    base: str | None,
+    mesh_directories: Iterable[str | os.PathLike[str]],
+    max_bytes: int,
+    loops: list[Loop],
+    source: str | None,
+) -> Description:
+    robot, remarks = parse(text, file, max_bytes)
+    _check_root(robot, file)
+    document = Document(file)
+    for remark in remarks:
+        document.remark("odd XML", remark)
+    meshes = MeshFinder(base, mesh_directories)
+    links = tuple(_read_link(document, e, meshes) for e in robot.findall("link"))
+    joints = tuple(read_joint(document, e) for e in robot.findall("joint"))
+    check_tree(links, joints, file)
+    joints = _without_unknown_mimics(document, joints)
+    check_mimics(joints, file)
+    all_loops = (*read_loops(document, robot), *loops)
+    check_loops(all_loops, links, joints, file)
+    return Description(
+        name=_robot_name(document, robot, source),
+        links=links,
+        joints=joints,
+        loops=all_loops,
+        source=source,
+        notes=document.warn(stacklevel=4),
+    )
+
+
+def _check_root(robot: Element, file: str) -> None:
+    if robot.tag != "robot":
+        other = OTHER_FORMATS.get(str(robot.tag))
+        hint = f"this looks like {other}, which is not read; convert it" if other else "is it URDF?"
+        message = f'expected <robot name="..."> as the outermost element, got <{robot.tag}>; {hint}'
+        raise FileError(message, file, line_of(robot), f"<{robot.tag}>")
+
+
+def _robot_name(document: Document, robot: Element, source: str | None) -> str:
+    name = robot.get("name")
+    if name:
+        return name
+    stem = Path(source).stem if source else "robot"
+    document.remark_at("the robot has no name", robot, f"it is called {stem!r}")
+    return stem
+
+
+def _read_link(document: Document, element: Element, meshes: MeshFinder) -> Link:
+    return Link(
+        name=document.attribute(element, "name"),
+        inertia=read_inertial(document, element),
+        visuals=read_shapes(document, element, "visual", meshes),
+        collisions=read_shapes(document, element, "collision", meshes),
+        line=line_of(element),
+    )
+
+
+def _without_unknown_mimics(document: Document, joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
+    """Return the joints with those free that mimic a joint that is not there.
+
+    Published robots have such joints, and every other reader treats them as free.
+    """
+    names = {joint.name for joint in joints}
+    kept = []
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            kind = "joints mimic an unknown joint and stay free (correct the name in <mimic>)"
+            place = f"line {joint.line} {joint.name!r} mimics {joint.mimic.joint!r}"
+            document.remark(kind, place)
+            joint = replace(joint, mimic=None)
+        kept.append(joint)
+    return tuple(kept)
