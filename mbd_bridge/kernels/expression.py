@@ -1,0 +1,207 @@
+"""A symbolic scalar that records what is done to it.
+
+A function of arrays is traced by calling it with object arrays of `Expression`. Each operation
+becomes one node of the `Tape`; equal operations on equal operands become one node; constants
+are folded and structural zeros disappear at once, so that what is left is what must be computed.
+
+A plain ``float`` beside an expression is a constant. A product with the constant 0 is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+from numpy import ndarray
+
+Scalar = Union["Expression", float]
+
+UNARY = frozenset({"neg", "sin", "cos", "sqrt"})
+BINARY = frozenset({"add", "sub", "mul", "div"})
+
+
+class Tape:
+    """The list of operations, in an order in which each one's operands come before it.
+
+    Attributes
+    ----------
+    nodes : list of tuples
+        ``("input", name, k)``, ``("const", value)``, ``(unary, i)`` or ``(binary, i, j)``,
+        where i and j are positions in this list.
+    """
+
+    __slots__ = ("memo", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[Any, ...]] = []
+        self.memo: dict[tuple[Any, ...], Expression] = {}
+
+    def put(self, *node: Any) -> Expression:
+        """Return the expression of a node, made now or found."""
+        found = self.memo.get(node)
+        if found is None:
+            found = Expression(self, len(self.nodes), node)
+            self.nodes.append(node)
+            self.memo[node] = found
+        return found
+
+    def const(self, value: float) -> Expression:
+        """Return the node of a constant."""
+        return self.put("const", value)
+
+
+class Expression:
+    """One scalar on a tape; behaves like a float in arithmetic, never in comparisons."""
+
+    __slots__ = ("index", "node", "tape")
+
+    def __init__(self, tape: Tape, index: int, node: tuple[Any, ...]) -> None:
+        self.tape, self.index, self.node = tape, index, node
+
+    def _lift(self, other: Scalar) -> Expression:
+        return other if type(other) is Expression else self.tape.const(float(other))  # type: ignore[arg-type]
+
+    def _arg(self, k: int) -> Expression:
+        """Return the operand k (1 or 2) of this node."""
+        tape = self.tape
+        return tape.memo[tape.nodes[self.node[k]]]
+
+    def __neg__(self) -> Expression:
+        op = self.node[0]
+        if op == "neg":
+            return self._arg(1)
+        if op == "sub":
+            return self.tape.put("sub", self.node[2], self.node[1])
+        return self.tape.put("neg", self.index)
+
+    def __add__(self, other: Scalar) -> Scalar:
+        if type(other) is not Expression:
+            if isinstance(other, ndarray):
+                return NotImplemented
+            if other == 0.0:
+                return self
+            other = self._lift(other)
+        if other.node[0] == "neg":
+            return self._minus(other._arg(1))
+        if self.node[0] == "neg":
+            return other._minus(self._arg(1))
+        i, j = self.index, other.index
+        return self.tape.put("add", i, j) if i <= j else self.tape.put("add", j, i)
+
+    __radd__ = __add__
+
+    def _minus(self, other: Expression) -> Scalar:
+        """Return self - other for an `other` that is not a negation."""
+        if other is self:
+            return 0.0
+        if self.node[0] == "neg":
+            return -(self._arg(1) + other)  # type: ignore[operator]
+        return self.tape.put("sub", self.index, other.index)
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        if type(other) is not Expression:
+            if isinstance(other, ndarray):
+                return NotImplemented
+            if other == 0.0:
+                return self
+            return self + self.tape.const(-float(other))  # type: ignore[arg-type]
+        if other.node[0] == "neg":
+            return self + other._arg(1)
+        return self._minus(other)
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        if isinstance(other, ndarray):
+            return NotImplemented
+        if other == 0.0:
+            return -self
+        return self._lift(other) - self
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        if type(other) is not Expression:
+            if isinstance(other, ndarray):
+                return NotImplemented
+            if other == 0.0:
+                return 0.0
+            if other == 1.0:
+                return self
+            if other == -1.0:
+                return -self
+            value = float(other)  # type: ignore[arg-type]
+            op = self.node[0]
+            if op == "neg":
+                return self._arg(1) * -value
+            if op == "mul":
+                first = self.tape.nodes[self.node[1]]
+                if first[0] == "const":
+                    return self._arg(2) * (first[1] * value)
+            if value < 0.0:
+                return -(self * -value)  # type: ignore[operator]
+            return self.tape.put("mul", self.tape.const(value).index, self.index)
+        if other.node[0] == "neg":
+            return -(self * other._arg(1))  # type: ignore[operator]
+        if self.node[0] == "neg":
+            return -(self._arg(1) * other)  # type: ignore[operator]
+        if other.node[0] == "const":
+            return self * other.node[1]
+        if self.node[0] == "const":
+            return other * self.node[1]
+        i, j = self.index, other.index
+        return self.tape.put("mul", i, j) if i <= j else self.tape.put("mul", j, i)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        if type(other) is not Expression:
+            if isinstance(other, ndarray):
+                return NotImplemented
+            return self * (1.0 / other)
+        if other.node[0] == "neg":
+            return -(self / other._arg(1))  # type: ignore[operator]
+        if self.node[0] == "neg":
+            return -(self._arg(1) / other)  # type: ignore[operator]
+        return self.tape.put("div", self.index, other.index)
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        if isinstance(other, ndarray):
+            return NotImplemented
+        if other == 0.0:
+            return 0.0
+        return self._lift(other) / self
+
+    def __pow__(self, power: int) -> Scalar:
+        if power == 2:
+            return self * self
+        raise TypeError(f"only squares can be traced, not the power {power!r}")
+
+    def _unary(self, name: str) -> Expression:
+        return self.tape.put(name, self.index)
+
+    def sin(self) -> Scalar:
+        """Return the sine (NumPy's ``np.sin`` calls this on object arrays)."""
+        if self.node[0] == "neg":
+            return -self._arg(1).sin()  # type: ignore[operator]
+        return self._unary("sin")
+
+    def cos(self) -> Scalar:
+        """Return the cosine."""
+        return self._arg(1).cos() if self.node[0] == "neg" else self._unary("cos")
+
+    def sqrt(self) -> Scalar:
+        """Return the square root."""
+        return self._unary("sqrt")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "the truth of a symbolic value was asked for: traced functions branch on structure "
+            "(which joint, which body), never on values"
+        )
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "a symbolic value was turned into a float: allocate with the type of the input "
+            "(spatial.zeros(..., like=...))"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
+
+    def __repr__(self) -> str:
+        return f"Expression({self.index}: {' '.join(map(str, self.node))})"

@@ -1,0 +1,151 @@
+"""Where the numbers of a batch lie in memory: checks of the caller's arrays, without copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mbd_bridge.errors import StateError
+
+Floats = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
+
+
+def as_floats(name: str, value: ArrayLike) -> Floats:
+    """Return `value` itself if it is a float64 array, else a converted copy."""
+    if type(value) is np.ndarray and value.dtype is _FLOAT64:
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" or array.size == 0):
+            raise TypeError(f"its entries are of type {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise StateError(
+            f"{name}: expected real numbers, got {type(value).__name__}: {problem}; "
+            "try numpy.asarray(..., dtype=float)"
+        ) from problem
+
+
+def check_inputs(
+    values: Sequence[ArrayLike], sizes: Mapping[str, int]
+) -> tuple[list[Floats], int | None]:
+    """Return the input arrays and the number of states, None for a single state.
+
+    Parameters
+    ----------
+    values : one (n,) or (N, n) array an input; an (n,) array is the same for all N states
+    sizes : n of each input, by name
+    """
+    if len(values) != len(sizes):
+        raise StateError(
+            f"expected {len(sizes)} input arrays ({', '.join(sizes) or 'none'}), got {len(values)}"
+        )
+    arrays: list[Floats] = []
+    number: int | None = None
+    first = ""
+    for (name, size), value in zip(sizes.items(), values, strict=True):
+        array = as_floats(name, value)
+        arrays.append(array)
+        shape = array.shape
+        if len(shape) not in (1, 2) or shape[-1] != size:
+            raise StateError(
+                f"{name}: expected shape ({size},) for one state or (N, {size}) for N states, "
+                f"got {shape}"
+            )
+        if len(shape) == 2:
+            if number is None:
+                number, first = shape[0], name
+            elif number != shape[0]:
+                raise StateError(
+                    f"{name}: expected {number} states, as in {first}, got {shape[0]}; an input "
+                    f"that is the same for all states has shape ({size},)"
+                )
+    return arrays, number
+
+
+def check_outputs(
+    out: Sequence[Floats | None] | None, shapes: Sequence[tuple[int, ...]], number: int | None
+) -> list[Floats]:
+    """Return the arrays that the results go to: the caller's, or new ones in C order."""
+    lead = () if number is None else (number,)
+    if out is None:
+        return [np.empty(lead + shape) for shape in shapes]
+    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
+        raise StateError(f"out: expected a tuple of {len(shapes)} arrays, got {out!r:.80}")
+    found = []
+    for k, (array, shape) in enumerate(zip(out, shapes, strict=True)):
+        if array is None:
+            found.append(np.empty(lead + shape))
+            continue
+        if not isinstance(array, np.ndarray) or array.dtype != _FLOAT64:
+            raise StateError(
+                f"out[{k}]: expected a float64 array or None, got "
+                f"{getattr(array, 'dtype', type(array).__name__)}"
+            )
+        if array.shape != lead + shape:
+            raise StateError(f"out[{k}]: expected shape {lead + shape}, got {array.shape}")
+        if not array.flags.writeable:
+            raise StateError(f"out[{k}]: the array is read-only; pass a writeable one")
+        found.append(array)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The description of all arrays of one call, as the machine code reads it.
+
+    Attributes
+    ----------
+    table : (arrays, 3) address, bytes from state to state, address of the component offsets
+    keep : what must live as long as the table
+    """
+
+    table: NDArray[np.int64]
+    keep: tuple[Any, ...]
+
+    @property
+    def address(self) -> int:
+        """The address that the machine code takes."""
+        return self.table.ctypes.data
+
+
+def lay_out(arrays: Sequence[Floats], ranks: Sequence[int]) -> Layout:
+    """Describe arrays whose last ``ranks[k]`` axes are the components of one state."""
+    rows: list[tuple[int, int, int]] = []
+    keep: list[Any] = list(arrays)
+    for array, rank in zip(arrays, ranks, strict=True):
+        ndim = array.ndim
+        stride = array.strides[0] if ndim > rank else 0
+        offsets = 0
+        if not _side_by_side(array.shape[ndim - rank :], array.strides[ndim - rank :]):
+            found = component_offsets(array.shape[ndim - rank :], array.strides[ndim - rank :])
+            keep.append(found)
+            offsets = found.ctypes.data
+        rows.append((array.ctypes.data, stride, offsets))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return Layout(table, tuple(keep))
+
+
+def _side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether components follow each other in C order without gaps."""
+    expected = 8
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != expected:
+            return prod(shape) == 0
+        expected *= size
+    return True
+
+
+def component_offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the byte offset of each component, in C order."""
+    offsets = np.zeros(1, dtype=np.int64)
+    for size, stride in zip(shape, strides, strict=True):
+        steps = np.arange(size, dtype=np.int64) * stride
+        offsets = (offsets[:, None] + steps).ravel()
+    return offsets
