@@ -6,8 +6,7 @@ velocities v. Joint frames are turned so that the (first) axis is z; `model` doe
     R, p    rotation of the child and position of its origin, in the joint's frame
     H, T    angular and linear velocity of the child against the parent are H v and T v,
             in the child's axes                     (H: KimYou97 (3); T: ∂d/∂q of KimYou97 (4))
-    h, t    the parts of the relative angular and linear acceleration that do not depend on v̇:
-            Ḣ v, and Rᵀ p̈ - T v̇, in the child's axes
+    Ḣ, Ṫ    the rates at which the entries of H and T change
 
 To add a joint type, write one frozen class here and put it in `JOINT_TYPES`
 (docs/add_a_joint.md leads through it).
@@ -33,8 +32,8 @@ class Motion(NamedTuple):
     position: Array
     angular: Array
     linear: Array
-    angular_bias: Array
-    linear_bias: Array
+    angular_rate: Array
+    linear_rate: Array
 
 
 class JointType(ABC):
@@ -79,6 +78,11 @@ def _columns(*columns: Array) -> Array:
     return np.column_stack(columns)
 
 
+NONE = np.zeros(3)
+STILL = np.zeros((3, 1))
+ALONG_Z = _columns(Z)
+
+
 @dataclass(frozen=True)
 class Fixed(JointType):
     """A weld: no freedom."""
@@ -89,7 +93,7 @@ class Fixed(JointType):
     def motion(self, q: Array, v: Array) -> Motion:
         """Return the identity."""
         none = np.zeros((3, 0))
-        return Motion(np.eye(3), np.zeros(3), none, none, np.zeros(3), np.zeros(3))
+        return Motion(np.eye(3), NONE, none, none, none, none)
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,7 @@ class Revolute(JointType):
     def motion(self, q: Array, v: Array) -> Motion:
         """Return R = Rz(q)."""
         rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
-        none = np.zeros(3)
-        return Motion(rotation, none, _columns(Z), _columns(none), none, none)
+        return Motion(rotation, NONE, ALONG_Z, STILL, STILL, STILL)
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,7 @@ class Prismatic(JointType):
 
     def motion(self, q: Array, v: Array) -> Motion:
         """Return p = z q."""
-        none = np.zeros(3)
-        return Motion(np.eye(3), Z * q[0], _columns(none), _columns(Z), none, none)
+        return Motion(np.eye(3), Z * q[0], STILL, ALONG_Z, STILL, STILL)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Helical(JointType):
     def motion(self, q: Array, v: Array) -> Motion:
         """Return R = Rz(q), p = z h q."""
         turn = Revolute().motion(q, v)
-        return turn._replace(position=Z * (self.pitch * q[0]), linear=_columns(self.pitch * Z))
+        return turn._replace(position=Z * (self.pitch * q[0]), linear=self.pitch * ALONG_Z)
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,9 @@ class Cylindrical(JointType):
 
     def motion(self, q: Array, v: Array) -> Motion:
         """Return R = Rz(q1), p = z q2."""
-        none = np.zeros(3)
         rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
-        return Motion(rotation, Z * q[1], _columns(Z, none), _columns(none, Z), none, none)
+        none = np.zeros((3, 2))
+        return Motion(rotation, Z * q[1], _columns(Z, NONE), _columns(NONE, Z), none, none)
 
 
 @dataclass(frozen=True)
@@ -160,14 +162,14 @@ class Universal(JointType):
     coordinates = velocities = (".first", ".second")
 
     def motion(self, q: Array, v: Array) -> Motion:
-        """Return R = Rz(q1) Ru(q2); H = [Ruᵀ z, u]; Ḣ v = (Ruᵀ z) × u v1 v2."""
-        u, none = np.array(self.second), np.zeros(3)
+        """Return R = Rz(q1) Ru(q2); H = [Ruᵀ z, u], of which the first turns."""
+        u, none = np.array(self.second), np.zeros((3, 2))
         cosine, sine = np.cos(q), np.sin(q)
         inner = axis_angle_matrix(u, cosine[1], sine[1])
         rotation = axis_angle_matrix(Z, cosine[0], sine[0]) @ inner
         first = inner.T @ Z
-        bias = cross(first, u) * (v[0] * v[1])
-        return Motion(rotation, none, _columns(first, u), np.zeros((3, 2)), bias, none)
+        rate = _columns(cross(first, u) * v[1], NONE)
+        return Motion(rotation, NONE, _columns(first, u), none, rate, none)
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,8 @@ class Spherical(JointType):
 
     def motion(self, q: Array, v: Array) -> Motion:
         """Return R of the quaternion; H = 1."""
-        none = np.zeros(3)
-        return Motion(quaternion_matrix(q), none, np.eye(3), np.zeros((3, 3)), none, none)
+        none = np.zeros((3, 3))
+        return Motion(quaternion_matrix(q), NONE, np.eye(3), none, none, none)
 
     def neutral(self) -> Array:
         """Return the unit quaternion of no rotation."""
@@ -204,12 +206,14 @@ class Planar(JointType):
     coordinates = velocities = (".x", ".y", ".angle")
 
     def motion(self, q: Array, v: Array) -> Motion:
-        """Return R = Rz(q3), p = (q1, q2, 0); Rᵀ p̈ = T v̇ exactly, so there is no bias."""
-        none = np.zeros(3)
+        """Return R = Rz(q3), p = (q1, q2, 0); T = [Rᵀ x, Rᵀ y, 0] turns against the child."""
         rotation = axis_angle_matrix(Z, np.cos(q)[2], np.sin(q)[2])
-        linear = _columns(rotation.T @ X, rotation.T @ Y, none)
-        angular = _columns(none, none, Z)
-        return Motion(rotation, X * q[0] + Y * q[1], angular, linear, none, none)
+        along_x, along_y = rotation.T @ X, rotation.T @ Y
+        linear = _columns(along_x, along_y, NONE)
+        rate = _columns(along_y * -v[2], along_x * v[2], NONE)
+        position = X * q[0] + Y * q[1]
+        angular = _columns(NONE, NONE, Z)
+        return Motion(rotation, position, angular, linear, np.zeros((3, 3)), rate)
 
 
 @dataclass(frozen=True)
@@ -221,11 +225,10 @@ class Floating(JointType):
     velocities = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
 
     def motion(self, q: Array, v: Array) -> Motion:
-        """Return R of the quaternion and p; Rᵀ p̈ = v̇ + ω × v."""
-        none = np.zeros((3, 3))
+        """Return R of the quaternion and p; H and T are constant in the body's own axes."""
+        none, still = np.zeros((3, 3)), np.zeros((3, 6))
         angular, linear = np.hstack([none, np.eye(3)]), np.hstack([np.eye(3), none])
-        bias = cross(v[3:], v[:3])
-        return Motion(quaternion_matrix(q[3:]), q[:3], angular, linear, np.zeros(3), bias)
+        return Motion(quaternion_matrix(q[3:]), q[:3], angular, linear, still, still)
 
     def neutral(self) -> Array:
         """Return the origin and no rotation."""

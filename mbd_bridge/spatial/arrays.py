@@ -17,9 +17,9 @@ def result_type(*arrays: Array) -> np.dtype[Any]:
     return np.dtype(object) if symbolic else np.dtype(np.float64)
 
 
-def zeros(shape: int | tuple[int, ...], like: Array) -> Array:
-    """Return zeros that can hold what `like` holds (a symbol in a float array becomes nan)."""
-    out = np.empty(shape, dtype=result_type(like))
+def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
+    """Return zeros that can hold whatever the arrays `like` hold: floats or symbols."""
+    out = np.empty(shape, dtype=result_type(*like))
     out[...] = 0.0
     return out
 
@@ -35,7 +35,7 @@ def cross(a: Array, b: Array) -> Array:
 
 def skew(a: Array) -> Array:
     """Return ã, the matrix with ã b = a × b."""
-    out = zeros((3, 3), like=a)
+    out = zeros((3, 3), a)
     out[0, 1], out[0, 2] = -a[2], a[1]
     out[1, 0], out[1, 2] = a[2], -a[0]
     out[2, 0], out[2, 1] = -a[1], a[0]

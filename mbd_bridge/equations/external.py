@@ -1,0 +1,39 @@
+"""External forces: a wrench on any link, given in the link's frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, cross
+
+External = Mapping[int, Array]
+"""Link index -> (6,) force (N) and moment (N m) on that link, at its frame's origin, in its axes."""
+
+
+def wrench_on(model: Model, links: tuple[int, ...], external: External) -> Array:
+    """Return the (6,) sum of the external wrenches on some links of one body.
+
+    It is taken at the body's origin, in the body's axes.
+    """
+    total = np.zeros(6)
+    for link in links:
+        if link in external:
+            total = total + shift_to_body(model, link, external[link])
+    return total
+
+
+def shift_to_body(model: Model, link: int, wrench: Array) -> Array:
+    """Return a wrench given at a link's frame, at its body's origin and in the body's axes."""
+    frame = model.links[link].frame
+    force = frame.rotation @ wrench[:3]
+    return np.concatenate([force, frame.rotation @ wrench[3:] + cross(frame.translation, force)])
+
+
+def shift_to_link(model: Model, link: int, wrench: Array) -> Array:
+    """Return a wrench given at a body's origin, at a link's frame and in the link's axes."""
+    frame = model.links[link].frame
+    moment = wrench[3:] - cross(frame.translation, wrench[:3])
+    return np.concatenate([frame.rotation.T @ wrench[:3], frame.rotation.T @ moment])

@@ -1,0 +1,40 @@
+"""The equations of motion M q̈ = P + τ (KimYou97 (15)).
+
+    M_ij = B_iᵀ K_l B_j, with l the outer of the two
+    P_i  = B_iᵀ (L_i - K_i Σ_{k ≤ i} D_k)
+
+Only pairs of which one carries the other appear: the path matrix is the sparsity of M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mbd_bridge.equations.composite import Composite
+from mbd_bridge.equations.state_vectors import MechanismState
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, zeros
+
+
+def mass_matrix(model: Model, state: MechanismState, found: Sequence[Composite]) -> Array:
+    """Return M (nv, nv) along the mechanism's independent velocities."""
+    M = zeros((model.nv, model.nv), *(at.B for at in state.bodies))
+    for outer, body in enumerate(model.bodies):
+        KB = body.ratio * (found[outer].K @ state.bodies[outer].B)
+        inner = outer
+        while inner >= 0:
+            carrier = model.bodies[inner]
+            block = carrier.ratio * (state.bodies[inner].B.T @ KB)
+            M[carrier.v, body.v] = M[carrier.v, body.v] + block
+            if inner != outer:
+                M[body.v, carrier.v] = M[body.v, carrier.v] + block.T
+            inner = carrier.parent
+    return M
+
+
+def generalised_forces(model: Model, state: MechanismState, found: Sequence[Composite]) -> Array:
+    """Return P (nv,): gravity, external and velocity forces along the independent velocities."""
+    P = zeros(model.nv, *(own.L for own in found), *(at.B for at in state.bodies))
+    for body, at, own in zip(model.bodies, state.bodies, found, strict=True):
+        P[body.v] = P[body.v] + body.ratio * (at.B.T @ (own.L - own.K @ at.D_sum))
+    return P

@@ -1,0 +1,34 @@
+"""How each body moves in its parent: the joint table, applied to a state."""
+
+from __future__ import annotations
+
+from mbd_bridge.mechanism import Body, Model, Motion
+from mbd_bridge.spatial import Array
+
+
+def own_coordinates(body: Body, q: Array) -> Array:
+    """Return a body's own joint coordinates: its slice of q, or what it follows."""
+    return body.ratio * q[body.q] + body.offset if body.coupled else q[body.q]
+
+
+def own_rates(body: Body, v: Array) -> Array:
+    """Return a body's own joint velocities or accelerations from the mechanism's."""
+    return body.ratio * v[body.v] if body.coupled else v[body.v]
+
+
+def body_motions(model: Model, q: Array, v: Array) -> list[Motion]:
+    """Return, for each body, its motion against its parent body (see `mechanism.joint_table`).
+
+    Rotation and position are in the parent body's frame; H, T and their rates in its own axes.
+    """
+    motions = []
+    for body in model.bodies:
+        motion = body.type.motion(own_coordinates(body, q), own_rates(body, v))
+        frame = body.placement
+        motions.append(
+            motion._replace(
+                rotation=frame.rotation @ motion.rotation,
+                position=frame.translation + frame.rotation @ motion.position,
+            )
+        )
+    return motions

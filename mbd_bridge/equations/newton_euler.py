@@ -1,0 +1,159 @@
+"""Loads and drives by the recursive Newton-Euler equations, in body-fixed axes.
+
+Outward, for each body i carried by p, all in the axes of i (R, p, H, T of its joint):
+
+    w = H v,  u = T v                                   relative velocities
+    ω = Rᵀ ω_p + w
+    α = Rᵀ α_p + (Rᵀ ω_p) × w + H a + Ḣ v
+    U = α̃ + ω̃ ω̃                                        acceleration field: r̈(x) = r̈(o) + U x
+    r̈ = Rᵀ (r̈_p + U_p p) + 2 (Rᵀ ω_p) × u + w × u + T a + Ṫ v
+
+Inward, with c, J of the body, Σ = tr(J)/2 - J its matrix of second moments:
+
+    f = m (r̈ + U c) + Σ_children R f_c - f_external
+    n = vex(U Σ) + c × m (r̈ + U c) + Σ_children (R n_c + p × R f_c) - n_external
+
+Gravity enters as an upward acceleration of the ground. The recursive form needs all bodies
+beyond the joint, but the fewest operations for given accelerations; `reactions` is the papers'
+non-recursive form. The two are checked against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.external import External, wrench_on
+from mbd_bridge.equations.motions import body_motions, own_rates
+from mbd_bridge.mechanism import Model, Motion
+from mbd_bridge.spatial import Array, Inertia, cross, zeros
+
+
+class Rates(NamedTuple):
+    """Motion of a body in its own axes: ω, U (see above) and the acceleration r̈ of its origin."""
+
+    omega: Array
+    field: Array
+    acceleration: Array
+
+
+class Loads(NamedTuple):
+    """What the recursion gives.
+
+    Attributes
+    ----------
+    wrench : for each joint asked for, (6,) force and moment of parent on child, at the origin of
+        the child's *body*, in that body's axes
+    drive : for each joint asked for, (nv of the joint,) N m or N along its own freedoms
+    forces : (model.nv,) generalised forces along the mechanism's independent velocities
+    """
+
+    wrench: list[Array]
+    drive: list[Array]
+    forces: Array
+
+
+def recursive_loads(
+    model: Model,
+    q: Array,
+    v: Array,
+    a: Array,
+    joints: Sequence[int] = (),
+    external: External | None = None,
+) -> Loads:
+    """Return loads and drives for a motion (q, v, a) by the recursive Newton-Euler equations."""
+    external = external or {}
+    motions = body_motions(model, q, v)
+    rates = _outward(model, motions, v, a)
+    at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
+    for i in range(len(model.bodies) - 1, -1, -1):
+        whole = model.joints[model.bodies[i].joint]
+        parts = _onto(at_bodies, motions, model.children[i])
+        own = body_wrench(model.bodies[i].inertia, rates[i])
+        at_bodies[i] = own + parts - wrench_on(model, whole.beyond, external)
+    wrenches = []
+    for j in joints:
+        joint = model.joints[j]
+        if model.bodies[joint.body].joint == j:
+            wrenches.append(at_bodies[joint.body])
+        else:
+            parts = _onto(at_bodies, motions, joint.children)
+            own = body_wrench(joint.inertia, rates[joint.body])
+            wrenches.append(own + parts - wrench_on(model, joint.beyond, external))
+    drives = [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
+    forces = zeros(model.nv, *drives)
+    for body, drive in zip(model.bodies, drives, strict=True):
+        forces[body.v] = forces[body.v] + body.ratio * drive
+    none = np.zeros(0)
+    wanted = [model.joints[j] for j in joints]
+    return Loads(wrenches, [drives[j.body] if j.moving else none for j in wanted], forces)
+
+
+def _outward(model: Model, motions: list[Motion], v: Array, a: Array) -> list[Rates]:
+    # The ground does not turn; lifting it by -g is the same as pulling every body down by g.
+    ground = Rates(np.zeros(3), np.zeros((3, 3)), -model.gravity)
+    alphas: list[Array] = []
+    rates: list[Rates] = []
+    for body, motion in zip(model.bodies, motions, strict=True):
+        parent = rates[body.parent] if body.parent >= 0 else ground
+        turn = motion.rotation.T
+        rate, accel = own_rates(body, v), own_rates(body, a)
+        w, u = motion.angular @ rate, motion.linear @ rate
+        carried = turn @ parent.omega
+        omega = carried + w
+        alpha = cross(carried, w) + motion.angular @ accel + motion.angular_rate @ rate
+        if body.parent >= 0:
+            alpha = alpha + turn @ alphas[body.parent]
+        acceleration = (
+            turn @ (parent.acceleration + parent.field @ motion.position)
+            + cross(2.0 * carried + w, u)
+            + motion.linear @ accel
+            + motion.linear_rate @ rate
+        )
+        alphas.append(alpha)
+        rates.append(Rates(omega, acceleration_field(omega, alpha), acceleration))
+    return rates
+
+
+def acceleration_field(omega: Array, alpha: Array) -> Array:
+    """Return U = α̃ + ω̃ ω̃."""
+    x, y, z = omega
+    out = zeros((3, 3), alpha, omega)
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    out[0, 0], out[1, 1], out[2, 2] = -(yy + zz), -(xx + zz), -(xx + yy)
+    out[0, 1], out[1, 0] = xy - alpha[2], xy + alpha[2]
+    out[0, 2], out[2, 0] = xz + alpha[1], xz - alpha[1]
+    out[1, 2], out[2, 1] = yz - alpha[0], yz + alpha[0]
+    return out
+
+
+def body_wrench(inertia: Inertia, rates: Rates) -> Array:
+    """Return the (6,) rate of momentum of a body about its frame's origin."""
+    if inertia.is_zero():
+        return np.zeros(6)
+    second = 0.5 * np.trace(inertia.central) * np.eye(3) - inertia.central
+    spread = rates.field @ second
+    force = (rates.acceleration + rates.field @ inertia.centre) * inertia.mass
+    moment = cross(inertia.centre, force)
+    moment[0] = moment[0] + (spread[2, 1] - spread[1, 2])
+    moment[1] = moment[1] + (spread[0, 2] - spread[2, 0])
+    moment[2] = moment[2] + (spread[1, 0] - spread[0, 1])
+    return np.concatenate([force, moment])
+
+
+def _onto(at_bodies: list[Array], motions: list[Motion], children: Sequence[int]) -> Array:
+    """Return the sum of the children's wrenches at the parent body's origin, in its axes."""
+    total = np.zeros(6)
+    for child in children:
+        motion, wrench = motions[child], at_bodies[child]
+        force = motion.rotation @ wrench[:3]
+        moment = motion.rotation @ wrench[3:] + cross(motion.position, force)
+        total = total + np.concatenate([force, moment])
+    return total
+
+
+def along_freedoms(motion: Motion, wrench: Array) -> Array:
+    """Return Hᵀ n + Tᵀ f: the part of a wrench that works along the joint's freedoms."""
+    return motion.angular.T @ wrench[3:] + motion.linear.T @ wrench[:3]
