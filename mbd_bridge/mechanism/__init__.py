@@ -1,6 +1,7 @@
 """The joint table, the graph, the spanning tree and the immutable model."""
 
 from mbd_bridge.mechanism.build import EARTH, build_model
+from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
 from mbd_bridge.mechanism.spanning_tree import (
@@ -25,6 +26,7 @@ __all__ = [
     "Motion",
     "TreeEdge",
     "build_model",
+    "digest",
     "distance_matrix",
     "path_matrix",
     "spanning_tree",

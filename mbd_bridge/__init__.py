@@ -1,0 +1,38 @@
+"""mbd_bridge: the load in any joint of any machine, in machine code made for that machine.
+
+>>> import mbd_bridge as mbd
+>>> robot = mbd.load("urdf/kuka_iiwa.urdf")                          # doctest: +SKIP
+>>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
+"""
+
+from mbd_bridge.api import Mechanism, crosscheck, load
+from mbd_bridge.errors import (
+    FileError,
+    KernelError,
+    MbdError,
+    MbdWarning,
+    MissingPackageError,
+    ModelError,
+    SolveError,
+    StateError,
+)
+from mbd_bridge.loads import JointLoads, LoadSolver
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FileError",
+    "JointLoads",
+    "KernelError",
+    "LoadSolver",
+    "MbdError",
+    "MbdWarning",
+    "Mechanism",
+    "MissingPackageError",
+    "ModelError",
+    "SolveError",
+    "StateError",
+    "__version__",
+    "crosscheck",
+    "load",
+]

@@ -1,0 +1,261 @@
+"""The mechanism as its user holds it: load it, ask for loads, dynamics, referees.
+
+`Mechanism` is a model together with what was prepared for it so far: the first question of a
+kind makes (or finds on disk) the machine code for it, later ones use it. To decide yourself what
+is prepared and when, hold a `LoadSolver` or a `Kernel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.formats import Description, read
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.mechanism import EARTH, Model, build_model
+from mbd_bridge.solve import Dynamics, prepare
+from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.crosscheck import Report
+
+External = Mapping[str, ArrayLike]
+"""Link name -> force (N) and moment (N m) on the link, (6,) or (N, 6), at its origin, in its axes."""
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    floating: bool = False,
+    gravity: ArrayLike = EARTH,
+    mesh_directories: Sequence[str | PathLike[str]] = (),
+) -> Mechanism:
+    """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
+
+    Parameters
+    ----------
+    path : the file; a sidecar ``NAME.loops.yaml`` beside it is read too
+    floating : give the root link six freedoms instead of welding it to the ground
+    gravity : (3,) m/s², in the world's axes
+    mesh_directories : where to look for ``package://`` and relative meshes
+    """
+    description = read(path, mesh_directories=mesh_directories)
+    return Mechanism(build_model(description, floating=floating, gravity=gravity))
+
+
+class Mechanism:
+    """A mechanism to which questions are put.
+
+    Attributes
+    ----------
+    model : the immutable `Model`
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._prepared: dict[tuple[Any, ...], Any] = {}
+
+    @staticmethod
+    def from_description(
+        description: Description, *, floating: bool = False, gravity: ArrayLike = EARTH
+    ) -> Mechanism:
+        """Return the mechanism of a description, e.g. one made with `Builder`."""
+        return Mechanism(build_model(description, floating=floating, gravity=gravity))
+
+    @staticmethod
+    def from_pinocchio(model: Any) -> Mechanism:
+        """Return the mechanism of a ``pinocchio.Model``, its joints and frames by name."""
+        from mbd_bridge.bridges.pinocchio import from_pinocchio
+
+        return Mechanism(from_pinocchio(model))
+
+    def to_pinocchio(self) -> Any:
+        """Return a ``pinocchio.Model`` with the same bodies, joints and gravity."""
+        from mbd_bridge.bridges.pinocchio import to_pinocchio
+
+        return to_pinocchio(self.model).model
+
+    @property
+    def name(self) -> str:
+        """Name of the mechanism."""
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.model.nv
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """All joints of the tree, fixed ones too, without the root joint."""
+        return tuple(joint.name for joint in self.model.joints[1:])
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return self.model.coordinate_names
+
+    def neutral(self) -> Array:
+        """Return the coordinates with every joint in its zero position."""
+        return self.model.neutral()
+
+    def joint_loads(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        joints: Iterable[str | int] | str | None = None,
+        *,
+        on: str = "child",
+        at: str | Sequence[float] = "joint",
+        in_: str = "child",
+        external: External | None = None,
+        reaction: bool = False,
+        threads: int = 1,
+    ) -> JointLoads:
+        """Return force, moment and drive of chosen joints at one state or at N states.
+
+        Parameters
+        ----------
+        q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates
+        joints : names; None for all joints. ``"root_joint"`` is what holds the root link
+        on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
+            "parent": the opposite
+        at : "joint": at the joint's origin; or at a point (x, y, z) of the child link
+        in_ : axes of the "child" link, of the "parent" link or of the "world"
+        external : wrenches on links
+        reaction : give the load without the drive's part as well
+        threads : share the states among this many threads
+        """
+        wanted = self.model.joint_numbers(joints)
+        point = at if isinstance(at, str) else tuple(at)
+        links = tuple(external or ())
+        key = ("loads", wanted, on, point, in_, links, reaction)
+        solver = self._prepared.get(key)
+        if solver is None:
+            solver = self.load_solver(
+                wanted, on=on, at=at, in_=in_, links=links, reaction=reaction
+            )
+            self._prepared[key] = solver
+        packed = pack_external(external, links) if external else None
+        result: JointLoads = solver(q, v, a, packed, threads=threads)
+        return result
+
+    def load_solver(
+        self, joints: Iterable[str | int] | str | None = None, **options: Any
+    ) -> LoadSolver:
+        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times."""
+        return LoadSolver(self.model, joints, **options)
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external: External | None = None,
+        *,
+        threads: int = 1,
+    ) -> Array:
+        """Return the generalised forces (nv,) or (N, nv) that give the accelerations a."""
+        return self._run("inverse_dynamics", (q, v, a), external, threads)[0]
+
+    def bias_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        external: External | None = None,
+        *,
+        threads: int = 1,
+    ) -> Array:
+        """Return the generalised forces of gravity and velocity: those that give no acceleration."""
+        return self._run("bias_forces", (q, v), external, threads)[0]
+
+    def mass_matrix(self, q: ArrayLike, *, threads: int = 1) -> Array:
+        """Return M (nv, nv) or (N, nv, nv)."""
+        return self._run("mass_matrix", (q,), None, threads)[0]
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: External | None = None,
+        *,
+        threads: int = 1,
+    ) -> Array:
+        """Return the accelerations (nv,) or (N, nv) under the generalised forces tau."""
+        return self._run("forward_dynamics", (q, v, tau), external, threads)[0]
+
+    def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
+        """Return the prepared kernel of one of the functions above."""
+        key = (what, tuple(links))
+        if key not in self._prepared:
+            numbers = tuple(self.model.link_number(name) for name in links)
+            self._prepared[key] = prepare(self.model, what, numbers)
+        found: Kernel = self._prepared[key]
+        return found
+
+    def _run(
+        self,
+        what: Dynamics,
+        arguments: tuple[ArrayLike, ...],
+        external: External | None,
+        threads: int,
+    ) -> tuple[Array, ...]:
+        links = tuple(external or ())
+        kernel = self.kernel(what, links)
+        if external:
+            packed = pack_external(external, links)
+            arguments = (*arguments, packed.reshape(*packed.shape[:-2], 6 * len(links)))
+        return kernel(*arguments, threads=threads)
+
+    def crosscheck(self, **options: Any) -> Report:
+        """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
+        return crosscheck(self, **options)
+
+    def __repr__(self) -> str:
+        model = self.model
+        base = "floating" if model.floating else "fixed"
+        return (
+            f"Mechanism({model.name!r}: {len(model.links)} links, {len(model.joints) - 1} joints, "
+            f"{model.nv} freedoms, {base} base)"
+        )
+
+
+def pack_external(external: External, links: Sequence[str]) -> Array:
+    """Return the wrenches as (L, 6) or (N, L, 6), in the order of `links`."""
+    arrays = []
+    for link in links:
+        wrench = np.asarray(external[link], dtype=np.float64)
+        if wrench.shape[-1:] != (6,) or wrench.ndim > 2:
+            raise StateError(
+                f"external[{link!r}] has the shape {wrench.shape}; a wrench is (6,) or (N, 6): "
+                f"force in N, moment in N m, at the link's origin, in the link's axes"
+            )
+        arrays.append(wrench)
+    try:
+        return np.stack(np.broadcast_arrays(*arrays), axis=-2)
+    except ValueError:
+        shapes = {link: a.shape for link, a in zip(links, arrays, strict=True)}
+        raise StateError(f"external wrenches are for different numbers of states: {shapes}") from None
+
+
+def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
+    """Compare a mechanism's loads and dynamics with those of other engines on random states.
+
+    See `mbd_bridge.crosscheck.crosscheck` for the options.
+    """
+    from mbd_bridge.crosscheck import crosscheck as run
+
+    return run(mechanism.model, **options)

@@ -1,0 +1,7 @@
+"""What the user asks: the loads of chosen joints."""
+
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.result import JointLoads, OneJoint
+from mbd_bridge.loads.solver import LoadSolver
+
+__all__ = ["Convention", "JointLoads", "LoadSolver", "OneJoint"]

@@ -1,0 +1,84 @@
+"""Which load is meant: on whom, at which point, in whose axes.
+
+By default what the parent exerts on the child, at the joint's origin, in the child link's axes,
+which is pinocchio's ``data.f``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError
+from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.spatial import Array, cross
+
+On = Literal["child", "parent"]
+In = Literal["child", "parent", "world"]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """On, at and in what a load is given.
+
+    Attributes
+    ----------
+    on : "child": the load that the parent exerts on the child; "parent": the opposite
+    at : "joint": the joint's origin; or a point (x, y, z) m in the child link's frame
+    in_ : axes of the child link, of the parent link, or of the world
+    """
+
+    on: On = "child"
+    at: Literal["joint"] | tuple[float, float, float] = "joint"
+    in_: In = "child"
+
+    @staticmethod
+    def of(on: str, at: str | Sequence[float], in_: str) -> Convention:
+        """Return a checked convention."""
+        for name, value, allowed in (("on", on, get_args(On)), ("in_", in_, get_args(In))):
+            if value not in allowed:
+                raise ModelError(f"{name}={value!r} is not known; use one of {allowed}")
+        if isinstance(at, str):
+            if at != "joint":
+                raise ModelError(f"at={at!r} is not known; use 'joint' or a point (x, y, z)")
+            return Convention(on, "joint", in_)  # type: ignore[arg-type]
+        point = np.asarray(at, dtype=np.float64)
+        if point.shape != (3,) or not np.all(np.isfinite(point)):
+            raise ModelError(f"at={at!r} is not a point; give (x, y, z) m in the child's frame")
+        return Convention(on, tuple(point.tolist()), in_)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        exerted = "parent on child" if self.on == "child" else "child on parent"
+        point = "joint origin" if self.at == "joint" else f"point {self.at} m of the child link"
+        axes = "world" if self.in_ == "world" else f"{self.in_} link"
+        return f"{exerted}, at {point}, in {axes} axes; N, N m"
+
+    def apply(
+        self, model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]
+    ) -> Array:
+        """Return a load given on the child, at its link's frame and in its axes, as asked for."""
+        force, moment = wrench[:3], wrench[3:]
+        if self.at != "joint":
+            moment = moment - cross(np.array(self.at), force)
+        if self.in_ != "child":
+            turn = self._axes(model, joint, motions)
+            force, moment = turn @ force, turn @ moment
+        out: Array = np.concatenate([force, moment])
+        return -out if self.on == "parent" else out
+
+    def _axes(self, model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+        """Return the rotation from the child link's axes into those asked for."""
+        turn = joint.frame.rotation
+        index: int = joint.body
+        if self.in_ == "parent" and joint.parent >= 0:
+            carrier = model.links[joint.parent]
+            if carrier.body != index:
+                turn = motions[index].rotation @ turn
+            return carrier.frame.rotation.T @ turn
+        while index >= 0:  # the world, and the ground under the root joint
+            turn = motions[index].rotation @ turn
+            index = model.bodies[index].parent
+        return turn

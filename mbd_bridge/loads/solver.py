@@ -1,0 +1,183 @@
+"""The load in chosen joints, prepared once for a mechanism and evaluated for many states.
+
+What is not asked for is not computed: tracing the recursion for some joints leaves only the
+operations that their loads need (the papers' selected joints, found by the compiler).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.equations.external import shift_to_link
+from mbd_bridge.equations.motions import body_motions
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.errors import ModelError
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
+from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.spatial import Array, zeros
+
+
+class LoadSolver:
+    """Force, moment and drive of chosen joints of one mechanism.
+
+    Parameters
+    ----------
+    model : the mechanism
+    joints : names (or indices) of the joints; None for all but the root joint
+    on, at, in_ : see `Convention`
+    links : names of links that carry external wrenches; these are then a further argument
+    reaction : give the load without the drive's part as well
+
+    Examples
+    --------
+    >>> solver = LoadSolver(model, ["elbow"])       # doctest: +SKIP
+    >>> solver(q, v, a).moment                      # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        joints: Iterable[str | int] | str | None = None,
+        *,
+        on: str = "child",
+        at: str | Sequence[float] = "joint",
+        in_: str = "child",
+        links: Sequence[str] = (),
+        reaction: bool = False,
+    ) -> None:
+        self.model = model
+        self.convention = Convention.of(on, at, in_)
+        numbers = model.joint_numbers(joints)
+        if not numbers:
+            raise ModelError("no joint was asked for; name at least one in joints=[...]")
+        self.links = tuple(model.link_number(name) for name in links)
+        self.joints = tuple(model.joints[j].name for j in numbers)
+        names: list[str] = []
+        places = []
+        for joint in (model.joints[j] for j in numbers):
+            start = len(names)
+            if joint.moving:
+                names += [joint.name + suffix for suffix in joint.type.velocities]
+            places.append(slice(start, len(names)))
+        self._names, self._places = tuple(names), tuple(places)
+        self._unique = np.ones((len(numbers), 6), dtype=bool)
+        self._unique.flags.writeable = False
+        inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
+        if self.links:
+            inputs["external"] = 6 * len(self.links)
+        outputs = ["force", "moment", "drive"]
+        if reaction:
+            outputs += ["reaction_force", "reaction_moment"]
+
+        def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+            wrenches = external_on(self.links, *rest)
+            return selected_loads(model, numbers, self.convention, q, v, a, wrenches, reaction)
+
+        self.kernel = compile_kernel(
+            function,
+            inputs,
+            outputs=outputs,
+            name="joint_loads",
+            identity=f"{digest(model)} loads {numbers} {self.convention!r} {self.links} {reaction}",
+        )
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        threads: int = 1,
+    ) -> JointLoads:
+        """Return the loads at one state, or at N states.
+
+        Parameters
+        ----------
+        q, v, a : (n,) or (N, n) coordinates, velocities, accelerations
+        external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
+            link's origin, in the link's axes
+        threads : share the states among this many threads
+        """
+        arguments = [q, v, a]
+        if self.links:
+            flat = np.asarray(external, dtype=np.float64)
+            arguments.append(flat.reshape(*flat.shape[:-2], 6 * len(self.links)))
+        return self.result(self.kernel(*arguments, threads=threads))
+
+    def result(self, outputs: tuple[Array, ...]) -> JointLoads:
+        """Return the kernel's outputs with their names and convention."""
+        force, moment, drive, *reaction = outputs
+        return JointLoads(
+            self.joints,
+            force,
+            moment,
+            drive,
+            self._names,
+            self._places,
+            self._unique,
+            self.convention,
+            *reaction,
+        )
+
+
+def selected_loads(
+    model: Model,
+    joints: Sequence[int],
+    convention: Convention,
+    q: Array,
+    v: Array,
+    a: Array,
+    external: dict[int, Array],
+    reaction: bool,
+) -> tuple[Array, ...]:
+    """Return forces (J, 3), moments (J, 3), drives (F,) and, if asked for, the reactions."""
+    loads = recursive_loads(model, q, v, a, joints, external)
+    motions = body_motions(model, q, v)
+    entries = [model.joints[j] for j in joints]
+
+    def given(joint: ModelJoint, wrench: Array) -> Array:
+        at_link = shift_to_link(model, joint.child, wrench)
+        return convention.apply(model, joint, at_link, motions)
+
+    whole = _rows([given(joint, w) for joint, w in zip(entries, loads.wrench, strict=True)])
+    drive: Array = np.concatenate([np.zeros(0), *loads.drive])
+    if not reaction:
+        return whole[:, :3], whole[:, 3:], drive
+    parts = [
+        given(joint, wrench - drive_wrench(joint, motions[joint.body], own))
+        for joint, wrench, own in zip(entries, loads.wrench, loads.drive, strict=True)
+    ]
+    rest = _rows(parts)
+    return whole[:, :3], whole[:, 3:], drive, rest[:, :3], rest[:, 3:]
+
+
+def drive_wrench(joint: ModelJoint, motion: Motion, drive: Array) -> Array:
+    """Return the (6,) wrench with which a drive acts on the child, at its origin, in its axes.
+
+    A rotation is driven by a moment along its axis, a translation by a force along its way; for
+    a screw the moment does the work.
+    """
+    if not joint.moving:
+        return np.zeros(6)
+    turns = [k for k in range(joint.type.nv) if np.any(motion.angular[:, k] != 0.0)]
+    force = sum((motion.linear[:, k] * drive[k] for k in _others(turns, len(drive))), np.zeros(3))
+    moment = sum((motion.angular[:, k] * drive[k] for k in turns), np.zeros(3))
+    return np.concatenate([force, moment])
+
+
+def _others(some: list[int], count: int) -> list[int]:
+    return [k for k in range(count) if k not in some]
+
+
+def _rows(vectors: list[Array]) -> Array:
+    out = zeros((len(vectors), 6), *vectors)
+    for k, vector in enumerate(vectors):
+        out[k] = vector
+    return out

@@ -1,0 +1,45 @@
+"""A content address for models: two models with the same digest have the same equations."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from mbd_bridge.mechanism.model import Model
+from mbd_bridge.spatial import Frame, Inertia
+
+
+def digest(model: Model) -> str:
+    """Return the SHA-256 of everything that the equations of a model depend on.
+
+    Names have no part in it: a renamed joint moves in the same way.
+    """
+    sink = hashlib.sha256()
+
+    def numbers(*values: object) -> None:
+        for value in values:
+            array = np.ascontiguousarray(np.asarray(value, dtype=np.float64) + 0.0)  # no -0.0
+            sink.update(str(array.shape).encode() + array.tobytes())
+
+    def frame(value: Frame) -> None:
+        numbers(value.rotation, value.translation)
+
+    def inertia(value: Inertia) -> None:
+        numbers(value.mass, value.centre, value.central)
+
+    numbers(model.gravity)
+    for body in model.bodies:
+        sink.update(f"|{body.parent} {body.joint} {body.type!r} {body.q} {body.v}".encode())
+        sink.update(f" {body.coupled} {body.ratio!r} {body.offset!r}".encode())
+        frame(body.placement)
+        inertia(body.inertia)
+    for link in model.links:
+        sink.update(f"|{link.body}".encode())
+        frame(link.frame)
+    for joint in model.joints:
+        sink.update(f"|{joint.body} {joint.parent} {joint.child} {joint.beyond}".encode())
+        sink.update(str(joint.children).encode())
+        frame(joint.parent_frame)
+        inertia(joint.inertia)
+    return sink.hexdigest()

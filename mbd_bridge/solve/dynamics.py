@@ -1,0 +1,98 @@
+"""Inverse dynamics, bias, mass matrix and forward dynamics of a tree.
+
+    inverse_dynamics   τ = M(q) v̇ + h(q, v) - external       N m or N, along the velocities
+    bias_forces        h(q, v): gravity, centrifugal and Coriolis
+    mass_matrix        M(q)                                   KimYou97 (15)
+    forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
+
+M comes from the papers' state vectors, h from the recursion: the two roads are equal (tests),
+and this pair needs the fewest operations (docs/theory.md has the counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from mbd_bridge.equations.composite import composites
+from mbd_bridge.equations.external import External
+from mbd_bridge.equations.motion import mass_matrix
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
+from mbd_bridge.spatial import Array
+
+Dynamics = Literal["inverse_dynamics", "bias_forces", "mass_matrix", "forward_dynamics"]
+"""What can be prepared."""
+
+FUNCTIONS: tuple[str, ...] = get_args(Dynamics)
+
+
+@dataclass(frozen=True)
+class Traceable:
+    """One of the functions above for one model: arguments, outputs, and the function itself."""
+
+    inputs: dict[str, int]
+    outputs: tuple[str, ...]
+    function: Callable[..., tuple[Array, ...]]
+
+
+def traceable(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Traceable:
+    """Return a function of arrays, floats or symbols.
+
+    Parameters
+    ----------
+    links : link indices that carry external wrenches; the function then takes them as a last
+        argument, six numbers a link (see `equations.external`)
+    """
+    nq, nv = model.nq, model.nv
+    still = np.zeros(nv)
+    carrying = {"external": 6 * len(links)} if links else {}
+
+    def inverse(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+        return (recursive_loads(model, q, v, a, external=external_on(links, *rest)).forces,)
+
+    def bias(q: Array, v: Array, *rest: Array) -> tuple[Array, ...]:
+        return inverse(q, v, still, *rest)
+
+    def mass(q: Array) -> tuple[Array, ...]:
+        state = state_vectors(model, q, still)
+        return (mass_matrix(model, state, composites(model, state)),)
+
+    def forward(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
+        factor = factorise(mass(q)[0], mass_pattern(model))
+        return substitute(factor, tau - bias(q, v, *rest)[0]), factor.pivots
+
+    table = {
+        "inverse_dynamics": Traceable({"q": nq, "v": nv, "a": nv, **carrying}, ("tau",), inverse),
+        "bias_forces": Traceable({"q": nq, "v": nv, **carrying}, ("h",), bias),
+        "mass_matrix": Traceable({"q": nq}, ("M",), mass),
+        "forward_dynamics": Traceable(
+            {"q": nq, "v": nv, "tau": nv, **carrying}, ("a", "pivots"), forward
+        ),
+    }
+    return table[what]
+
+
+def external_on(links: tuple[int, ...], packed: Array | None = None) -> External:
+    """Return wrenches packed in one vector, by link."""
+    if packed is None:
+        return {}
+    return {link: packed[6 * k : 6 * k + 6] for k, link in enumerate(links)}
+
+
+def prepare(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Kernel:
+    """Return the kernel of one of the functions above, compiled or from the cache."""
+    wanted = traceable(model, what, links)
+    return compile_kernel(
+        wanted.function,
+        wanted.inputs,
+        outputs=wanted.outputs,
+        name=what,
+        identity=f"{digest(model)} {what} {links}",
+    )

@@ -1,0 +1,70 @@
+"""Solution of M x = b for a symmetric positive definite M, in a fixed order that can be traced.
+
+M = Lᵀ D L, from the last row to the first. With the coordinates of bodies after those of the
+bodies that carry them, this order makes no new entries: what one body does not carry stays zero
+(Featherstone's branch-induced sparsity). The pattern is structure, so that zeros cost nothing.
+There is no pivoting: the pivots are returned, and the caller judges them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, zeros
+
+
+class Factor(NamedTuple):
+    """L (unit lower triangle), the pivots D and their reciprocals, and where L is not zero."""
+
+    L: Array
+    pivots: Array
+    reciprocals: Array
+    rows: list[list[int]]
+
+
+def mass_pattern(model: Model) -> Array:
+    """Return where M can be other than zero: (nv, nv) booleans."""
+    pattern = np.zeros((model.nv, model.nv), dtype=bool)
+    for i, body in enumerate(model.bodies):
+        for j in np.flatnonzero(model.path[i]):
+            pattern[body.v, model.bodies[j].v] = True
+            pattern[model.bodies[j].v, body.v] = True
+    return pattern
+
+
+def factorise(M: Array, pattern: Array) -> Factor:
+    """Return the factors of M (n, n), computing only what `pattern` (or fill) makes necessary."""
+    n = len(M)
+    L = M.copy()
+    pivots, reciprocals = zeros(n, M), zeros(n, M)
+    filled = pattern.copy()
+    rows: list[list[int]] = [[] for _ in range(n)]
+    for k in range(n - 1, -1, -1):
+        rows[k] = [i for i in range(k) if filled[k, i]]
+        pivots[k] = L[k, k]
+        reciprocals[k] = 1.0 / L[k, k]
+        for position in range(len(rows[k]) - 1, -1, -1):  # row k is used up from its end
+            i = rows[k][position]
+            scaled = L[k, i] * reciprocals[k]
+            for j in rows[k][: position + 1]:
+                L[i, j] = L[i, j] - scaled * L[k, j]
+                filled[i, j] = True
+            L[k, i] = scaled
+    return Factor(L, pivots, reciprocals, rows)
+
+
+def substitute(factor: Factor, b: Array) -> Array:
+    """Return the solution x of Lᵀ D L x = b."""
+    x = zeros(len(b), b, factor.L)
+    x[:] = b
+    for k in range(len(b) - 1, -1, -1):
+        for i in factor.rows[k]:
+            x[i] = x[i] - factor.L[k, i] * x[k]
+    for k in range(len(b)):
+        x[k] = x[k] * factor.reciprocals[k]
+        for i in factor.rows[k]:
+            x[k] = x[k] - factor.L[k, i] * x[i]
+    return x
