@@ -58,7 +58,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], file: str) -> str
                 f"(line {other.line}) and {joint.parent!r} by this one; " + _advice(joint),
                 file,
             )
-    _check_no_cycle(names, above, file)
+    _check_no_cycle([link.name for link in links], above, file)
     roots = [link for link in links if link.name not in above]
     if len(roots) > 1:
         shown = ", ".join(f"{link.name!r} (line {link.line})" for link in roots[:5])
@@ -89,13 +89,14 @@ def check_unique(kind: str, things: Iterable[_Named], file: str) -> None:
 
 def _check_no_cycle(names: Iterable[str], above: dict[str, Joint], file: str) -> None:
     """Walk from each link to its root; a walk that meets itself is a cycle."""
+    order = {child: position for position, child in enumerate(above)}
     safe: set[str] = set()
     for name in names:
         path: dict[str, None] = {}
         while name in above and name not in safe:
             if name in path:
                 links = list(path)[list(path).index(name) :]
-                worst = max((above[link] for link in links), key=lambda joint: joint.line or 0)
+                worst = above[max(links, key=lambda link: order[link])]  # the file's last one
                 cycle = " -> ".join([*reversed(links), links[-1]][:10])
                 raise _error(
                     worst,
@@ -123,7 +124,7 @@ def check_mimics(joints: Sequence[Joint], file: str) -> None:
             leader = by_name[joint.mimic.joint]
             if leader.name in path:
                 names = " -> ".join([*list(path)[:10], leader.name])
-                message = f"joints mimic each other in a circle: {names}; let one of them be free"
+                message = f"joints mimic each other in a circle: {names}; let one be free"
                 raise _error(start, message, file)
             if leader.type not in ONE_FREEDOM:
                 raise _error(

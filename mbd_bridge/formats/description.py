@@ -75,7 +75,8 @@ class Joint:
         spherical, universal, cylindrical)
     origin : Frame of the joint, that is of the child link at zero coordinates, in the parent
     axis : unit vector in the joint's frame; for a planar joint the normal of the plane
-    axis2 : the second axis of a universal joint (fixed in the child), or None
+    axis2 : the second axis of a universal joint, unit vector in the child's frame; None where
+        the file gives none: then it is square to the first
     pitch : advance of a helical joint, m/rad
     damping, friction : N m s/rad or N s/m, and N m or N: kept, not used by the dynamics
     """
@@ -112,7 +113,8 @@ class Loop:
     type : distance, planar, spherical, cylindrical, universal, revolute, translational or fixed
     axis : unit vector in the predecessor's frame; it has the same coordinates in the successor's
         (planar: the normal of the plane); of no meaning for distance, spherical and fixed
-    axis2 : the second axis of a universal joint, unit vector in the successor's frame, or None
+    axis2 : the second axis of a universal joint, unit vector in the successor's frame; None as for
+        a `Joint`
     length : of a distance joint, m; None means the distance at the reference position
     """
 

@@ -29,9 +29,6 @@ ONE_FREEDOM = frozenset({"revolute", "continuous", "prismatic"})
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
 """URDF's default."""
 
-DEFAULT_AXIS2: Vector3 = (0.0, 1.0, 0.0)
-"""Second axis of a universal joint: square to the default first one."""
-
 PARALLEL = 1e-9
 """Sine of the angle below which a universal joint's two axes are the same, so a freedom is lost."""
 
@@ -72,10 +69,10 @@ def _read_axes(document: Document, joint: Element, kind: str) -> tuple[Vector3, 
         return DEFAULT_AXIS, None
     element = document.child(joint, "axis")
     axis = DEFAULT_AXIS if element is None else document.direction(element, "xyz", DEFAULT_AXIS)
-    if kind != "universal":
+    second = document.child(joint, "axis2") if kind == "universal" else None
+    if second is None:
         return axis, None
-    second = document.child(joint, "axis2")
-    axis2 = DEFAULT_AXIS2 if second is None else document.direction(second, "xyz", DEFAULT_AXIS2)
+    axis2 = document.direction(second, "xyz")
     if parallel(axis, axis2):
         raise document.error(
             joint,

@@ -21,7 +21,7 @@ import numpy as np
 from mbd_bridge.errors import unknown_name
 from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import Document
-from mbd_bridge.formats.joints import DEFAULT_AXIS, DEFAULT_AXIS2, parallel
+from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Array, Frame, skew
 
@@ -91,8 +91,7 @@ def _read_loop_joint(document: Document, element: Element) -> Loop:
     if kind in TYPES_WITH_AXIS:
         axis = _axis(document, element, "axis", DEFAULT_AXIS)
     if kind == "universal":
-        axis2 = _axis(document, element, "axis2", DEFAULT_AXIS2)
-        _check_axes_differ(document, element, axis, axis2)
+        axis2 = _second_axis(document, element, "axis2", axis)
     return Loop(
         name=document.attribute(element, "name"),
         type=kind,
@@ -121,7 +120,7 @@ def _read_constraint(document: Document, element: Element) -> Loop:
     if kind in TYPES_WITH_AXIS:
         axis = _axis(document, element, "parent_axis", DEFAULT_AXIS)
     if kind == "universal":
-        axis2 = _axis(document, element, "child_axis", DEFAULT_AXIS2)
+        axis2 = _second_axis(document, element, "child_axis", axis)
     elif kind in TYPES_WITH_AXIS:
         on_child = _axis(document, element, "child_axis", axis)
         if on_child != axis:
@@ -142,9 +141,16 @@ def _read_constraint(document: Document, element: Element) -> Loop:
     )
 
 
-def _check_axes_differ(document: Document, element: Element, a: Vector3, b: Vector3) -> None:
-    if parallel(a, b):
-        raise document.error(element, f"the axes {a} and {b} are parallel; write two directions")
+def _second_axis(document: Document, element: Element, tag: str, axis: Vector3) -> Vector3 | None:
+    """Return the second axis of a universal joint, or None where the file gives none."""
+    child = document.child(element, tag)
+    if child is None:
+        return None
+    axis2 = document.direction(child, "xyz")
+    if parallel(axis, axis2):
+        message = f"the axes {axis} and {axis2} are parallel; write two directions"
+        raise document.error(element, message)
+    return axis2
 
 
 def rotation_between(a: Array, b: Array) -> Array:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import unit_vector
-from mbd_bridge.formats.joints import DEFAULT_AXIS, DEFAULT_AXIS2, parallel
+from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.loops import TYPES_WITH_AXIS, loop_type
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 from mbd_bridge.spatial import Frame
@@ -60,8 +60,8 @@ def _loop(node: Node) -> Loop:
         raise node.error(f"a {kind} loop needs an axis; write axis: [0, 0, 1]")
     axis2 = None
     axis = _direction(table["axis"]) if "axis" in table else DEFAULT_AXIS
-    if kind == "universal":
-        axis2 = _direction(table["axis2"]) if "axis2" in table else DEFAULT_AXIS2
+    if kind == "universal" and "axis2" in table:
+        axis2 = _direction(table["axis2"])
         if parallel(axis, axis2):
             raise node.error(f"axis {axis} and axis2 {axis2} are parallel; write two directions")
     length = table["length"].number() if "length" in table else None

@@ -122,10 +122,12 @@ def parse(text: str, file: str, max_bytes: int = MAX_BYTES) -> tuple[Element, li
     if declaration:  # blanked, not cut, so that line numbers stay
         text = "\n" * declaration.group().count("\n") + text[declaration.end() :]
     data = text.encode("utf-8", "surrogatepass")
+    parser = _parser()
     try:
-        return etree.fromstring(data, _parser()), []
+        return etree.fromstring(data, parser), []
     except etree.XMLSyntaxError as error:
-        return _second_reading(text, data, file, error)
+        log: list[Any] = list(cast(Any, parser.error_log))
+        return _second_reading(text, data, file, log, error)
 
 
 def _parser(recover: bool = False) -> etree.XMLParser:
@@ -141,10 +143,9 @@ def _parser(recover: bool = False) -> etree.XMLParser:
 
 
 def _second_reading(
-    text: str, data: bytes, file: str, error: etree.XMLSyntaxError
+    text: str, data: bytes, file: str, log: list[Any], error: etree.XMLSyntaxError
 ) -> tuple[Element, list[str]]:
     """Return the root all the same if the fault is one that every URDF reader forgives."""
-    log: list[Any] = list(cast(Any, error.error_log))
     if log and all(entry.domain_name == "NAMESPACE" for entry in log):
         parser = _parser(recover=True)
         root = etree.fromstring(data, parser)
@@ -161,8 +162,9 @@ def _second_reading(
             root, remarks = parse(first, file)
             remark = f"line {line}: only the first <{root.tag}> is read, what follows is ignored"
             return root, [*remarks, remark]
+    reason = error.msg.removesuffix(f", line {line}, column {column}")
     raise FileError(
-        f"not well-formed XML: {error.msg}. Open the file there, or try `xmllint --noout`",
+        f"not well-formed XML: {reason}. Open the file there, or try `xmllint --noout`",
         file,
         line or None,
         f"column {column}" if column else None,

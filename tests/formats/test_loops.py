@@ -1,0 +1,234 @@
+"""Loops arrive alike from all three ways of writing them, and their faults are explained."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats import read, read_urdf_text
+from mbd_bridge.formats.loops import LOOP_TYPES, TYPES_WITH_AXIS, rotation_between
+from mbd_bridge.formats.sidecar import sidecar_path
+from mbd_bridge.spatial import matrix_from_rpy
+
+LAST_DIGITS = 1e-15
+"""Absolute, for numbers near 1."""
+
+BAR = """<robot name="bar">
+<link name="base"/><link name="crank"/><link name="coupler"/>
+<joint name="a" type="revolute"><parent link="base"/><child link="crank"/>
+<limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+<joint name="b" type="continuous"><parent link="crank"/><child link="coupler"/></joint>
+{}
+</robot>"""
+
+LOOP_JOINT = """<loop_joint name="pin" type="revolute">
+<link1 link="coupler" xyz="0 0 1" rpy="0.1 0 0"/>
+<link2 link="base" xyz="1 0 1"/>
+<axis xyz="0 2 0"/></loop_joint>"""
+
+CONSTRAINT = """<constraint name="pin" type="revolute">
+<parent link="coupler"/><parent_origin xyz="0 0 1" rpy="0.1 0 0"/><parent_axis xyz="0 2 0"/>
+<child link="base"/><child_origin xyz="1 0 1"/></constraint>"""
+
+SIDECAR = """loops:
+  - name: pin
+    type: revolute
+    predecessor: {link: coupler, xyz: [0, 0, 1], rpy: [1e-1, 0, 0]}
+    successor: {link: base, xyz: [1, 0, 1]}
+    axis: [0, 2, 0]
+"""
+
+
+def loops_of(text: str):
+    return read_urdf_text(BAR.format(text), source="bar.urdf").loops
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """Return a function that reads the bar with the given sidecar."""
+
+    def read_with(text):
+        (tmp_path / "bar.urdf").write_text(BAR.format(""))
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / "bar.loops.yaml").write_bytes(data)
+        return read(tmp_path / "bar.urdf").loops
+
+    return read_with
+
+
+def assert_is_the_pin(loops) -> None:
+    (loop,) = loops
+    assert (loop.name, loop.type, loop.axis, loop.axis2) == ("pin", "revolute", (0, 1, 0), None)
+    assert (loop.predecessor.link, loop.successor.link) == ("coupler", "base")
+    assert tuple(loop.predecessor.frame.translation) == (0.0, 0.0, 1.0)
+    assert np.array_equal(loop.predecessor.frame.rotation, matrix_from_rpy(0.1, 0, 0))
+    assert tuple(loop.successor.frame.translation) == (1.0, 0.0, 1.0)
+    assert np.array_equal(loop.successor.frame.rotation, np.eye(3))
+    assert loop.line is not None
+    assert loop.source is not None
+
+
+def test_three_ways_to_write_a_loop_say_the_same(beside):
+    assert_is_the_pin(loops_of(LOOP_JOINT))
+    assert_is_the_pin(loops_of(CONSTRAINT))
+    assert_is_the_pin(beside(SIDECAR))
+
+
+@pytest.mark.parametrize("kind", LOOP_TYPES)
+def test_all_loop_types_are_read_in_all_three_ways(kind, beside):
+    found = [
+        *loops_of(LOOP_JOINT.replace("revolute", kind)),
+        *loops_of(CONSTRAINT.replace("revolute", kind)),
+        *beside(SIDECAR.replace("revolute", kind)),
+    ]
+    assert [loop.type for loop in found] == [kind] * 3
+    if kind in TYPES_WITH_AXIS and kind != "universal":
+        assert [loop.axis for loop in found] == [(0.0, 1.0, 0.0)] * 3
+
+
+LOOP_UNIVERSAL = LOOP_JOINT.replace("revolute", "universal").replace(
+    "</loop", '<axis2 xyz="0 0 3"/></loop'
+)
+
+
+def test_a_universal_loop_has_two_axes(beside):
+    constraint = CONSTRAINT.replace("revolute", "universal").replace(
+        "</con", '<child_axis xyz="0 0 3"/></con'
+    )
+    sidecar = SIDECAR.replace("revolute", "universal") + "    axis2: [0, 0, 3]\n"
+    for loop in (*loops_of(LOOP_UNIVERSAL), *loops_of(constraint), *beside(sidecar)):
+        assert (loop.axis, loop.axis2) == ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("prismatic", "translational"), ("continuous", "revolute")]
+)
+def test_urdfs_names_of_loop_types_are_understood(written, meant):
+    assert loops_of(LOOP_JOINT.replace("revolute", written))[0].type == meant
+
+
+def test_a_distance_loop_may_have_a_length(beside):
+    sidecar = SIDECAR.replace("revolute", "distance") + "    length: 0.5\n"
+    assert beside(sidecar)[0].length == 0.5
+    assert loops_of(LOOP_JOINT.replace('"revolute"', '"distance" length="2"'))[0].length == 2.0
+    assert loops_of(LOOP_JOINT.replace("revolute", "distance"))[0].length is None
+
+
+def test_the_childs_axis_of_a_constraint_turns_the_childs_frame():
+    """Our loops have one axis with the same coordinates in both frames."""
+    text = CONSTRAINT.replace("</con", '<child_axis xyz="1 1 1"/></con')
+    (loop,) = loops_of(text)
+    axis_on_base = loop.successor.frame.rotation @ np.array(loop.axis)
+    np.testing.assert_allclose(axis_on_base, np.ones(3) / np.sqrt(3), atol=LAST_DIGITS)
+
+
+def test_rotation_between_directions_is_a_rotation():
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        a, b = (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
+        for other in (b, a, -a, a + 1e-9 * b, -a + 1e-9 * b):
+            other = other / np.linalg.norm(other)
+            turn = rotation_between(a, other)
+            np.testing.assert_allclose(turn.T @ turn, np.eye(3), atol=1e-8)
+            np.testing.assert_allclose(turn @ a, other, atol=1e-8)
+            assert np.linalg.det(turn) == pytest.approx(1.0)
+
+
+def test_other_engines_do_not_mind_loop_elements():
+    model = pin.buildModelFromXML(BAR.format(LOOP_JOINT + CONSTRAINT))
+    assert model.njoints == 3
+
+
+def test_loops_of_file_and_sidecar_are_put_together(tmp_path):
+    (tmp_path / "bar.urdf").write_text(BAR.format(LOOP_JOINT))
+    (tmp_path / "bar.loops.yaml").write_text(SIDECAR.replace("name: pin", "name: second"))
+    assert [loop.name for loop in read(tmp_path / "bar.urdf").loops] == ["pin", "second"]
+
+
+def test_the_sidecar_has_the_robots_name(tmp_path):
+    for name in ("a.urdf", "a.xacro", "a.urdf.xacro", "a"):
+        assert sidecar_path(tmp_path / name) == tmp_path / "a.loops.yaml"
+
+
+ELEMENT_FAULTS = {
+    "unknown link": (LOOP_JOINT, '"coupler"', '"couple"', 6, "did you mean 'coupler'"),
+    "unknown type": (LOOP_JOINT, "revolute", "hinge", 6, "Available: distance"),
+    "no name": (LOOP_JOINT, 'name="pin"', "", 6, "'name' is missing"),
+    "name taken": (LOOP_JOINT, '"pin"', '"a"', 6, "rename"),
+    "one side": (LOOP_JOINT, "link2", "link3", 6, '<link2 link="..."'),
+    "same link": (LOOP_JOINT, '"base"', '"coupler"', 6, "joins two links"),
+    "zero axis": (LOOP_JOINT, "0 2 0", "0 0 0", 9, "zero vector"),
+    "bad number": (LOOP_JOINT, "0 0 1", "0 0 x", 7, "write it like"),
+    "length": (LOOP_JOINT, '"revolute"', '"distance" length="0"', 6, "spherical"),
+    "parallel": (LOOP_UNIVERSAL, "0 0 3", "0 -1 0", 6, "parallel"),
+    "no child": (CONSTRAINT, '<child link="base"/>', "", 6, '<child link="..."/>'),
+    "bad parent axis": (CONSTRAINT, "0 2 0", "0 2", 7, "expected 3 numbers"),
+}
+
+
+@pytest.mark.parametrize("fault", ELEMENT_FAULTS)
+def test_faulty_loop_elements_are_explained(fault):
+    text, old, new, line, advice = ELEMENT_FAULTS[fault]
+    assert old in text
+    with pytest.raises(FileError, match=advice) as caught:
+        loops_of(text.replace(old, new, 1))
+    assert str(caught.value).startswith(f"bar.urdf:{line}: ")
+
+
+SIDECAR_FAULTS = {
+    "unknown link": ("coupler", "couple", 2, "did you mean 'coupler'"),
+    "unknown type": ("revolute", "hinge", 3, "Available: distance"),
+    "unknown key": ("axis:", "axes:", 6, "did you mean 'axis'"),
+    "no name": ("name: pin", "type: fixed", 3, "stands twice"),
+    "missing key": ("name: pin", "axis2: [1, 0, 0]", 2, "'name' is missing"),
+    "no axis": ("    axis: [0, 2, 0]\n", "", 2, "needs an axis"),
+    "zero axis": ("[0, 2, 0]", "[0, 0, 0]", 6, "zero vector"),
+    "two numbers": ("[0, 2, 0]", "[0, 2]", 6, "expected 3 numbers"),
+    "no list": ("[0, 2, 0]", "up", 6, "expected a list"),
+    "nan": ("[0, 2, 0]", "[0, .nan, 0]", 6, "expected a number"),
+    "name": ("name: pin", "name: [pin]", 2, "expected a name, got a list"),
+    "name taken": ("name: pin", "name: b", 2, "rename"),
+    "length": ("axis: [0, 2, 0]", "axis: [0, 2, 0]\n    length: 1", 7, "distance loops"),
+    "not yaml": ("loops:", "loops: [", 2, "not YAML"),
+    "no table": ("loops:", "loops: 3 #", 2, "not YAML"),
+    "tab": ("    type", "\ttype", 3, "not YAML"),
+    "python object": ("name: pin", "name: !!python/object:os.system x", 2, None),
+}
+
+
+@pytest.mark.parametrize("fault", SIDECAR_FAULTS)
+def test_faulty_sidecars_are_explained(fault, beside):
+    old, new, line, advice = SIDECAR_FAULTS[fault]
+    text = SIDECAR.replace(old, new, 1)
+    assert text != SIDECAR
+    if advice is None:  # a tag makes nothing: it is only a word
+        assert beside(text)[0].name == "x"
+        return
+    with pytest.raises(FileError, match=advice) as caught:
+        beside(text)
+    assert f"bar.loops.yaml:{line}: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("", "is empty"),
+        ("[]", "expected a table"),
+        ("- 1", "expected a table"),
+        ("loops: {a: 1}", "expected a list"),
+        ("a: &x [1]\nloops: [*x, *x]", "aliases"),
+        ("loops: " + "[" * 5000, "nested deeper"),
+        ("loops: " + "{a: " * 100, "nested deeper"),
+        (b"\xff\xff", "UTF-8"),
+        ("loops:\n" + "# " * 2**20, "max_bytes"),
+        ("? [a]\n: 1", "plain word"),
+    ],
+)
+def test_hostile_sidecars_are_refused(text, advice, beside):
+    with pytest.raises(FileError, match=advice):
+        beside(text)
+
+
+@pytest.mark.parametrize("text", ["loops:", "loops: []"])
+def test_a_sidecar_may_have_no_loops(text, beside):
+    assert beside(text) == ()

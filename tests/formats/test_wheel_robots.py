@@ -1,0 +1,184 @@
+"""Everything that pinocchio reads in the two wheels we read, and it means the same."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from mbd_bridge.errors import FileError, MbdWarning
+from mbd_bridge.formats import Description, read
+from mbd_bridge.spatial import Frame, Inertia, lump
+from tests.robots import random_objects, robots, wheel_urdfs
+
+ROUNDING = 1e-11
+"""Relative: a handful of products of rotations; pinocchio rounds elsewhere than we do."""
+
+REFUSED_BY_BOTH = {
+    "erd/ur/ur3": "at least one <link",
+    "pb/bicycle/bike": "not by commas",
+    "pb/biped/biped2d_pybullet": "'-1.57.'",
+    "pb/husky/husky": "xacro expression",
+    "pb/quadruped/microtaur/microtaur": "expected 3 numbers",
+    "pb/torus_deform": "at least one <link",
+}
+"""Files that say nothing or that no reader can know the meaning of, and what we say of them."""
+
+READ_BY_US_ONLY = {"pb/humanoid/humanoid", "pb/spherical_joint_limit"}
+"""Valid files with spherical joints, which urdfdom does not know."""
+
+
+@cache
+def ours(name: str) -> Description | FileError:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MbdWarning)
+        try:
+            return read(wheel_urdfs()[name])
+        except FileError as error:
+            return error
+
+
+def theirs(name: str) -> pin.Model | None:
+    try:
+        return pin.buildModelFromUrdf(str(wheel_urdfs()[name]))
+    except ValueError:
+        return None
+
+
+def link_frames(description: Description) -> dict[str, Frame]:
+    """Where each link is in the root, at zero coordinates."""
+    children: dict[str, list] = {}
+    for joint in description.joints:
+        children.setdefault(joint.parent, []).append(joint)
+    below = {joint.child for joint in description.joints}
+    root = next(link.name for link in description.links if link.name not in below)
+    frames, waiting = {root: Frame.identity()}, [root]
+    while waiting:
+        parent = waiting.pop()
+        for joint in children.get(parent, ()):
+            frames[joint.child] = frames[parent] @ joint.origin
+            waiting.append(joint.child)
+    return frames
+
+
+def assert_same_mechanism(description: Description, model: pin.Model) -> None:
+    bodies = [f.name for f in model.frames if f.type == pin.FrameType.BODY]
+    edges = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
+    joints = [f.name for f in model.frames if f.type in edges and f.name != "universe"]
+    assert sorted(bodies) == sorted(link.name for link in description.links)
+    assert sorted(set(joints) - {"root_joint"}) == sorted(j.name for j in description.joints)
+
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    frames = link_frames(description)
+    for index, frame in enumerate(model.frames):
+        if frame.type == pin.FrameType.BODY:
+            placement = data.oMf[index]
+            mine = frames[frame.name]
+            np.testing.assert_allclose(mine.rotation, placement.rotation, atol=ROUNDING)
+            np.testing.assert_allclose(mine.translation, placement.translation, atol=ROUNDING)
+
+    whole = lump(
+        link.inertia.seen_from(frames[link.name]) for link in description.links if link.inertia
+    )
+    total = pin.Inertia.Zero()
+    for placement, inertia in zip(data.oMi, model.inertias, strict=True):
+        if inertia.mass or np.any(inertia.inertia):
+            total += placement.act(inertia)
+    assert_same_inertia(whole, total)
+
+
+def assert_same_inertia(mine: Inertia, other: pin.Inertia) -> None:
+    assert mine.mass == pytest.approx(other.mass, rel=ROUNDING)
+    if not mine.mass:  # pinocchio loses the moments of massless bodies when it adds them
+        return
+    a = mine.about_origin()
+    c = other.lever
+    b = other.inertia + other.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    np.testing.assert_allclose(mine.centre, c, atol=ROUNDING * (1 + np.abs(c).max()))
+    np.testing.assert_allclose(a, b, atol=ROUNDING * (1 + np.abs(b).max()))
+
+
+def test_both_wheels_are_there():
+    assert len([n for n in robots() if n.startswith("erd/")]) == 69
+    assert len([n for n in robots() if n.startswith("pb/")]) == 95
+    assert len(wheel_urdfs()) == 69 + 1095
+    assert len(random_objects()) == 1000
+
+
+@pytest.mark.parametrize("name", robots())
+def test_same_mechanism_as_in_pinocchio(name):
+    description, model = ours(name), theirs(name)
+    if name in REFUSED_BY_BOTH:
+        assert isinstance(description, FileError)
+        assert REFUSED_BY_BOTH[name] in str(description)
+        assert model is None
+        return
+    assert isinstance(description, Description), str(description)
+    if name in READ_BY_US_ONLY:
+        assert model is None
+        assert any(joint.type == "spherical" for joint in description.joints)
+        return
+    assert model is not None
+    assert_same_mechanism(description, model)
+
+
+def test_random_objects_are_the_same_bodies_as_in_pinocchio():
+    for name in random_objects():
+        description = ours(name)
+        assert isinstance(description, Description), str(description)
+        model = theirs(name)
+        assert model is not None, name
+        assert_same_mechanism(description, model)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in robots() if n not in {*REFUSED_BY_BOTH, *READ_BY_US_ONLY}]
+)
+def test_same_axes_and_limits_as_in_pinocchio(name):
+    """At zero coordinates: the column of the Jacobian is the axis, seen from the root."""
+    description, model = ours(name), theirs(name)
+    frames = link_frames(description)
+    data = model.createData()
+    pin.computeJointJacobians(model, data, pin.neutral(model))
+    for joint in description.joints:
+        if joint.type not in {"revolute", "continuous", "prismatic"}:
+            continue
+        index = model.getJointId(joint.name)
+        axis = frames[joint.child].rotation @ np.array(joint.axis)
+        column = data.J.reshape(6, -1)[:, model.idx_vs[index]]
+        part = column[:3] if joint.type == "prismatic" else column[3:]
+        np.testing.assert_allclose(axis, part, atol=ROUNDING)
+        if joint.type != "continuous" and joint.limits.lower is not None:
+            lower = model.lowerPositionLimit[model.idx_qs[index]]
+            upper = model.upperPositionLimit[model.idx_qs[index]]
+            assert (joint.limits.lower, joint.limits.upper) == (lower, upper)
+
+
+def test_humanoid_of_pybullet_has_its_spherical_joints():
+    description = ours("pb/humanoid/humanoid")
+    kinds = [joint.type for joint in description.joints]
+    assert kinds.count("spherical") == 8
+    assert kinds.count("revolute") == 4
+    assert len(description.links) == 16
+
+
+def test_published_oddities_are_said_aloud():
+    """Facts about the wheels that a user should hear of, and that must not stop the reading."""
+    notes = {name: " ".join(ours(name).notes) for name in robots() if name not in REFUSED_BY_BOTH}
+    assert "the largest exceeds" in notes["erd/allegro_hand/allegro_left_hand"]
+    assert "stay free" in notes["erd/alex/alex_psyonic_hands"]
+    assert "cannot mimic" in notes["erd/talos/talos_reduced"]
+    assert "reversed" in notes["pb/cube_no_rotation"]
+    assert "more than one <axis>" in notes["pb/quadruped/spirit40newer"]
+
+
+def test_a_warning_is_one_line_however_many_meshes_are_missing(tmp_path):
+    path = wheel_urdfs()["erd/a1/a1"]
+    copy = tmp_path / "a1.urdf"
+    copy.write_bytes(path.read_bytes())
+    with pytest.warns(MbdWarning, match="meshes not found.*and \\d+ more") as caught:
+        description = read(copy)
+    assert len([w for w in caught if "meshes" in str(w.message)]) == 1
+    assert all(shape.path is None for link in description.links for shape in link.visuals)
