@@ -1,0 +1,138 @@
+"""Damage to URDF texts, at the level of bytes and of elements, from a seeded generator."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+NUMBERS = (
+    "nan", "inf", "-inf", "", " ", "x", "1e400", "-1e308", "1e308", "1e-320", "-0", "0", "-1",
+    "1 2", "1,2", "${x}", "0x10", "1_0", "１", "true", "9" * 5000, "+-1",
+)  # fmt: skip
+"""What is written where a number stood."""
+
+NAMES = ("", " ", "base", "world", "a b", "<", "&amp;", "ü", "n" * 10_000, "../..", "\t", "None")
+
+BYTES = (b"\0", b"<", b">", b'"', b"&", b"\xff", b"]]>", b"<!--", b"<?xml?>", b"<!DOCTYPE a>")
+
+ELEMENT = re.compile(r"<(\w+)\b[^<>]*?/>|<(link|joint|inertial|visual)\b[^<>]*>.*?</\2>", re.DOTALL)
+ATTRIBUTE = re.compile(r'\s(\w+)\s*=\s*"([^"]*)"')
+NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+
+
+def mutate(text: str, rng: np.random.Generator) -> bytes:
+    """Return the text after one to three pieces of damage."""
+    for _ in range(rng.integers(1, 4)):
+        text = STRUCTURE[rng.integers(len(STRUCTURE))](text, rng)
+    data = text.encode()
+    if rng.random() < 0.3:
+        data = BINARY[rng.integers(len(BINARY))](data, rng)
+    return data
+
+
+def pick(pattern: re.Pattern[str], text: str, rng: np.random.Generator) -> re.Match[str] | None:
+    found = list(pattern.finditer(text))
+    return found[rng.integers(len(found))] if found else None
+
+
+def put(text: str, span: tuple[int, int], new: str) -> str:
+    return text[: span[0]] + new + text[span[1] :]
+
+
+def drop_element(text: str, rng: np.random.Generator) -> str:
+    match = pick(ELEMENT, text, rng)
+    return put(text, match.span(), "") if match else text
+
+
+def double_element(text: str, rng: np.random.Generator) -> str:
+    match = pick(ELEMENT, text, rng)
+    return put(text, match.span(), match.group() * 2) if match else text
+
+
+def move_element(text: str, rng: np.random.Generator) -> str:
+    one, other = pick(ELEMENT, text, rng), pick(ELEMENT, text, rng)
+    return put(text, other.span(), one.group()) if one and other else text
+
+
+def drop_attribute(text: str, rng: np.random.Generator) -> str:
+    match = pick(ATTRIBUTE, text, rng)
+    return put(text, match.span(), "") if match else text
+
+
+def double_attribute(text: str, rng: np.random.Generator) -> str:
+    match = pick(ATTRIBUTE, text, rng)
+    return put(text, match.span(), match.group() * 2) if match else text
+
+
+def swap_attribute_values(text: str, rng: np.random.Generator) -> str:
+    one, other = pick(ATTRIBUTE, text, rng), pick(ATTRIBUTE, text, rng)
+    return put(text, other.span(2), one.group(2)) if one and other else text
+
+
+def change_value(text: str, rng: np.random.Generator) -> str:
+    match = pick(ATTRIBUTE, text, rng)
+    choices = (*NUMBERS, *NAMES)
+    return put(text, match.span(2), choices[rng.integers(len(choices))]) if match else text
+
+
+def change_number(text: str, rng: np.random.Generator) -> str:
+    match = pick(NUMBER, text, rng)
+    return put(text, match.span(), NUMBERS[rng.integers(len(NUMBERS))]) if match else text
+
+
+def rename_everywhere(text: str, rng: np.random.Generator) -> str:
+    match = pick(ATTRIBUTE, text, rng)
+    if not match or not match.group(2):
+        return text
+    return text.replace(f'"{match.group(2)}"', f'"{NAMES[rng.integers(len(NAMES))]}"')
+
+
+def change_type(text: str, rng: np.random.Generator) -> str:
+    kinds = ("spherical", "universal", "cylindrical", "planar", "floating", "fixed", "screw")
+    match = pick(re.compile(r'type\s*=\s*"(\w+)"'), text, rng)
+    return put(text, match.span(1), kinds[rng.integers(len(kinds))]) if match else text
+
+
+STRUCTURE = (
+    drop_element,
+    double_element,
+    move_element,
+    drop_attribute,
+    double_attribute,
+    swap_attribute_values,
+    change_value,
+    change_number,
+    change_number,
+    rename_everywhere,
+    change_type,
+)
+
+
+def truncate(data: bytes, rng: np.random.Generator) -> bytes:
+    return data[: rng.integers(len(data) + 1)]
+
+
+def flip_bits(data: bytes, rng: np.random.Generator) -> bytes:
+    out = bytearray(data)
+    for place in rng.integers(len(out), size=3) if out else ():
+        out[place] ^= 1 << rng.integers(8)
+    return bytes(out)
+
+
+def insert_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    place = rng.integers(len(data) + 1)
+    return data[:place] + BYTES[rng.integers(len(BYTES))] + data[place:]
+
+
+def drop_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    start, count = rng.integers(len(data) + 1), rng.integers(100)
+    return data[:start] + data[start + count :]
+
+
+def repeat_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    start = rng.integers(len(data) + 1)
+    return data[:start] + data[start : start + 500] * 5 + data[start:]
+
+
+BINARY = (truncate, flip_bits, insert_bytes, drop_bytes, repeat_bytes)
