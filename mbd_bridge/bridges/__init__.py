@@ -1,0 +1,1 @@
+"""Bridges to other engines: models, orders, signs and quaternions. Imported only when used."""

@@ -1,0 +1,121 @@
+"""pinocchio's calls, run by our kernels.
+
+    model = prepare(pin_model)                # once
+    tau = rnea(model, model.createData(), q, v, a)
+
+q, v and a are pinocchio's, one state or (N, n) arrays of states; results too. `data` receives
+the fields that pinocchio's function fills, for one state, and may be None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from mbd_bridge.bridges.pinocchio.adopt import adopt
+from mbd_bridge.errors import ModelError
+from mbd_bridge.loads import LoadSolver
+from mbd_bridge.solve import Dynamics
+from mbd_bridge.solve import prepare as prepare_kernel
+from mbd_bridge.spatial import Array
+
+
+class PreparedModel:
+    """A ``pinocchio.Model`` with kernels of ours for it.
+
+    Attributes
+    ----------
+    twin : the two models, and the conversion of states between them
+    """
+
+    def __init__(self, model: pin.Model) -> None:
+        self.twin = adopt(model)
+        order = self.twin.order()
+        if order is None:
+            raise ModelError(
+                "the model has planar joints, whose velocities pinocchio writes along turning axes; "
+                "use Mechanism.from_pinocchio, whose coordinates are named"
+            )
+        self.order, self.inverse_order = order, np.argsort(order)
+        self._kernels: dict[str, Any] = {}
+
+    def createData(self) -> pin.Data:
+        """Return pinocchio's data for the model."""
+        return self.twin.model.createData()
+
+    def kernel(self, what: Dynamics) -> Any:
+        """Return a kernel of `solve`, made at the first call."""
+        if what not in self._kernels:
+            self._kernels[what] = prepare_kernel(self.twin.ours, what)
+        return self._kernels[what]
+
+    def loads(self) -> LoadSolver:
+        """Return the solver for the loads of pinocchio's joints, in its order."""
+        if "loads" not in self._kernels:
+            last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
+            names = [last[j] for j in range(1, self.twin.model.njoints)]
+            self._kernels["loads"] = LoadSolver(self.twin.ours, names)
+        found: LoadSolver = self._kernels["loads"]
+        return found
+
+    def rates(self, v: ArrayLike) -> Array:
+        """Return pinocchio's velocities, accelerations or forces in our order."""
+        return np.asarray(v, dtype=np.float64)[..., self.inverse_order]
+
+
+def prepare(model: pin.Model) -> PreparedModel:
+    """Return a model that the functions of this module take in the place of pinocchio's."""
+    return PreparedModel(model)
+
+
+def rnea(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> Array:
+    """Return the joint torques (nv,) or (N, nv), as ``pinocchio.rnea``."""
+    kernel = model.kernel("inverse_dynamics")
+    (tau,) = kernel(model.twin.q_back(q), model.rates(v), model.rates(a))
+    return _give(data, "tau", tau[..., model.order])
+
+
+def nle(model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return the nonlinear effects, as ``pinocchio.nonLinearEffects``."""
+    (h,) = model.kernel("bias_forces")(model.twin.q_back(q), model.rates(v))
+    return _give(data, "nle", h[..., model.order])
+
+
+def aba(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+) -> Array:
+    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.aba``."""
+    kernel = model.kernel("forward_dynamics")
+    a, _ = kernel(model.twin.q_back(q), model.rates(v), model.rates(tau))
+    return _give(data, "ddq", a[..., model.order])
+
+
+def crba(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return the mass matrix (nv, nv) or (N, nv, nv), as ``pinocchio.crba``."""
+    (M,) = model.kernel("mass_matrix")(model.twin.q_back(q))
+    return _give(data, "M", M[..., model.order, :][..., model.order])
+
+
+def joint_forces(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> Array:
+    """Return force and moment on every joint, (njoints, 6) or (N, njoints, 6).
+
+    Row j is what pinocchio leaves in ``data.f[j]``: the load of the parent on the child, at the
+    joint's origin, in the joint's frame. Row 0, the universe, is zero.
+    """
+    loads = model.loads()(model.twin.q_back(q), model.rates(v), model.rates(a))
+    wrench = loads.wrench()
+    return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
+
+
+def _give(data: pin.Data | None, field: str, value: Array) -> Array:
+    own = {"tau": 1, "nle": 1, "ddq": 1, "M": 2}[field]
+    if data is not None and value.ndim == own:
+        setattr(data, field, value)
+    return value
