@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.order import depth_first
 from mbd_bridge.kernels.program import lower
 from mbd_bridge.kernels.trace import Traceable, trace
 
@@ -58,7 +59,7 @@ def compile_kernel(
     width = machine.host().lanes if lanes is None else lanes
     if width not in (1, 2, 4, 8, 16):
         raise KernelError(f"lanes: expected 1, 2, 4, 8 or 16, got {width!r}")
-    program = lower(graph)
+    program = depth_first(lower(graph))
     code = machine.emit(batch_module(program, width, machine.host().triple))
     return Kernel(
         code,

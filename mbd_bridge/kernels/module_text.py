@@ -13,19 +13,18 @@ ARRAY_BYTES = 24
 byte offsets of its components (0 where they stand side by side)."""
 
 
-def _slots(sizes: Iterable[int], lanes: int, first: int) -> tuple[tuple[int, ...], int]:
-    """Return the first slot of each array, padded to whole blocks, and the slot after the last."""
+def _slots(sizes: Iterable[int], first: int) -> tuple[tuple[int, ...], int]:
+    """Return the first slot of each array in the stage, and the slot after the last."""
     found = []
     for size in sizes:
         found.append(first)
-        first += -(-size // lanes) * lanes
+        first += size
     return tuple(found), first
 
 
 def stage_bytes(inputs: Iterable[int], shapes: Iterable[tuple[int, ...]], lanes: int) -> int:
-    """Return the size of the staging area."""
-    sizes = [*inputs, *(prod(shape) for shape in shapes)]
-    return _slots(sizes, lanes, 0)[1] * lanes * 8
+    """Return the size of the staging area: one vector a component."""
+    return (sum(inputs) + sum(prod(shape) for shape in shapes)) * lanes * 8
 
 
 def batch_module(program: Program, lanes: int, triple: str) -> str:
@@ -36,44 +35,59 @@ def batch_module(program: Program, lanes: int, triple: str) -> str:
     """
     in_sizes = list(program.inputs.values())
     out_sizes = [prod(shape) for shape in program.shapes]
-    in_slots, middle = _slots(in_sizes, lanes, 0)
-    out_slots, _ = _slots(out_sizes, lanes, middle)
-    width = 8 * lanes
+    in_slots, middle = _slots(in_sizes, 0)
+    out_slots, _ = _slots(out_sizes, middle)
     body = body_text.body_text(program, lanes, (in_slots, out_slots))
-    packs, unpacks, addresses = [], [], []
-    for k, (size, slot) in enumerate(zip(in_sizes + out_sizes, in_slots + out_slots, strict=True)):
+    transfers = [
+        *(transfer_text.pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
+        *(transfer_text.unpack_text(lanes, size) for size in sorted({*out_sizes} - {0})),
+        transfer_text.tail_text(lanes),
+    ]
+    addresses: list[str] = []
+    moves: dict[str, list[str]] = {"pack": [], "unpack": []}
+    tails: dict[str, list[str]] = {"pack": [], "unpack": []}
+    sizes, slots = in_sizes + out_sizes, in_slots + out_slots
+    for k, (size, slot) in enumerate(zip(sizes, slots, strict=True)):
         if size == 0:
             continue
+        way = "pack" if k < len(in_sizes) else "unpack"
         addresses.append(f"  %array{k} = getelementptr i8, ptr %arrays, i64 {k * ARRAY_BYTES}")
-        addresses.append(f"  %slot{k} = getelementptr i8, ptr %stage, i64 {slot * width}")
-        move, lines = ("pack", packs) if k < len(in_sizes) else ("unpack", unpacks)
-        lines.append(
-            f"  call void @{move}(ptr %array{k}, i64 {size}, ptr %slot{k}, i64 %i, i64 %count)"
-        )
-    new_line = "\n"
-    return f"""target triple = "{triple}"
-{body_text.declarations(lanes)}
-{transfer_text.declarations(lanes)}
-{body_text.sincos_text(lanes)}
-{transfer_text.pack_text(lanes)}
-{transfer_text.unpack_text(lanes)}
-{body}
-define void @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #0 {{
-{new_line.join(addresses)}
-  %some = icmp ult i64 %begin, %end
-  br i1 %some, label %group, label %done
-group:
-  %i = phi i64 [ %begin, %0 ], [ %i_next, %group ]
-  %left = sub i64 %end, %i
-  %count = call i64 @llvm.umin.i64(i64 %left, i64 {lanes})
-{new_line.join(packs)}
-  call void @body(ptr %stage)
-{new_line.join(unpacks)}
-  %i_next = add i64 %i, {lanes}
-  %more = icmp ult i64 %i_next, %end
-  br i1 %more, label %group, label %done
-done:
-  ret void
-}}
-attributes #0 = {{ nounwind "prefer-vector-width"="512" }}
-"""
+        addresses.append(f"  %slot{k} = getelementptr i8, ptr %stage, i64 {slot * 8 * lanes}")
+        both = f"ptr %array{k}, ptr %slot{k}"
+        moves[way].append(f"  call void @{way}_{size}({both}, i64 %i)")
+        tails[way].append(f"  call void @{way}_some({both}, i64 %full, i64 {size}, i64 %rest)")
+    lines = [
+        f'target triple = "{triple}"',
+        body_text.declarations(lanes),
+        transfer_text.declarations(lanes),
+        body_text.sincos_text(lanes),
+        *transfers,
+        body,
+        "define void @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #0 {",
+        *addresses,
+        "  %number = sub i64 %end, %begin",
+        f"  %rest = urem i64 %number, {lanes}",
+        "  %full = sub i64 %end, %rest",
+        "  %some = icmp ult i64 %begin, %full",
+        "  br i1 %some, label %group, label %tail",
+        "group:",
+        "  %i = phi i64 [ %begin, %0 ], [ %i_next, %group ]",
+        *moves["pack"],
+        "  call void @body(ptr %stage)",
+        *moves["unpack"],
+        f"  %i_next = add i64 %i, {lanes}",
+        "  %more = icmp ult i64 %i_next, %full",
+        "  br i1 %more, label %group, label %tail",
+        "tail:",
+        "  %any = icmp ne i64 %rest, 0",
+        "  br i1 %any, label %last, label %done",
+        "last:",
+        *tails["pack"],
+        "  call void @body(ptr %stage)",
+        *tails["unpack"],
+        "  br label %done",
+        "done:",
+        "  ret void\n}",
+        'attributes #0 = { nounwind "prefer-vector-width"="512" }',
+    ]
+    return "\n".join(lines)
