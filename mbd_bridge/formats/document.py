@@ -13,6 +13,10 @@ from mbd_bridge.spatial import Frame
 SHOWN = 3
 """How many places a warning names before it says how many more there are."""
 
+LARGEST = 1e40
+"""Largest length (m), mass (kg) and moment (kg m²): no machine is larger, and products of a few
+such numbers do not overflow."""
+
 
 def describe(element: Element) -> str:
     """Return how a message names an element: ``<axis> of <joint name='elbow'>``."""
@@ -59,6 +63,20 @@ def parse_numbers(text: str, count: int) -> tuple[float, ...]:
             "write them like '0 0 1'"
         )
     return tuple(parse_number(part) for part in parts)
+
+
+def bounded(value: float) -> float:
+    """Return a length, mass or moment whose products do not overflow; ValueError otherwise."""
+    if abs(value) > LARGEST:
+        raise ValueError(
+            f"expected a size below {LARGEST:g}, got {value:g}; check units and digits"
+        )
+    return value
+
+
+def pose(xyz: tuple[float, float, float], rpy: tuple[float, float, float]) -> Frame:
+    """Return the frame of xyz (m) and rpy (rad); ValueError if it is nowhere near."""
+    return Frame.from_rpy([bounded(value) for value in xyz], rpy)
 
 
 @dataclass(slots=True)
@@ -127,6 +145,13 @@ class Document:
         except ValueError as error:
             raise self.error(element, f"{name}: {error}") from None
 
+    def quantity(self, element: Element, name: str) -> float:
+        """Return an attribute that must be a mass or moment of a possible size."""
+        try:
+            return bounded(self.number(element, name))
+        except ValueError as error:
+            raise self.error(element, f"{name}: {error}") from None
+
     def optional_number(self, element: Element, name: str) -> float | None:
         """Return a finite number, or None where the attribute is left out."""
         return None if element.get(name) is None else self.number(element, name)
@@ -163,7 +188,10 @@ class Document:
     def frame(self, element: Element) -> Frame:
         """Return the frame that an element's own xyz and rpy say (m, rad)."""
         zero = (0.0, 0.0, 0.0)
-        return Frame.from_rpy(self.vector(element, "xyz", zero), self.vector(element, "rpy", zero))
+        try:
+            return pose(self.vector(element, "xyz", zero), self.vector(element, "rpy", zero))
+        except ValueError as error:
+            raise self.error(element, f"xyz: {error}") from None
 
 
 def unit_vector(vector: tuple[float, float, float]) -> tuple[float, float, float]:

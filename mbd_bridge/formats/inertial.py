@@ -27,7 +27,7 @@ def read_inertial(document: Document, link: Element) -> Inertia | None:
     mass_element = document.child(element, "mass")
     if mass_element is None:
         raise document.error(element, 'expected a <mass>; write <mass value="1.0"/> (kg)')
-    mass = document.number(mass_element, "value")
+    mass = document.quantity(mass_element, "value")
     if mass < 0.0:
         raise document.error(
             mass_element, f"expected a mass of at least 0 kg, got {mass:g}; remove the sign"
@@ -40,7 +40,7 @@ def read_inertial(document: Document, link: Element) -> Inertia | None:
             '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/> (kg m²)',
         )
     xx, yy, zz, xy, xz, yz = (
-        document.number(moments, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        document.quantity(moments, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     )
     central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     why = unphysical(mass, central)

@@ -15,11 +15,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
-from mbd_bridge.formats.document import unit_vector
+from mbd_bridge.formats.document import pose, unit_vector
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.loops import TYPES_WITH_AXIS, loop_type
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
-from mbd_bridge.spatial import Frame
 
 KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length")
 SIDE_KEYS = ("link", "xyz", "rpy")
@@ -85,7 +84,11 @@ def _end(node: Node) -> LoopEnd:
     zero = (0.0, 0.0, 0.0)
     xyz = table["xyz"].vector() if "xyz" in table else zero
     rpy = table["rpy"].vector() if "rpy" in table else zero
-    return LoopEnd(_needed(table, "link", node).text(), Frame.from_rpy(xyz, rpy))
+    link = _needed(table, "link", node).text()
+    try:
+        return LoopEnd(link, pose(xyz, rpy))
+    except ValueError as error:
+        raise table["xyz"].error(str(error)) from None
 
 
 def _direction(node: Node) -> Vector3:

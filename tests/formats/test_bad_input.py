@@ -67,6 +67,8 @@ CASES = {
     "missing moment": (' ixy="0"', "", 8, "<inertia>", "'ixy' is missing"),
     "nan": ('value="2"', 'value="nan"', 7, "<mass>", "finite"),
     "infinite": ('value="2"', 'value="1e999"', 7, "<mass>", "finite"),
+    "as if infinite": ('ixx="1"', 'ixx="1e308"', 8, "<inertia>", "check units"),
+    "far away": ('xyz="0 0 1"', 'xyz="0 0 -1e41"', 14, "<origin>", "check units"),
     "infinite limit": ('upper="1"', 'upper="inf"', 16, "<limit>", "leave it out"),
     "python number": ('value="2"', 'value="1_0"', 7, "<mass>", "expected a number"),
     "foreign digits": ('value="2"', 'value="２"', 7, "<mass>", "expected a number"),

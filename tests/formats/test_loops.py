@@ -185,6 +185,7 @@ SIDECAR_FAULTS = {
     "zero axis": ("[0, 2, 0]", "[0, 0, 0]", 6, "zero vector"),
     "two numbers": ("[0, 2, 0]", "[0, 2]", 6, "expected 3 numbers"),
     "no list": ("[0, 2, 0]", "up", 6, "expected a list"),
+    "far away": ("[0, 0, 1]", "[0, 0, 1e99]", 4, "check units"),
     "nan": ("[0, 2, 0]", "[0, .nan, 0]", 6, "expected a number"),
     "name": ("name: pin", "name: [pin]", 2, "expected a name, got a list"),
     "name taken": ("name: pin", "name: b", 2, "rename"),
