@@ -1,0 +1,79 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from mbd_bridge.errors import FileError
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Give a text file to write to; it takes the place of `path` when all is written.
+
+    Until then an old file stays as it was, and it stays if writing fails or is interrupted.
+    Pipes and devices, which cannot be replaced, are written to directly. Lines end as on Unix.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written there.
+    """
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    try:
+        mode = _mode(target)
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("w", encoding="utf-8", newline="") as direct:
+                yield direct
+            return
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+        )
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(handle)
+            os.fchmod(handle, _permissions(mode))
+        os.replace(name, target)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _mode(target: Path) -> int | None:
+    """Return the mode of what is there now, None if nothing is."""
+    try:
+        return target.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _permissions(mode: int | None) -> int:
+    """Return the old file's permissions, or those that a new file gets."""
+    if mode is not None:
+        return stat.S_IMODE(mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+def _cannot(path: str | os.PathLike[str], error: OSError) -> FileError:
+    folder = os.path.dirname(os.path.abspath(path))
+    if isinstance(error, FileNotFoundError):
+        advice = f"is there a folder {folder}?"
+    elif isinstance(error, IsADirectoryError):
+        advice = "give the name of a file"
+    else:
+        advice = "choose another place with -o"
+    return FileError(f"cannot be written: {error.strerror}; {advice}", os.fspath(path))

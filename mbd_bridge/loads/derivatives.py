@@ -1,0 +1,81 @@
+"""Velocities and accelerations of a motion that is known by its positions.
+
+A spline of degree 5 goes through all points, so that the acceleration has a continuous slope and
+its error shrinks with the fourth power of the step; with 4 or 5 points the degree is 3. It
+interpolates: what is noise in the positions is more noise in the accelerations.
+
+A rotation is a quaternion s(t), splined by its components (with signs that follow each other) and
+scaled to length 1 in between. With ω in the child's axes:
+
+    ω = 2 vec(s̄ ⊗ ṡ) / |s|²
+    ω̇ = (2 vec(s̄ ⊗ s̈) - 2 (s·ṡ) ω) / |s|²
+
+A free body's velocity is in its own axes: v = Rᵀ ṗ and v̇ = Rᵀ p̈ - ω × v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.mechanism import JointType
+
+Floats = NDArray[np.float64]
+
+DEGREE = 5
+FEWEST = 4
+"""Rows that a spline (of degree 3) needs."""
+
+
+def degree(rows: int) -> int:
+    """Return the degree of the spline through so many points."""
+    return DEGREE if rows > DEGREE else 3
+
+
+def derivatives(time: Floats, values: Floats, orders: tuple[int, ...]) -> tuple[Floats, ...]:
+    """Return derivatives of the columns of `values` (N, n) at the times (N,)."""
+    from scipy.interpolate import make_interp_spline
+
+    spline = make_interp_spline(time - time[0], values, k=degree(len(time)))
+    return tuple(np.asarray(spline.derivative(order)(time - time[0])) for order in orders)
+
+
+def joint_rates(time: Floats, kind: JointType, q: Floats) -> tuple[Floats, Floats]:
+    """Return velocities and accelerations (N, nv) of a joint with the coordinates q (N, nq)."""
+    if kind.nq == kind.nv:
+        first, second = derivatives(time, q, (1, 2))
+        return first, second
+    turn, turn_rate = rotation_rates(time, q[:, -4:])
+    if kind.nq == 4:
+        return turn, turn_rate
+    along, along_rate = derivatives(time, q[:, :3], (1, 2))
+    v = _in_child(q[:, 3:], along)
+    v_rate = _in_child(q[:, 3:], along_rate) - np.cross(turn, v)
+    return np.hstack([v, turn]), np.hstack([v_rate, turn_rate])
+
+
+def rotation_rates(time: Floats, quaternions: Floats) -> tuple[Floats, Floats]:
+    """Return ω and ω̇ (N, 3), in the child's axes, of unit quaternions (N, 4), x, y, z, w."""
+    s = quaternions * _signs(quaternions)[:, None]
+    first, second = derivatives(time, s, (1, 2))
+    turn = 2.0 * _vector_part(s, first)
+    along = np.sum(s * first, axis=1, keepdims=True)
+    return turn, 2.0 * _vector_part(s, second) - 2.0 * along * turn
+
+
+def _signs(quaternions: Floats) -> Floats:
+    """Return the signs with which each quaternion is the near one of the two of its rotation."""
+    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
+    return np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+
+
+def _vector_part(s: Floats, t: Floats) -> Floats:
+    """Return the vector part of s̄ ⊗ t, row by row."""
+    part = s[:, 3:] * t[:, :3] - t[:, 3:] * s[:, :3] - np.cross(s[:, :3], t[:, :3])
+    return np.asarray(part)
+
+
+def _in_child(s: Floats, vectors: Floats) -> Floats:
+    """Return Rᵀ x, row by row, for unit quaternions s: R = 1 + 2 w ũ + 2 ũ², u = vec(s)."""
+    once = np.cross(s[:, :3], vectors)
+    return np.asarray(vectors - 2.0 * s[:, 3:] * once + 2.0 * np.cross(s[:, :3], once))

@@ -1,0 +1,296 @@
+"""A motion: times, and the coordinates, velocities and accelerations of a model at these times.
+
+It is read from a table whose columns are named after the model's coordinates:
+
+    time                       s, growing from row to row
+    <coordinate>               rad or m, e.g. elbow; a ball joint has hip.qx, .qy, .qz, .qw
+    <velocity>.vel             rad/s or m/s, e.g. elbow.vel, hip.wx.vel
+    <velocity>.acc             rad/s² or m/s², e.g. elbow.acc, hip.wx.acc
+
+A unit in brackets is obeyed: ``elbow [deg]``. Velocities and accelerations that are not there are
+derived by a spline (see `derivatives`): accelerations from the velocities where the table has
+them, from the positions otherwise. What was derived or held still is said in `Motion.notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import unknown_name
+from mbd_bridge.formats.table import Table
+from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, joint_rates
+from mbd_bridge.loads.oddities import oddities, some
+from mbd_bridge.loads.units import RATE, UNITS, model_units
+from mbd_bridge.mechanism import Body, Model, ModelJoint
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+LENGTH = 1e-3
+"""How far from 1 the length of a quaternion may be: files round to a few digits."""
+FOLLOWS = 1e-3
+"""How far, rad or m, the column of a ``<mimic>`` joint may be from what its leader makes it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """States of a model along time.
+
+    Attributes
+    ----------
+    time : (N,) s
+    q, v, a : (N, nq), (N, nv), (N, nv): rad or m, and their rates
+    coordinates, velocities : names of the entries of q, and of v and a
+    notes : what was derived, held still or looks odd
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def motion_from_table(table: Table, model: Model, *, rest: bool = False) -> Motion:
+    """Return the motion that a table gives to a model.
+
+    Parameters
+    ----------
+    table : see the module's text
+    rest : hold the coordinates that the table has not at zero (no rotation), at rest
+
+    Raises
+    ------
+    FileError
+        Columns are missing or unknown, times do not grow, a quaternion is none, or there are too
+        few rows to derive what is missing. The row's line and the column are named.
+    """
+    return _Reader(table, model).motion(rest)
+
+
+class _Reader:
+    """The motion as far as it is known: the entries of q, v and a, and which of them are known."""
+
+    def __init__(self, table: Table, model: Model) -> None:
+        self.table, self.model = table, model
+        self.notes: list[str] = []
+        self.time = _time(table)
+        _check_names(table, model)
+        of_q, of_v = model_units(model)
+        self.q, self.has_q = self._columns(model.coordinate_names, "", of_q)
+        names, (_, per_s, per_s2) = model.velocity_names, RATE
+        self.v, self.has_v = self._columns(names, ".vel", [unit + per_s for unit in of_v])
+        self.a, self.has_a = self._columns(names, ".acc", [unit + per_s2 for unit in of_v])
+
+    def motion(self, rest: bool) -> Motion:
+        """Return the whole motion."""
+        model = self.model
+        self._hold(rest)
+        for joint, body in _independent(model):
+            if joint.type.nq > joint.type.nv:
+                self._unit_quaternion(joint, body)
+        derived = self._derive()
+        self._compare_followers()
+        self.notes += oddities(model, self.time, self.q, derived)
+        names = model.coordinate_names, model.velocity_names
+        return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes))
+
+    def _columns(
+        self, names: Sequence[str], suffix: str, units: Sequence[str]
+    ) -> tuple[Floats, Flags]:
+        """Return the columns in SI units (zero where there are none), and which ones there are."""
+        values = np.zeros((len(self.time), len(names)))
+        known = np.zeros(len(names), dtype=bool)
+        for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+            if name + suffix in self.table.names:
+                values[:, k] = _in_si(self.table, name + suffix, unit)
+                known[k] = True
+        return values, known
+
+    def _hold(self, rest: bool) -> None:
+        """Hold the coordinates that the table has not at zero, or complain of them."""
+        model = self.model
+        missing = [
+            name for name, has in zip(model.coordinate_names, self.has_q, strict=True) if not has
+        ]
+        if not missing:
+            return
+        if not rest:
+            raise self.table.error(
+                f"expected a column for each coordinate, {len(missing)} are missing: "
+                f"{', '.join(missing)}; add them, or hold them at zero with --rest (rest=True)"
+            )
+        for joint, body in _independent(model):
+            self._hold_joint(joint, body)
+        self.notes.append(f"held at zero, at rest: {some(missing)}")
+
+    def _hold_joint(self, joint: ModelJoint, body: Body) -> None:
+        """Hold what the table has not of one joint: single coordinates, or a whole quaternion."""
+        held = ~self.has_q[body.q]
+        rates = held
+        if joint.type.nq > joint.type.nv:
+            names = self.model.coordinate_names[body.q]
+            absent = [name for name, is_held in zip(names[-4:], held[-4:], strict=True) if is_held]
+            if 0 < len(absent) < 4:
+                raise self.table.error(
+                    f"a quaternion has four columns, {', '.join(absent)} missing; add them"
+                )
+            rates = np.append(held[:-4], np.repeat(held[-1], 3))
+        self.q[:, body.q][:, held] = joint.type.neutral()[held]
+        for k in body.v.start + np.flatnonzero(rates):
+            for suffix, known in ((".vel", self.has_v), (".acc", self.has_a)):
+                if known[k]:
+                    raise self.table.error(
+                        f"there is a column for the rate, but none for the position of "
+                        f"{joint.name!r}; add it, or leave out the rate",
+                        column=self.model.velocity_names[k] + suffix,
+                    )
+                known[k] = True  # it is zero
+
+    def _unit_quaternion(self, joint: ModelJoint, body: Body) -> None:
+        """Scale a joint's quaternion to length 1."""
+        part = self.q[:, body.q.stop - 4 : body.q.stop]
+        length = np.linalg.norm(part, axis=1)
+        bad = np.flatnonzero(np.abs(length - 1.0) > LENGTH)
+        if len(bad):
+            row = int(bad[0])
+            names = self.model.coordinate_names[body.q.stop - 4 : body.q.stop]
+            raise self.table.error(
+                f"expected a unit quaternion in {', '.join(names)}, got the length "
+                f"{length[row]:.6g}; the order is x, y, z, w",
+                row,
+            )
+        part /= length[:, None]
+
+    def _derive(self) -> list[ModelJoint]:
+        """Derive the velocities and accelerations that are not known.
+
+        Returns the joints whose positions were differentiated.
+        """
+        if self.has_v.all() and self.has_a.all():
+            return []
+        rows = len(self.time)
+        if rows < FEWEST:
+            absent = [
+                name + suffix
+                for suffix, known in ((".vel", self.has_v), (".acc", self.has_a))
+                for name, has in zip(self.model.velocity_names, known, strict=True)
+                if not has
+            ]
+            raise self.table.error(
+                f"expected {FEWEST} rows or more to derive velocities and accelerations by a "
+                f"spline, got {rows}; add rows, or the columns {some(absent)}"
+            )
+        from_q: list[ModelJoint] = []
+        from_v: list[str] = []
+        for joint, body in _independent(self.model):
+            places = np.arange(body.v.start, body.v.stop)
+            no_v, no_a = places[~self.has_v[places]], places[~self.has_a[places]]
+            by_v = no_a[self.has_v[no_a]]
+            if len(by_v):
+                (self.a[:, by_v],) = derivatives(self.time, self.v[:, by_v], (1,))
+                from_v += [self.model.velocity_names[k] for k in by_v]
+            if len(no_v):
+                first, second = joint_rates(self.time, joint.type, self.q[:, body.q])
+                self.v[:, no_v] = first[:, no_v - body.v.start]
+                by_q = no_a[~self.has_v[no_a]]
+                self.a[:, by_q] = second[:, by_q - body.v.start]
+                from_q.append(joint)
+        spline = f"derived by an interpolating spline of degree {degree(rows)} through"
+        if from_q:
+            moved = [joint.name for joint in from_q]
+            self.notes.append(f"rates {spline} the positions: {some(moved)}")
+        if from_v:
+            self.notes.append(f"accelerations {spline} the velocities: {some(from_v)}")
+        return from_q
+
+    def _compare_followers(self) -> None:
+        """Complain of a coupled joint's column that contradicts its leader's."""
+        for joint in self.model.joints:
+            if joint.follows is None or joint.name not in self.table.names:
+                continue
+            body = self.model.bodies[joint.body]
+            leader = self.model.joints[joint.follows].name
+            unit = "m" if joint.type.name == "prismatic" else "rad"
+            own = _in_si(self.table, joint.name, unit)
+            apart = np.abs(own - (body.ratio * self.q[:, body.q.start] + body.offset))
+            row = int(np.argmax(apart))
+            if apart[row] > FOLLOWS:
+                raise self.table.error(
+                    f"the joint follows {leader!r} (<mimic>): expected {body.ratio:g} * "
+                    f"{leader} + {body.offset:g}, which is {apart[row]:.3g} {unit} away; correct "
+                    f"the column, or leave it out",
+                    row,
+                    joint.name,
+                )
+
+
+def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:
+    """Yield the joints that have coordinates of their own, with their bodies."""
+    for joint in model.joints:
+        if joint.moving and joint.follows is None:
+            yield joint, model.bodies[joint.body]
+
+
+def _time(table: Table) -> Floats:
+    """Return the times, s, which grow from row to row."""
+    if "time" not in table.names:
+        raise table.error(
+            f"expected a column 'time', s; the header has: {', '.join(table.names[:20])}; "
+            f"rename the one that holds the time"
+        )
+    time = _in_si(table, "time", "s")
+    bad = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(bad):
+        row = int(bad[0]) + 1
+        what = "stands twice" if time[row] == time[row - 1] else f"comes after {time[row - 1]:g} s"
+        raise table.error(
+            f"expected times that grow from row to row, but {time[row]:g} s {what}; sort the rows "
+            f"and keep one a time",
+            row,
+            "time",
+        )
+    return time
+
+
+def _in_si(table: Table, name: str, measures: str) -> Floats:
+    """Return a column in SI units; without a unit it is in SI units already."""
+    column = table.columns[table.names.index(name)]
+    values = table.column(name)
+    if column.unit is None:
+        return np.array(values)
+    unit = UNITS.get(column.unit)
+    if unit is None or unit.measures != measures:
+        fitting = [written for written, u in UNITS.items() if u.measures == measures and written]
+        raise table.error(
+            f"expected a unit of {measures}, got [{column.unit}]; available: {', '.join(fitting)}",
+            column=name,
+        )
+    return np.asarray(values * unit.factor)
+
+
+def _check_names(table: Table, model: Model) -> None:
+    """Complain of columns that mean nothing."""
+    known = ["time", *model.coordinate_names]
+    known += [name + suffix for suffix in (".vel", ".acc") for name in model.velocity_names]
+    followers = [joint.name for joint in model.joints if joint.follows is not None]
+    known += [name + suffix for name in followers for suffix in ("", ".vel", ".acc")]
+    unknown = [name for name in table.names if name not in known]
+    if not unknown:
+        return
+    name = unknown[0]
+    joint = model.joint_index.get(name)
+    if joint is not None:
+        own = [n for n in model.coordinate_names if n.startswith(f"{name}.")]
+        instead = f"its coordinates are {', '.join(own)}" if own else "a fixed joint has none"
+        message = f"this is a joint, not a coordinate: {instead}"
+    else:
+        message = unknown_name("coordinate or rate", name, known)
+    more = f"; {len(unknown)} columns are unknown: {some(unknown)}" if len(unknown) > 1 else ""
+    raise table.error(f"{message}{more}; rename or remove what is not known", column=name)

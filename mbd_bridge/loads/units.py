@@ -1,0 +1,68 @@
+"""The units of a model's coordinates, velocities and drives, and those that a file may use."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.mechanism import JointType, Model
+
+RATE = ("", "/s", "/s^2")
+"""What follows the unit of a coordinate in those of its first and second derivative."""
+
+DRIVE = {"rad": "N m", "m": "N"}
+"""Unit of the generalised force along a coordinate."""
+
+
+class Unit(NamedTuple):
+    """What a unit measures, named after its SI unit, and how many of these it is."""
+
+    measures: str
+    factor: float
+
+
+def _accepted() -> dict[str, Unit]:
+    lengths = {"rad": ("rad", 1.0), "deg": ("rad", math.pi / 180), "°": ("rad", math.pi / 180)}
+    lengths |= {"m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001)}
+    table = {"s": Unit("s", 1.0), "ms": Unit("s", 1e-3), "us": Unit("s", 1e-6)}
+    table |= {"ns": Unit("s", 1e-9), "1": Unit("1", 1.0), "-": Unit("1", 1.0), "": Unit("1", 1.0)}
+    for name, (base, factor) in lengths.items():
+        table[name] = Unit(base, factor)
+        table[f"{name}/s"] = Unit(f"{base}/s", factor)
+        for square in ("s^2", "s2", "s²", "s**2"):
+            table[f"{name}/{square}"] = Unit(f"{base}/s^2", factor)
+    return table
+
+
+UNITS = _accepted()
+"""The units that a file may use, as written between [ and ]."""
+
+
+def velocity_units(kind: JointType) -> tuple[str, ...]:
+    """Return "rad" or "m" for each freedom of a joint: what its velocity is the rate of.
+
+    A freedom that turns the child is an angle, even if it moves it along as well (a screw).
+    """
+    motion = kind.motion(kind.neutral(), np.zeros(kind.nv))
+    return tuple("rad" if np.any(motion.angular[:, k]) else "m" for k in range(kind.nv))
+
+
+def coordinate_units(kind: JointType) -> tuple[str, ...]:
+    """Return "rad", "m" or, for the parts of a quaternion, "1" for each coordinate of a joint."""
+    units = velocity_units(kind)
+    if kind.nq == kind.nv:
+        return units
+    return (*units[: kind.nq - 4], "1", "1", "1", "1")
+
+
+def model_units(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the units of q, and what v is the rate of, entry by entry."""
+    coordinates: list[str] = []
+    velocities: list[str] = []
+    for joint in model.joints:
+        if joint.moving and joint.follows is None:
+            coordinates += coordinate_units(joint.type)
+            velocities += velocity_units(joint.type)
+    return tuple(coordinates), tuple(velocities)
