@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge import crosscheck as referees
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.kernels import Kernel
@@ -21,9 +22,6 @@ from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import EARTH, Model, build_model
 from mbd_bridge.solve import Dynamics, prepare
 from mbd_bridge.spatial import Array
-
-if TYPE_CHECKING:
-    from mbd_bridge.crosscheck import Report
 
 External = Mapping[str, ArrayLike]
 """Link name -> force (N) and moment (N m) on the link, (6,) or (N, 6), at its origin, in its axes."""
@@ -220,7 +218,7 @@ class Mechanism:
             arguments = (*arguments, packed.reshape(*packed.shape[:-2], 6 * len(links)))
         return kernel(*arguments, threads=threads)
 
-    def crosscheck(self, **options: Any) -> Report:
+    def crosscheck(self, **options: Any) -> referees.Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
         return crosscheck(self, **options)
 
@@ -251,11 +249,9 @@ def pack_external(external: External, links: Sequence[str]) -> Array:
         raise StateError(f"external wrenches are for different numbers of states: {shapes}") from None
 
 
-def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
+def crosscheck(mechanism: Mechanism, **options: Any) -> referees.Report:
     """Compare a mechanism's loads and dynamics with those of other engines on random states.
 
     See `mbd_bridge.crosscheck.crosscheck` for the options.
     """
-    from mbd_bridge.crosscheck import crosscheck as run
-
-    return run(mechanism.model, **options)
+    return referees.crosscheck(mechanism.model, **options)

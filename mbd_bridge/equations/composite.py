@@ -78,7 +78,7 @@ def inertia_and_force(inertia: Inertia, body: BodyState, gravity: Array) -> tupl
 def symmetric_turn(A: Array, J: Array) -> Array:
     """Return A J Aᵀ, each entry of the symmetric result computed once."""
     half = A @ J
-    out = zeros((3, 3), A)
+    out = zeros((3, 3), A, J)
     for i in range(3):
         for j in range(i, 3):
             out[i, j] = out[j, i] = half[i] @ A[j]

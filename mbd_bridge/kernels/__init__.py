@@ -5,7 +5,8 @@ The room takes any traceable function and knows nothing of mechanics.
 | to ... | use |
 |---|---|
 | compile a function | `compile_kernel` |
-| run it for one state or many | `Kernel` |
+| run it for many states, or for one | `Kernel` |
+| run it for one state after the other, fast | `Kernel.single` -> `Single` |
 | see what it computes | `trace`, `Graph` |
 | carry it to another compiler | `c_source` |
 | control what is kept on disk | `Cache` |
@@ -16,16 +17,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mbd_bridge.kernels.c_text import c_source
+from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import compile_kernel
 from mbd_bridge.kernels.trace import Graph, trace
 
 if TYPE_CHECKING:
     from mbd_bridge.kernels.kernel import Kernel
+    from mbd_bridge.kernels.single import Single
 
-__all__ = ["Graph", "Kernel", "compile_kernel", "trace"]
+__all__ = ["Cache", "Graph", "Kernel", "Single", "c_source", "compile_kernel", "trace"]
 
-_LATE = {"Kernel": "kernel"}
-"""Names whose modules load LLVM, or are seldom needed."""
+_LATE = {"Kernel": "kernel", "Single": "single"}
+"""Names whose modules load LLVM."""
 
 
 def __getattr__(name: str) -> Any:

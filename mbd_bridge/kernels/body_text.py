@@ -22,8 +22,8 @@ def splat(value: float, lanes: int) -> str:
     return f"splat (double {literal(value)})"
 
 
-def declarations(lanes: int) -> str:
-    """Return what body and sine refer to."""
+def declarations(lanes: int, library: bool = True) -> str:
+    """Return what body and sine refer to; without the C library's functions if asked."""
     v = f"v{lanes}f64"
     t = f"<{lanes} x double>"
     return (
@@ -31,8 +31,7 @@ def declarations(lanes: int) -> str:
         f"declare {t} @llvm.sqrt.{v}({t})\n"
         f"declare {t} @llvm.fabs.{v}({t})\n"
         f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)\n"
-        "declare double @sin(double)\ndeclare double @cos(double)\n"
-    )
+    ) + ("declare double @sin(double)\ndeclare double @cos(double)\n" if library else "")
 
 
 def sincos_text(lanes: int) -> str:
@@ -119,7 +118,12 @@ done:
 """
 
 
-def body_text(program: Program, lanes: int, slots: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+def body_text(
+    program: Program,
+    lanes: int,
+    slots: tuple[tuple[int, ...], tuple[int, ...]],
+    sine_lanes: int | None = None,
+) -> str:
     """Return ``@body(stage)``: reads and writes vectors in a staging area.
 
     Parameters
@@ -127,58 +131,139 @@ def body_text(program: Program, lanes: int, slots: tuple[tuple[int, ...], tuple[
     program : what to compute
     lanes : states in a vector
     slots : the first slot (vector of `lanes` doubles) of each input and each output in the stage
+    sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
+        the sines of several inputs share its lanes
     """
-    t = f"<{lanes} x double>"
-    v = f"v{lanes}f64"
+    writer = _Body(program, lanes, lanes if sine_lanes is None else sine_lanes)
     width = 8 * lanes
-    load_slot = [
-        first + k
+    writer.lines.append(f"define internal void @body(ptr noalias align {width} %stage) #0 {{")
+    writer.load_at = [
+        (first + k) * width
         for first, size in zip(slots[0], program.inputs.values(), strict=True)
         for k in range(size)
     ]
-    names: list[str] = []
-    pairs: dict[int, str] = {}
-    lines = [f"define internal void @body(ptr noalias align {width} %stage) #0 {{"]
-    for index, (op, operands, value) in enumerate(program.instructions):
-        name = f"%v{index}"
+    if writer.sine_lanes != lanes:
+        writer.sines_of_inputs()
+    for index in range(len(program.instructions)):
+        writer.instruction(index)
+    serial = 0
+    for first, indices in zip(slots[1], program.outputs, strict=True):
+        for k, index in enumerate(indices):
+            writer.store(serial, writer.names[index], (first + k) * width)
+            serial += 1
+    writer.lines.append("  ret void\n}")
+    return "\n".join(writer.lines)
+
+
+class _Body:
+    """Writes one instruction after the other."""
+
+    def __init__(self, program: Program, lanes: int, sine_lanes: int) -> None:
+        self.code = program.instructions
+        self.lanes, self.sine_lanes = lanes, sine_lanes
+        self.type, self.suffix = f"<{lanes} x double>", f"v{lanes}f64"
+        self.wide = f"<{sine_lanes} x double>"
+        self.names: list[str] = []
+        self.lines: list[str] = []
+        self.load_at: list[int] = []
+        self.sines: dict[int, tuple[str, str]] = {}
+
+    def instruction(self, index: int) -> None:
+        op, operands, value = self.code[index]
+        name, t = f"%v{index}", self.type
         if op == "const":
-            names.append(splat(value, lanes))
-            continue
-        names.append(name)
+            self.names.append(splat(value, self.lanes))
+            return
+        self.names.append(name)
         if op == "load":
-            offset = load_slot[operands[0]] * width
-            lines.append(f"  %a{index} = getelementptr i8, ptr %stage, i64 {offset}")
-            lines.append(f"  {name} = load {t}, ptr %a{index}, align {width}")
-            continue
-        values = [names[k] for k in operands]
+            self.load(name, operands[0])
+            return
+        values = [self.names[k] for k in operands]
         if op in _PLAIN:
-            lines.append(f"  {name} = {_PLAIN[op]} {t} {values[0]}, {values[1]}")
+            self.lines.append(f"  {name} = {_PLAIN[op]} {t} {values[0]}, {values[1]}")
         elif op in _FUSED:
             minus_product, minus_sum = _FUSED[op]
             a, b, c = values
             if minus_product:
-                lines.append(f"  %n{index} = fneg {t} {a}")
+                self.lines.append(f"  %n{index} = fneg {t} {a}")
                 a = f"%n{index}"
             if minus_sum:
-                lines.append(f"  %m{index} = fneg {t} {c}")
+                self.lines.append(f"  %m{index} = fneg {t} {c}")
                 c = f"%m{index}"
-            lines.append(f"  {name} = call {t} @llvm.fma.{v}({t} {a}, {t} {b}, {t} {c})")
+            self.lines.append(
+                f"  {name} = call {t} @llvm.fma.{self.suffix}({t} {a}, {t} {b}, {t} {c})"
+            )
         elif op == "neg":
-            lines.append(f"  {name} = fneg {t} {values[0]}")
+            self.lines.append(f"  {name} = fneg {t} {values[0]}")
         elif op == "sqrt":
-            lines.append(f"  {name} = call {t} @llvm.sqrt.{v}({t} {values[0]})")
+            self.lines.append(f"  {name} = call {t} @llvm.sqrt.{self.suffix}({t} {values[0]})")
         else:
-            pair = pairs.get(operands[0])
-            if pair is None:
-                pair = pairs[operands[0]] = f"%p{index}"
-                lines.append(f"  {pair} = call {{ {t}, {t} }} @sincos({t} {values[0]})")
-            which = 0 if op == "sin" else 1
-            lines.append(f"  {name} = extractvalue {{ {t}, {t} }} {pair}, {which}")
-    serial = 0
-    for first, indices in zip(slots[1], program.outputs, strict=True):
-        for k, index in enumerate(indices):
-            lines.append(f"  %o{serial} = getelementptr i8, ptr %stage, i64 {(first + k) * width}")
-            lines.append(f"  store {t} {names[index]}, ptr %o{serial}, align {width}")
-            serial += 1
-    lines.append("  ret void\n}")
-    return "\n".join(lines)
+            assert op in ("sin", "cos")
+            if operands[0] not in self.sines:
+                self.sine(index, operands[0])
+            self.names[-1] = self.sines[operands[0]][op == "cos"]
+
+    def load(self, name: str, component: int) -> None:
+        width = 8 * self.lanes
+        self.lines.append(
+            f"  {name}p = getelementptr i8, ptr %stage, i64 {self.load_at[component]}"
+        )
+        self.lines.append(f"  {name} = load {self.type}, ptr {name}p, align {width}")
+
+    def store(self, serial: int, name: str, offset: int) -> None:
+        width = 8 * self.lanes
+        self.lines.append(f"  %o{serial} = getelementptr i8, ptr %stage, i64 {offset}")
+        self.lines.append(f"  store {self.type} {name}, ptr %o{serial}, align {width}")
+
+    def sine(self, index: int, argument: int) -> None:
+        """Form sine and cosine of one value."""
+        if self.sine_lanes == self.lanes:
+            pair = f"{{ {self.type}, {self.type} }}"
+            self.lines += [
+                f"  %p{index} = call {pair} @sincos({self.type} {self.names[argument]})",
+                f"  %s{index} = extractvalue {pair} %p{index}, 0",
+                f"  %c{index} = extractvalue {pair} %p{index}, 1",
+            ]
+            self.sines[argument] = (f"%s{index}", f"%c{index}")
+        else:
+            self.shared_sines(f"g{index}", [(argument, self.names[argument])])
+
+    def sines_of_inputs(self) -> None:
+        """Form the sines and cosines of inputs, several in one call."""
+        arguments = sorted(
+            {
+                operands[0]
+                for op, operands, _ in self.code
+                if op in ("sin", "cos") and self.code[operands[0]].op == "load"
+            }
+        )
+        for first in range(0, len(arguments), self.sine_lanes):
+            members = []
+            for argument in arguments[first : first + self.sine_lanes]:
+                self.load(f"%early{argument}", self.code[argument].operands[0])
+                members.append((argument, f"%early{argument}"))
+            self.shared_sines(f"e{first}", members)
+
+    def shared_sines(self, tag: str, members: list[tuple[int, str]]) -> None:
+        """Form sines and cosines of single states in the lanes of one call."""
+        one, wide = self.type, self.wide
+        assert self.lanes == 1
+        vector = "zeroinitializer"
+        for j, (_, name) in enumerate(members):
+            self.lines += [
+                f"  %{tag}x{j} = extractelement {one} {name}, i64 0",
+                f"  %{tag}v{j} = insertelement {wide} {vector}, double %{tag}x{j}, i64 {j}",
+            ]
+            vector = f"%{tag}v{j}"
+        pair = f"{{ {wide}, {wide} }}"
+        self.lines.append(f"  %{tag}p = call {pair} @sincos({wide} {vector})")
+        for part in (0, 1):
+            self.lines.append(f"  %{tag}r{part} = extractvalue {pair} %{tag}p, {part}")
+        for j, (argument, _) in enumerate(members):
+            for part in (0, 1):
+                self.lines += [
+                    f"  %{tag}d{part}_{j} = extractelement {wide} %{tag}r{part}, i64 {j}",
+                    f"  %{tag}y{part}_{j} = insertelement {one} poison, "
+                    f"double %{tag}d{part}_{j}, i64 0",
+                ]
+            self.sines[argument] = (f"%{tag}y0_{j}", f"%{tag}y1_{j}")

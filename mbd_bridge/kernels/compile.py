@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.order import depth_first
-from mbd_bridge.kernels.program import lower
-from mbd_bridge.kernels.trace import Traceable, trace
+from mbd_bridge.kernels import identity as addresses
+from mbd_bridge.kernels.artifact import Artifact
+from mbd_bridge.kernels.cache import Cache
+from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.trace import Traceable
 
 if TYPE_CHECKING:
-    from mbd_bridge.kernels.cache import Cache
-
     from mbd_bridge.kernels.kernel import Kernel
+
+DEFAULT_CACHE: Final = Cache()
+"""The user's own cache (see `cache.default_directory`)."""
+
+LANES = (2, 4, 8, 16)
+"""Vector lengths that can be generated; the host's registers hold 2, 4 or 8."""
 
 
 def compile_kernel(
@@ -25,7 +30,7 @@ def compile_kernel(
     outputs: Sequence[str] | None = None,
     name: str = "kernel",
     identity: bytes | str | None = None,
-    cache: Cache | None = None,
+    cache: Cache | None = DEFAULT_CACHE,
     lanes: int | None = None,
 ) -> Kernel:
     """Compile a function of 1-D arrays into machine code for many states at once.
@@ -37,7 +42,16 @@ def compile_kernel(
     inputs : name and size of each argument, in order
     outputs : names of the results, for messages and exported source
     name : of the kernel
+    identity : names *what* is computed, completely (a digest of the model and of the request).
+        With it the function is not even traced if its machine code is in the cache; two functions
+        must never share one. Without it the address is formed from the traced operations.
+    cache : where machine code is kept between runs; None: nowhere
     lanes : states in a vector; None: what the host's registers hold
+
+    Raises
+    ------
+    KernelError
+        if the function does something that cannot be traced
     """
     # LLVM is imported here, not above: `import mbd_bridge` stays quick for those who only read.
     from mbd_bridge.kernels import machine
@@ -45,30 +59,72 @@ def compile_kernel(
     from mbd_bridge.kernels.module_text import batch_module
 
     start = time.perf_counter()
-    graph = trace(function, inputs)
-    names = (
-        tuple(outputs)
-        if outputs is not None
-        else tuple(f"out{k}" for k in range(len(graph.shapes)))
-    )
-    if len(names) != len(graph.shapes):
-        raise KernelError(
-            f"outputs: expected {len(graph.shapes)} names, one a result of the function, "
-            f"got {len(names)}"
+    _check_inputs(inputs)
+    host = machine.host()
+    width = host.lanes if lanes is None else lanes
+    if width not in LANES:
+        raise KernelError(f"lanes: expected one of {LANES} or None, got {width!r}")
+    source = Source(function, inputs)
+    address = None
+    if cache is not None:
+        if identity is None:
+            address = addresses.of_graph(source.graph, name)
+        else:
+            address = addresses.of_request(identity, name, inputs)
+
+    def make() -> Artifact:
+        graph = source.graph
+        names = _output_names(outputs, len(graph.shapes))
+        code = machine.emit(batch_module(source.program, width, host.triple))
+        return Artifact(
+            code=code,
+            name=name,
+            inputs=dict(inputs),
+            outputs=names,
+            shapes=graph.shapes,
+            counts=graph.counts(),
+            lanes=width,
+            compile_seconds=time.perf_counter() - start,
         )
-    width = machine.host().lanes if lanes is None else lanes
-    if width not in (1, 2, 4, 8, 16):
-        raise KernelError(f"lanes: expected 1, 2, 4, 8 or 16, got {width!r}")
-    program = depth_first(lower(graph))
-    code = machine.emit(batch_module(program, width, machine.host().triple))
-    return Kernel(
-        code,
-        name=name,
-        inputs=MappingProxyType(dict(inputs)),
-        outputs=names,
-        shapes=graph.shapes,
-        counts=MappingProxyType(graph.counts()),
-        lanes=width,
-        compile_seconds=time.perf_counter() - start,
-        from_cache=False,
-    )
+
+    store = Store(cache, address, host.tag)
+    artifact, found = store.get(f"batch {width} {outputs}", make)
+    return Kernel(artifact, source, store, from_cache=found)
+
+
+class Store:
+    """The cache as seen by one kernel, for its several forms (batch, single state)."""
+
+    def __init__(self, cache: Cache | None, address: str | None, host: str) -> None:
+        self._cache, self._address, self._host = cache, address, host
+
+    def get(self, form: str, make: Callable[[], Artifact]) -> tuple[Artifact, bool]:
+        """Return a form from the cache, or made now and kept; and whether it was there."""
+        if self._cache is None or self._address is None:
+            return make(), False
+        key = addresses.of_code(self._address, self._host, form)
+        content = self._cache.load(key)
+        if content is not None:
+            return Artifact.unpack(content), True
+        artifact = make()
+        self._cache.store(key, artifact.pack())
+        return artifact, False
+
+
+def _check_inputs(inputs: Mapping[str, int]) -> None:
+    for name, size in inputs.items():
+        if not isinstance(name, str) or not isinstance(size, int) or size < 0:
+            raise KernelError(
+                f"inputs: expected names with sizes, as {{'q': 7}}, got {name!r}: {size!r}"
+            )
+
+
+def _output_names(outputs: Sequence[str] | None, number: int) -> tuple[str, ...]:
+    if outputs is None:
+        return tuple(f"out{k}" for k in range(number))
+    if len(outputs) != number:
+        raise KernelError(
+            f"outputs: expected {number} names, one for each array that the function returns, "
+            f"got {len(outputs)}: {', '.join(outputs)}"
+        )
+    return tuple(outputs)

@@ -9,14 +9,21 @@ A plain ``float`` beside an expression is a constant. A product with the constan
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, NoReturn
 
 from numpy import ndarray
 
-Scalar = Union["Expression", float]
+from mbd_bridge.errors import KernelError
+
+Scalar = Any
+"""An `Expression` or a float: what an operation returns depends on what it finds."""
 
 UNARY = frozenset({"neg", "sin", "cos", "sqrt"})
 BINARY = frozenset({"add", "sub", "mul", "div"})
+
+
+class TracingError(KernelError, TypeError):
+    """A function asks of a symbol what only a number can answer."""
 
 
 class Tape:
@@ -58,7 +65,7 @@ class Expression:
         self.tape, self.index, self.node = tape, index, node
 
     def _lift(self, other: Scalar) -> Expression:
-        return other if type(other) is Expression else self.tape.const(float(other))  # type: ignore[arg-type]
+        return other if type(other) is Expression else self.tape.const(float(other))
 
     def _arg(self, k: int) -> Expression:
         """Return the operand k (1 or 2) of this node."""
@@ -94,7 +101,7 @@ class Expression:
         if other is self:
             return 0.0
         if self.node[0] == "neg":
-            return -(self._arg(1) + other)  # type: ignore[operator]
+            return -(self._arg(1) + other)
         return self.tape.put("sub", self.index, other.index)
 
     def __sub__(self, other: Scalar) -> Scalar:
@@ -103,7 +110,7 @@ class Expression:
                 return NotImplemented
             if other == 0.0:
                 return self
-            return self + self.tape.const(-float(other))  # type: ignore[arg-type]
+            return self + self.tape.const(-float(other))
         if other.node[0] == "neg":
             return self + other._arg(1)
         return self._minus(other)
@@ -125,7 +132,7 @@ class Expression:
                 return self
             if other == -1.0:
                 return -self
-            value = float(other)  # type: ignore[arg-type]
+            value = float(other)
             op = self.node[0]
             if op == "neg":
                 return self._arg(1) * -value
@@ -134,12 +141,12 @@ class Expression:
                 if first[0] == "const":
                     return self._arg(2) * (first[1] * value)
             if value < 0.0:
-                return -(self * -value)  # type: ignore[operator]
+                return -(self * -value)
             return self.tape.put("mul", self.tape.const(value).index, self.index)
         if other.node[0] == "neg":
-            return -(self * other._arg(1))  # type: ignore[operator]
+            return -(self * other._arg(1))
         if self.node[0] == "neg":
-            return -(self._arg(1) * other)  # type: ignore[operator]
+            return -(self._arg(1) * other)
         if other.node[0] == "const":
             return self * other.node[1]
         if self.node[0] == "const":
@@ -153,11 +160,13 @@ class Expression:
         if type(other) is not Expression:
             if isinstance(other, ndarray):
                 return NotImplemented
+            if other == 0.0:
+                raise KernelError("a symbolic value was divided by the constant 0")
             return self * (1.0 / other)
         if other.node[0] == "neg":
-            return -(self / other._arg(1))  # type: ignore[operator]
+            return -(self / other._arg(1))
         if self.node[0] == "neg":
-            return -(self._arg(1) / other)  # type: ignore[operator]
+            return -(self._arg(1) / other)
         return self.tape.put("div", self.index, other.index)
 
     def __rtruediv__(self, other: Scalar) -> Scalar:
@@ -170,7 +179,7 @@ class Expression:
     def __pow__(self, power: int) -> Scalar:
         if power == 2:
             return self * self
-        raise TypeError(f"only squares can be traced, not the power {power!r}")
+        raise KernelError(f"only squares can be traced, not the power {power!r}; write products")
 
     def _unary(self, name: str) -> Expression:
         return self.tape.put(name, self.index)
@@ -178,7 +187,7 @@ class Expression:
     def sin(self) -> Scalar:
         """Return the sine (NumPy's ``np.sin`` calls this on object arrays)."""
         if self.node[0] == "neg":
-            return -self._arg(1).sin()  # type: ignore[operator]
+            return -self._arg(1).sin()
         return self._unary("sin")
 
     def cos(self) -> Scalar:
@@ -190,18 +199,34 @@ class Expression:
         return self._unary("sqrt")
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise TracingError(
             "the truth of a symbolic value was asked for: traced functions branch on structure "
             "(which joint, which body), never on values"
         )
 
-    def __float__(self) -> float:
-        raise TypeError(
-            "a symbolic value was turned into a float: allocate with the type of the input "
-            "(spatial.zeros(..., like=...))"
+    def _compare(self, other: object) -> NoReturn:
+        raise TracingError(
+            "a symbolic value was compared: traced functions branch on structure (which joint, "
+            "which body), never on values"
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def __float__(self) -> float:
+        raise TracingError(
+            "a symbolic value was turned into a float: allocate arrays with the type of the "
+            "input (numpy.zeros(..., dtype=q.dtype), or result_type of all inputs)"
+        )
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # NumPy looks for a method of its function's name: np.exp(x) asks for x.exp.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{name!r} cannot be traced; traced functions calculate with + - * / sin cos sqrt"
+        )
 
     def __repr__(self) -> str:
         return f"Expression({self.index}: {' '.join(map(str, self.node))})"

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import layout, machine, threads
+from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.layout import Floats
 from mbd_bridge.kernels.module_text import stage_bytes
+from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.single import Single
+from mbd_bridge.kernels.single_text import single_module
+from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.trace import Graph
+
+if TYPE_CHECKING:
+    from mbd_bridge.kernels.compile import Store
 
 _BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALIGNMENT = 64
@@ -27,39 +38,105 @@ class Kernel:
     """
 
     __slots__ = (
+        "_artifact",
         "_batch",
         "_code",
+        "_entry",
         "_ranks",
-        "_sizes",
+        "_source",
         "_stage",
-        "compile_seconds",
-        "counts",
+        "_store",
         "from_cache",
-        "inputs",
-        "lanes",
-        "name",
-        "outputs",
-        "shapes",
     )
 
-    name: str
-    inputs: MappingProxyType[str, int]
-    outputs: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    counts: MappingProxyType[str, int]
-    lanes: int
-    compile_seconds: float
+    _artifact: Artifact
+    _batch: Callable[[int, int, int, int], None]
+    _code: machine.Loaded
+    _entry: machine.Loaded | None
+    _ranks: tuple[int, ...]
+    _source: Source
+    _stage: int
+    _store: Store
     from_cache: bool
 
-    def __init__(self, code: bytes, **facts: Any) -> None:
+    def __init__(
+        self, artifact: Artifact, source: Source, store: Store, *, from_cache: bool
+    ) -> None:
         put = super().__setattr__
-        for key, value in facts.items():
-            put(key, value)
-        loaded = machine.Loaded(code)
+        loaded = machine.Loaded(artifact.code)
+        put("_artifact", artifact)
+        put("_source", source)
+        put("_store", store)
+        put("from_cache", from_cache)
         put("_code", loaded)
+        put("_entry", None)
         put("_batch", _BATCH(loaded.address("kernel")))
         put("_ranks", (1,) * len(self.inputs) + tuple(len(shape) for shape in self.shapes))
         put("_stage", stage_bytes(self.inputs.values(), self.shapes, self.lanes) + _ALIGNMENT)
+
+    @property
+    def name(self) -> str:
+        """The name given to `compile_kernel`."""
+        return self._artifact.name
+
+    @property
+    def inputs(self) -> Mapping[str, int]:
+        """The sizes of the inputs by name."""
+        return MappingProxyType(dict(self._artifact.inputs))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return self._artifact.outputs
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the outputs for one state."""
+        return self._artifact.shapes
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Operations for one state by kind, as in the traced graph (before fusion)."""
+        return MappingProxyType(dict(self._artifact.counts))
+
+    @property
+    def lanes(self) -> int:
+        """States in a vector."""
+        return self._artifact.lanes
+
+    @property
+    def compile_seconds(self) -> float:
+        """What making the machine code took, in this process or the one that filled the cache."""
+        return self._artifact.compile_seconds
+
+    @property
+    def graph(self) -> Graph:
+        """What the kernel computes; a kernel from the cache traces its function again for it."""
+        return self._source.graph
+
+    @property
+    def program(self) -> Program:
+        """The instructions that fix the digits, as `c_source` writes them."""
+        return self._source.program
+
+    def single(self) -> Single:
+        """Return a caller for one state at a time, with buffers of its own (see `Single`).
+
+        The machine code for it is made at the first call (and kept in the cache).
+        """
+        if self._entry is None:
+            artifact, _ = self._store.get("single", self._make_single)
+            super().__setattr__("_entry", machine.Loaded(artifact.code))
+        assert self._entry is not None
+        return Single(self._entry, self._artifact)
+
+    def _make_single(self) -> Artifact:
+        start = time.perf_counter()
+        host = machine.host()
+        code = machine.emit(single_module(self.program, host.lanes, host.triple))
+        return replace(
+            self._artifact, code=code, lanes=1, compile_seconds=time.perf_counter() - start
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Kernel cannot be changed ({name})")

@@ -103,7 +103,11 @@ def _transfer(name: str, lanes: int, size: int, unit: Unit, element: list[str]) 
         ]
     if size > whole:
         columns = min(size, half)
-        lines += ["last:", *unit(lanes, columns, "l", str(size - columns), False), "  br label %done"]
+        lines += [
+            "last:",
+            *unit(lanes, columns, "l", str(size - columns), False),
+            "  br label %done",
+        ]
     lines += [
         "element:",
         "  %e = phi i64 [ 0, %0 ], [ %e_next, %element ]",

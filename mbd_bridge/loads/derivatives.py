@@ -4,11 +4,10 @@ A spline of degree 5 goes through all points, so that the acceleration has a con
 its error shrinks with the fourth power of the step; with 4 or 5 points the degree is 3. It
 interpolates: what is noise in the positions is more noise in the accelerations.
 
-A rotation is a quaternion s(t), splined by its components (with signs that follow each other) and
-scaled to length 1 in between. With ω in the child's axes:
+A rotation is a quaternion s(t), splined by its components (with signs that follow each other). At
+the points, where |s| = 1 and s·ṡ = 0 to the spline's order, with ω in the child's axes:
 
-    ω = 2 vec(s̄ ⊗ ṡ) / |s|²
-    ω̇ = (2 vec(s̄ ⊗ s̈) - 2 (s·ṡ) ω) / |s|²
+    ω = 2 vec(s̄ ⊗ ṡ),   ω̇ = 2 vec(s̄ ⊗ s̈)
 
 A free body's velocity is in its own axes: v = Rᵀ ṗ and v̇ = Rᵀ p̈ - ω × v.
 """
@@ -58,9 +57,7 @@ def rotation_rates(time: Floats, quaternions: Floats) -> tuple[Floats, Floats]:
     """Return ω and ω̇ (N, 3), in the child's axes, of unit quaternions (N, 4), x, y, z, w."""
     s = quaternions * _signs(quaternions)[:, None]
     first, second = derivatives(time, s, (1, 2))
-    turn = 2.0 * _vector_part(s, first)
-    along = np.sum(s * first, axis=1, keepdims=True)
-    return turn, 2.0 * _vector_part(s, second) - 2.0 * along * turn
+    return 2.0 * _vector_part(s, first), 2.0 * _vector_part(s, second)
 
 
 def _signs(quaternions: Floats) -> Floats:

@@ -5,8 +5,8 @@
     mass_matrix        M(q)                                   KimYou97 (15)
     forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
 
-M comes from the papers' state vectors, h from the recursion: the two roads are equal (tests),
-and this pair needs the fewest operations (docs/theory.md has the counts).
+Both come from body-fixed axes, which need the fewest operations and keep the most digits; the
+papers' state vectors give the same (tests; docs/theory.md has counts and digits).
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mbd_bridge.equations.composite import composites
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.external import External
-from mbd_bridge.equations.motion import mass_matrix
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
@@ -61,11 +59,10 @@ def traceable(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Trac
         return inverse(q, v, still, *rest)
 
     def mass(q: Array) -> tuple[Array, ...]:
-        state = state_vectors(model, q, still)
-        return (mass_matrix(model, state, composites(model, state)),)
+        return (mass_matrix_by_bodies(model, q),)
 
     def forward(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
-        factor = factorise(mass(q)[0], mass_pattern(model))
+        factor = factorise(mass(q)[0], mass_pattern(model), model.velocity_names)
         return substitute(factor, tau - bias(q, v, *rest)[0]), factor.pivots
 
     table = {

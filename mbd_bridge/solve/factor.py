@@ -8,10 +8,12 @@ There is no pivoting: the pivots are returned, and the caller judges them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
 
@@ -35,8 +37,18 @@ def mass_pattern(model: Model) -> Array:
     return pattern
 
 
-def factorise(M: Array, pattern: Array) -> Factor:
-    """Return the factors of M (n, n), computing only what `pattern` (or fill) makes necessary."""
+def factorise(M: Array, pattern: Array, names: Sequence[str]) -> Factor:
+    """Return the factors of M (n, n), computing only what `pattern` (or fill) makes necessary.
+
+    Parameters
+    ----------
+    names : of the rows, for the message of the error
+
+    Raises
+    ------
+    SolveError
+        A pivot is structurally zero: nothing with mass moves along that coordinate.
+    """
     n = len(M)
     L = M.copy()
     pivots, reciprocals = zeros(n, M), zeros(n, M)
@@ -44,6 +56,11 @@ def factorise(M: Array, pattern: Array) -> Factor:
     rows: list[list[int]] = [[] for _ in range(n)]
     for k in range(n - 1, -1, -1):
         rows[k] = [i for i in range(k) if filled[k, i]]
+        if type(L[k, k]) is float and L[k, k] == 0.0:
+            raise SolveError(
+                f"no inertia resists {names[k]!r}: everything that it moves is massless. Give a "
+                f"link beyond it a mass, or weld the joint"
+            )
         pivots[k] = L[k, k]
         reciprocals[k] = 1.0 / L[k, k]
         for position in range(len(rows[k]) - 1, -1, -1):  # row k is used up from its end

@@ -1,0 +1,134 @@
+"""pybullet as a referee: its inverse dynamics and mass matrix of the same URDF."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.errors import MissingPackageError, ModelError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+
+
+def installed() -> bool:
+    """Return whether pybullet can be imported."""
+    return find_spec("pybullet") is not None
+
+
+class PybulletReferee:
+    """pybullet's answers for one mechanism with a fixed base and one-freedom joints.
+
+    Attributes
+    ----------
+    name : engine and version
+    """
+
+    joints: tuple[str, ...] = ()  # it knows loads of joints only after a step of its own
+
+    def __init__(self, model: Model) -> None:
+        if not installed():
+            raise MissingPackageError("pybullet is not installed: pip install pybullet")
+        self.model = model
+        _refuse(model)
+        with _quiet():
+            self.engine: Any = import_module("pybullet")
+            self.client = self.engine.connect(self.engine.DIRECT)
+            self.body = self._load()
+        self.name = f"pybullet {_version()}, its own reading of the file"
+        self.engine.setGravity(*model.gravity, physicsClientId=self.client)
+        self.G, self.offset = self._order()
+
+    def _load(self) -> int:
+        # Without this flag pybullet makes its own inertia from the collision shapes.
+        flags = self.engine.URDF_USE_INERTIA_FROM_FILE
+        try:
+            body: int = self.engine.loadURDF(
+                self.model.description.source,
+                useFixedBase=True,
+                flags=flags,
+                physicsClientId=self.client,
+            )
+        except self.engine.error as problem:
+            self.close()
+            raise ModelError(f"pybullet does not load the file: {problem}") from None
+        return body
+
+    def _order(self) -> tuple[Array, Array]:
+        """Return G and c with pybullet's coordinates = G q + c."""
+        rows: list[str] = []
+        for k in range(self.engine.getNumJoints(self.body, physicsClientId=self.client)):
+            info = self.engine.getJointInfo(self.body, k, physicsClientId=self.client)
+            if info[2] != self.engine.JOINT_FIXED:
+                rows.append(info[1].decode())
+        G, offset = np.zeros((len(rows), self.model.nv)), np.zeros(len(rows))
+        moving = {self.model.joints[b.joint].name: b for b in self.model.bodies if b.type.nv}
+        if set(moving) != set(rows):
+            self.close()
+            raise ModelError("pybullet's model has other moving joints than ours")
+        for row, name in enumerate(rows):
+            G[row, moving[name].v] = moving[name].ratio
+            offset[row] = moving[name].offset
+        return G, offset
+
+    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return the generalised forces (nv,) at one state; pybullet gives no loads with them."""
+        tau = self.engine.calculateInverseDynamics(
+            self.body,
+            list(self.G @ q + self.offset),
+            list(self.G @ v),
+            list(self.G @ a),
+            physicsClientId=self.client,
+        )
+        return self.G.T @ np.array(tau), np.zeros((0, 6))
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return M (nv, nv) at one state."""
+        M = self.engine.calculateMassMatrix(
+            self.body, list(self.G @ q + self.offset), physicsClientId=self.client
+        )
+        return np.asarray(self.G.T @ np.array(M) @ self.G)
+
+    def close(self) -> None:
+        """Disconnect from the physics server."""
+        self.engine.disconnect(physicsClientId=self.client)
+
+
+def _refuse(model: Model) -> None:
+    """Say which mechanisms pybullet cannot be asked about."""
+    if model.description.source is None or not model.description.source.endswith(".urdf"):
+        raise ModelError("pybullet is asked only about mechanisms that come from a URDF file")
+    if model.floating:
+        raise ModelError("pybullet is asked only about mechanisms with a fixed base")
+    for joint in model.joints:
+        if joint.type.name not in ("fixed", "revolute", "continuous", "prismatic"):
+            raise ModelError(f"pybullet is not asked about {joint.type.name} joints")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("pybullet")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what pybullet's native code prints, on import too."""
+    sys.stdout.flush()
+    saved = os.dup(1), os.dup(2)
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        yield
+    finally:
+        os.dup2(saved[0], 1)
+        os.dup2(saved[1], 2)
+        for handle in (*saved, sink):
+            os.close(handle)

@@ -1,0 +1,49 @@
+"""The command line: ``mbd info | loads | check | bench | export``.
+
+The only room that prints. Results go to stdout, everything else to stderr; the exit code is 0,
+1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+DISAGREEMENT = 1
+BAD_INPUT = 2
+PIPE_CLOSED = 141
+"""128 + SIGPIPE: whoever read our output has had enough."""
+INTERRUPTED = 130
+"""128 + SIGINT."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    from mbd_bridge.cli.parser import make_parser
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without → shows ?
+    try:
+        options = make_parser().parse_args(arguments)
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage
+        return leaving.code if isinstance(leaving.code, int) else BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except Exception as error:
+        from mbd_bridge.errors import MbdError
+
+        if not isinstance(error, MbdError):
+            raise
+        from mbd_bridge.cli.screen import report_error
+
+        report_error(error)
+        return BAD_INPUT
+    return code

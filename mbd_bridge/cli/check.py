@@ -1,0 +1,71 @@
+"""``mbd check``: are our numbers those of other engines?"""
+
+from __future__ import annotations
+
+import argparse
+
+from mbd_bridge.cli.parser import add_robot, whole_number
+
+SUMMARY = "compare loads and dynamics with pinocchio and pybullet"
+DESCRIPTION = """\
+Compare every joint's load and drive, the mass matrix, the bias forces and the forward dynamics
+with pinocchio and, where it is installed, pybullet, on random states; and check Newton's and
+Euler's equations for every free link.
+
+  mbd check urdf/kuka_iiwa.urdf --states 50
+
+Out comes a table: quantity, referee, largest relative error, tolerance, where it is worst; then
+a verdict. The exit code is 1 if they disagree.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument(
+        "--states", type=whole_number, default=20, metavar="N", help="random states (20)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random states (0)")
+    parser.add_argument(
+        "--pybullet",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="insist on pybullet, or leave it out; default: where it is installed",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the comparison; return 1 on disagreement."""
+    from rich.text import Text
+
+    from mbd_bridge.cli import DISAGREEMENT, screen
+    from mbd_bridge.crosscheck import crosscheck
+
+    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
+    screen.say_remarks(remarks)
+    with screen.progress("checking", None):
+        report = crosscheck(
+            robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet
+        )
+    rows = [
+        (
+            row.quantity,
+            row.referee,
+            f"{row.error:.1e}",
+            f"{row.tolerance:.0e}",
+            Text("agrees", style="green") if row.passed else Text("DIFFERS", style="bold red"),
+            row.worst,
+            row.note,
+        )
+        for row in report.rows
+    ]
+    console = screen.stdout()
+    headings = ("quantity", "referee", ">error", ">allowed", "", "worst at", "note")
+    verdict = "agreement" if report.passed else "DISAGREEMENT"
+    screen.show(
+        console,
+        screen.table(headings, rows),
+        "",
+        f"{verdict} on {options.states} states (seed {options.seed}) of {robot.name}",
+    )
+    return 0 if report.passed else DISAGREEMENT

@@ -1,0 +1,96 @@
+"""``mbd info``: what is in the file, as the model understands it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mbd_bridge.cli.parser import add_robot
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mbd_bridge.mechanism import Model
+
+SUMMARY = "the tree of joints, coordinates, freedoms, masses, loops"
+DESCRIPTION = """\
+Show what is in a robot's file: the tree of its joints with type, axis, limits and child link; the
+coordinates by name, in the order of q; masses, freedoms, loops and where they are cut; at the
+end everything that is odd in the file.
+
+  mbd info urdf/kuka_iiwa.urdf
+  mbd info humanoid.urdf --floating | less
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the description of a robot."""
+    from mbd_bridge.cli import screen, tree
+
+    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
+    model = robot.model
+    console = screen.stdout()
+    screen.show(console, _headline(model), "", tree.table(model), "", tree.LEGEND)
+    screen.show(console, "", "coordinates", _coordinates(model))
+    if model.loops:
+        screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
+    for remark in remarks:
+        screen.show(console, "", f"warning: {remark}")
+    return 0
+
+
+def _headline(model: Model) -> str:
+    fixed = sum(not joint.moving for joint in model.joints[1:])
+    coupled = sum(joint.follows is not None for joint in model.joints)
+    kinds = [f"{fixed} fixed"] if fixed else []
+    kinds += [f"{coupled} coupled"] if coupled else []
+    inside = f" ({', '.join(kinds)})" if kinds else ""
+    loops = f", {len(model.loops)} loop joints" if model.loops else ""
+    base = "floating" if model.floating else "fixed"
+    mass = sum(link.inertia.mass for link in model.links)
+    freedoms = f"{model.nv} freedoms of the tree" if model.loops else f"{model.nv} freedoms"
+    return (
+        f"{model.name}: {len(model.links)} links, {len(model.joints) - 1} joints{inside}{loops}, "
+        f"{freedoms}, {base} base, {mass:.6g} kg"
+    )
+
+
+def _coordinates(model: Model) -> Table:
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.units import model_units
+
+    of_q, of_v = model_units(model)
+    names, rates = model.coordinate_names, model.velocity_names
+    rows = []
+    for k in range(max(len(names), len(rates))):
+        q = (str(k), names[k], "" if of_q[k] == "1" else of_q[k]) if k < len(names) else ("",) * 3
+        v = (str(k), rates[k], f"{of_v[k]}/s") if k < len(rates) else ("",) * 3
+        rows.append((*q, *v))
+    return screen.table((">", "q", "unit", ">", "v", "unit"), rows)
+
+
+def _loops(model: Model) -> Table:
+    from mbd_bridge.cli import screen
+    from mbd_bridge.mechanism import JOINT_TYPES
+
+    rows = []
+    for loop in model.loops:
+        entry = JOINT_TYPES.get("prismatic" if loop.type == "translational" else loop.type)
+        count = 1 if loop.type == "distance" else entry.cut_rows if entry else None
+        rows.append(
+            (
+                loop.name,
+                loop.type,
+                loop.predecessor.link,
+                loop.successor.link,
+                "?" if count is None else str(count),
+                f"{entry.weight:g}" if entry else "",
+            )
+        )
+    headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">weight")
+    return screen.table(headings, rows)

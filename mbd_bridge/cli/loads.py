@@ -1,0 +1,183 @@
+"""``mbd loads``: what chosen joints carry along a motion."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mbd_bridge.cli.parser import add_robot, whole_number
+
+if TYPE_CHECKING:
+    from mbd_bridge.formats.table import Table
+    from mbd_bridge.loads import LoadSolver
+    from mbd_bridge.loads.motion import Motion
+    from mbd_bridge.loads.peaks import Peaks
+
+SUMMARY = "force, moment and drive of joints along a motion"
+DESCRIPTION = """\
+Compute the force, the moment and the drive in chosen joints along a motion.
+
+  mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
+
+MOTION is a CSV table with a header: a column 'time' (s), one for each coordinate (mbd info lists
+their names), and where you have them '<name>.vel' and '<name>.acc' (rates of a ball joint or a
+floating base by the names under v: 'hip.wx.vel'). SI units; others in brackets: 'elbow [deg]',
+'rail.vel [mm/s]'. Rates that are not there are derived by a spline of degree 5 through the
+positions (through the rotation for quaternions), and this is said. Lines with # are comments.
+
+Out comes a CSV table: comments with convention and units, then
+time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.drive [N m or N], ...
+With -o a summary of peaks is printed.
+"""
+
+BLOCK = 16_384
+"""Rows that are computed and written at a time: memory stays small, the bar moves."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="CSV table of the motion")
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        required=True,
+        metavar="JOINT",
+        help="names of joints (fixed ones too), or all; root_joint is what holds the root link",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; default: stdout")
+    parser.add_argument(
+        "--on",
+        choices=("child", "parent"),
+        default="child",
+        help="load of the parent on the child (default, as pinocchio's data.f), or the opposite",
+    )
+    parser.add_argument(
+        "--at",
+        type=_point,
+        default="joint",
+        metavar="joint|x,y,z",
+        help="moment about the joint's origin (default) or about a point of the child link, m; "
+        "a negative x needs the sign =: --at=-0.1,0,0",
+    )
+    parser.add_argument(
+        "--in",
+        dest="in_",
+        choices=("child", "parent", "world"),
+        default="child",
+        help="axes of the child link (default), of the parent link or of the world",
+    )
+    parser.add_argument(
+        "--reaction",
+        action="store_true",
+        help="add the load without the drive's part: what the bearing carries",
+    )
+    parser.add_argument(
+        "--rest",
+        action="store_true",
+        help="hold coordinates that MOTION has not at zero, at rest",
+    )
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute and write the loads."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.motion import motion_from_table
+
+    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
+    screen.say_remarks(remarks)
+    model = robot.model
+    joints = None if options.joints == ["all"] else options.joints
+    solver = robot.load_solver(
+        joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
+    )
+    motion = motion_from_table(_table(options.motion), model, rest=options.rest)
+    for note in motion.notes:
+        screen.say(note)
+    if options.output is None:
+        import sys
+
+        _write(sys.stdout, solver, motion, options)
+        return 0
+    from mbd_bridge.formats.whole_file import whole_file
+
+    with whole_file(options.output) as file:
+        peaks = _write(file, solver, motion, options)
+    screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
+    screen.say(f"{len(motion.time)} rows written to {options.output}")
+    return 0
+
+
+def _table(path: str) -> Table:
+    from os import stat
+
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.table import read_table
+
+    try:
+        size: int | None = stat(path).st_size
+    except OSError:
+        size = None  # the reader has the better message
+    with screen.progress("reading", size) as step:
+        return read_table(path, progress=step)
+
+
+def _write(file: TextIO, solver: LoadSolver, motion: Motion, options: argparse.Namespace) -> Peaks:
+    """Write the loads block by block; return their peaks."""
+    from mbd_bridge import __version__
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.table import header_text, rows_text
+    from mbd_bridge.loads.export import load_columns, load_rows
+    from mbd_bridge.loads.peaks import Peaks
+
+    comments = [
+        f"mbd_bridge {__version__}: joint loads of {solver.model.name} along {options.motion}",
+        f"load: {solver.convention}",
+        "drive: generalised force along the joint's own freedom, N m or N; it is part of the load",
+        *motion.notes,
+    ]
+    rows, peaks = len(motion.time), None
+    with screen.progress("computing", rows) as step:
+        for start in range(0, rows, BLOCK):
+            part = slice(start, start + BLOCK)
+            time = motion.time[part]
+            loads = solver(motion.q[part], motion.v[part], motion.a[part], threads=options.threads)
+            if peaks is None:
+                file.write(header_text(load_columns(solver.model, loads), comments))
+                peaks = Peaks(solver.model, loads)
+            file.write(rows_text(load_rows(time, loads)))
+            peaks.add(time, loads)
+            step(len(time))
+    assert peaks is not None
+    return peaks
+
+
+def _summary(peaks: Peaks) -> Any:
+    from mbd_bridge.cli import screen
+
+    rows = []
+    joint = ""
+    for peak in peaks.rows:
+        name = peak.joint if peak.joint != joint else ""
+        joint = peak.joint
+        rows.append(
+            (name, peak.quantity, f"{peak.peak:.5g}", f"{peak.rms:.5g}", peak.unit, f"{peak.time:g}")
+        )
+    return screen.table(("joint", "", ">peak", ">RMS", "unit", ">at, s"), rows)
+
+
+def _point(text: str) -> str | tuple[float, ...]:
+    if text == "joint":
+        return text
+    try:
+        point = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        point = ()
+    if len(point) != 3:
+        raise argparse.ArgumentTypeError(
+            f"expected 'joint' or a point x,y,z in m, such as 0,0,0.1; got {text!r}"
+        )
+    return point

@@ -1,0 +1,124 @@
+"""What a person sees: tables, notes, errors and progress, plain where nobody looks."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from mbd_bridge.errors import MbdError, MbdWarning
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+
+PIPED_WIDTH = 1000
+"""Columns of output that goes to a file or another program: nothing is wrapped there."""
+
+Cell = str | Text
+
+
+def stdout() -> Console:
+    """Return the console for results (rich obeys NO_COLOR and TERM)."""
+    return _console(stderr=False)
+
+
+def stderr() -> Console:
+    """Return the console for everything that is no result."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(stderr=stderr, highlight=False, emoji=False, width=PIPED_WIDTH)
+    return console
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: str = "") -> Table:
+    """Return a table without lines.
+
+    Parameters
+    ----------
+    headings : a heading that begins with ">" stands over numbers, aligned to the right
+    rows : of cells; markup has no meaning in them
+    """
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in headings:
+        numeric = heading.startswith(">")
+        made.add_column(
+            escape(heading.removeprefix(">")),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=numeric,
+        )
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
+
+
+def show(console: Console, *things: Table | str) -> None:
+    """Print tables and plain text, without blanks at the ends of lines."""
+    for thing in things:
+        if console.is_terminal:
+            console.print(thing, markup=False)
+        else:
+            with console.capture() as captured:
+                console.print(thing, markup=False)
+            lines = captured.get().splitlines()
+            console.file.write("".join(line.rstrip() + "\n" for line in lines))
+
+
+def say(text: str, kind: str = "note") -> None:
+    """Say something on stderr: a note or a warning."""
+    line = Text(f"{kind}: ", style="yellow" if kind == "warning" else "cyan")
+    stderr().print(line.append(text, style="default"), soft_wrap=True)
+
+
+def report_error(error: MbdError) -> None:
+    """Say on stderr what was wrong."""
+    stderr().print(Text("mbd: error: ", style="bold red").append(str(error), style="default"), soft_wrap=True)
+
+
+def load_robot(path: str, *, floating: bool = False) -> tuple[Mechanism, tuple[str, ...]]:
+    """Return the mechanism in a file, and what was odd in the file."""
+    from mbd_bridge.api import load
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        robot = load(path, floating=floating)
+    remarks = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, MbdWarning))
+    return robot, tuple(remarks)
+
+
+def say_remarks(remarks: Sequence[str]) -> None:
+    """Say what was odd in the input."""
+    for remark in remarks:
+        say(remark, "warning")
+
+
+@contextlib.contextmanager
+def progress(task: str, total: float | None) -> Iterator[Callable[[float], None]]:
+    """Show how far a task is, on a terminal only; call what is given with each step done."""
+    if not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+        console=stderr(),
+        transient=True,
+    )
+    with bar:
+        number = bar.add_task(task, total=total)
+        yield lambda step: bar.update(number, advance=step)

@@ -1,0 +1,94 @@
+"""The tree of a model's joints, drawn as text.
+
+A joint that alone is carried by the one above it stands in the same column, so that an arm of
+sixty joints is a list; only where the tree branches does it move to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.table import Table
+
+from mbd_bridge.cli import screen
+from mbd_bridge.formats import Joint, Limits
+from mbd_bridge.mechanism import Model, ModelJoint
+
+LEGEND = (
+    "A joint is carried by the one above it in its column; ├ and └ are branches.\n"
+    "weight: of the joint in the distance matrix (Lee94, Table 1)"
+)
+
+STRAIGHT = 1e-9
+"""How far from a coordinate direction an axis is still called x, y or z."""
+
+
+def table(model: Model) -> Table:
+    """Return the joints with type, axis, limits, child link, mass and weight."""
+    described = {joint.name: joint for joint in model.description.joints}
+    rows = []
+    for drawing, joint in _walk(model):
+        link = model.links[joint.child]
+        rows.append(
+            (
+                drawing + joint.name,
+                _type(model, joint),
+                _axis(joint),
+                _limits(model, joint, described.get(joint.name)),
+                link.name,
+                f"{link.inertia.mass:.6g}",
+                f"{joint.type.weight:g}" if joint.moving else "",
+            )
+        )
+    return screen.table(("joint", "type", "axis", "limits", "link", ">kg", ">weight"), rows)
+
+
+def _walk(model: Model) -> Iterator[tuple[str, ModelJoint]]:
+    """Yield each joint with the lines drawn before its name, depth first."""
+    outward: list[list[ModelJoint]] = [[] for _ in model.links]
+    for joint in model.joints[1:]:
+        outward[joint.parent].append(joint)
+    stack = [("", "", model.joints[0])]
+    while stack:
+        drawing, below, joint = stack.pop()
+        yield drawing, joint
+        carried = outward[joint.child]
+        if len(carried) == 1:
+            stack.append((below, below, carried[0]))
+            continue
+        for place, child in reversed(list(enumerate(carried, start=1))):
+            last = place == len(carried)
+            branch, passed = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            stack.append((below + branch, below + passed, child))
+
+
+def _type(model: Model, joint: ModelJoint) -> str:
+    if joint.follows is None:
+        return joint.type.name
+    body = model.bodies[joint.body]
+    offset = f" {'-' if body.offset < 0 else '+'} {abs(body.offset):g}" if body.offset else ""
+    return f"{joint.type.name} = {body.ratio:g} {model.joints[joint.follows].name}{offset}"
+
+
+def _axis(joint: ModelJoint) -> str:
+    if joint.type.name in ("fixed", "floating", "spherical"):
+        return ""
+    axis = np.array(joint.axis)
+    place = int(np.argmax(np.abs(axis)))
+    if abs(abs(axis[place]) - 1.0) < STRAIGHT:
+        return ("-" if axis[place] < 0 else "") + "xyz"[place]
+    return " ".join(f"{x:.4g}" for x in axis)
+
+
+def _limits(model: Model, joint: ModelJoint, described: Joint | None) -> str:
+    if described is None or joint.type.nq != 1:
+        return ""
+    from mbd_bridge.loads.units import velocity_units
+
+    limits: Limits = described.limits
+    if limits.lower is None and limits.upper is None:
+        return ""
+    ends = ["-∞" if limits.lower is None else f"{limits.lower:.4g}"]
+    ends.append("∞" if limits.upper is None else f"{limits.upper:.4g}")
+    return f"{ends[0]} .. {ends[1]} {velocity_units(joint.type)[0]}"

@@ -1,0 +1,212 @@
+"""Compare a mechanism's kernels with referees, state by state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from mbd_bridge.crosscheck.report import Report, Row
+from mbd_bridge.crosscheck.states import random_states
+from mbd_bridge.errors import MissingPackageError, ModelError, SolveError
+from mbd_bridge.loads import LoadSolver
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve import prepare
+from mbd_bridge.spatial import Array
+
+TOLERANCE = 1e-11
+"""Relative to the largest entry. Independent programs agree to about 1e-14 on well-scaled robots;
+what is left is for long chains and unlucky scales."""
+
+SINGULAR = 1e-13
+"""A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
+
+
+class Referee(Protocol):
+    """What a referee can be asked at one state."""
+
+    name: str
+    joints: tuple[str, ...]
+
+    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return generalised forces (nv,) and the loads of `joints` (J, 6)."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return M (nv, nv)."""
+
+
+class Dynamics(Protocol):
+    """What only some referees know."""
+
+    def forward(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return accelerations (nv,)."""
+
+    def link_loads(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return what each link's motion needs (L, 6), and the links' placements (L, 4, 4)."""
+
+
+def crosscheck(
+    model: Model, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
+) -> Report:
+    """Compare loads, drives, M, bias and forward dynamics with other engines.
+
+    Parameters
+    ----------
+    states : number of random states
+    seed : of the random numbers
+    pybullet : ask pybullet too; None: if it is installed and the mechanism is one for it
+
+    Returns
+    -------
+    Report
+        Rows of relative errors; ``passed`` is the verdict. A disagreement is reported, not
+        raised.
+    """
+    from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
+
+    sample = _Sample(model, states, seed)
+    main = PinocchioReferee(model)
+    rows = [
+        *sample.against(main),
+        sample.forward(main, main.name),
+        sample.free_bodies(main, main.name),
+    ]
+    names, absent = [main.name], []
+    if pybullet is not False:
+        try:
+            rows += _ask_pybullet(model, sample, names)
+        except (MissingPackageError, ModelError) as reason:
+            if pybullet:
+                raise
+            absent.append(str(reason))
+    found = tuple(row for row in rows if row is not None)
+    return Report(model.name, states, found, tuple(names), tuple(absent))
+
+
+def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
+    from mbd_bridge.bridges.pybullet import PybulletReferee
+
+    other = PybulletReferee(model)
+    try:
+        names.append(other.name)
+        return sample.against(other)
+    finally:
+        other.close()
+
+
+class _Sample:
+    """Our answers at random states."""
+
+    def __init__(self, model: Model, states: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.model = model
+        self.q, self.v, self.a = random_states(model, states, rng)
+        (self.tau,) = prepare(model, "inverse_dynamics")(self.q, self.v, self.a)
+        (self.bias,) = prepare(model, "bias_forces")(self.q, self.v)
+        (self.M,) = prepare(model, "mass_matrix")(self.q)
+        solver = LoadSolver(model, range(len(model.joints)))
+        self.loads = solver(self.q, self.v, self.a).wrench()
+        self.joints = solver.joints
+        # Drives of the size that the motion needs, so that no joint is thrown about.
+        size = np.abs(self.tau).max(axis=-1, keepdims=True, initial=0.0)
+        self.applied = rng.normal(size=self.tau.shape) * size
+
+    def against(self, referee: Referee) -> list[Row]:
+        """Compare what every referee knows."""
+        places = [self.joints.index(name) for name in referee.joints]
+        names = self.model.velocity_names
+        still = np.zeros(self.model.nv)
+        tau, loads, bias, M = [], [], [], []
+        for q, v, a in zip(self.q, self.v, self.a, strict=True):
+            forces, wrenches = referee.inverse(q, v, a)
+            tau.append(forces)
+            loads.append(wrenches)
+            bias.append(referee.inverse(q, v, still)[0])
+            M.append(referee.mass_matrix(q))
+        rows = []
+        if places:
+            theirs = np.array(loads)
+            rows.append(_row("joint loads", referee.name, self.loads[:, places], theirs, referee.joints))
+        if self.model.nv:
+            rows += [
+                _row("drives", referee.name, self.tau, np.array(tau), names),
+                # Without gravity and at rest there is no bias: the drives tell what is small.
+                _row("bias forces", referee.name, self.bias, np.array(bias), names, self._drive_size()),
+                _row("mass matrix", referee.name, self.M, np.array(M), names),
+            ]
+        return rows
+
+    def _drive_size(self) -> Array:
+        both = np.maximum(np.abs(self.tau), np.abs(self.bias))
+        return np.asarray(both.max(axis=-1, keepdims=True, initial=0.0))
+
+    def forward(self, referee: Dynamics, name: str) -> Row | None:
+        """Compare accelerations under random drives, unless M is singular."""
+        if not self.model.nv:
+            return None
+        try:
+            kernel = prepare(self.model, "forward_dynamics")
+        except SolveError as reason:
+            note = f"not compared: {reason}"
+            return Row("forward dynamics", name, 0.0, TOLERANCE, note=note)
+        ours, pivots = kernel(self.q, self.v, self.applied)
+        scale = np.abs(np.diagonal(self.M, axis1=1, axis2=2))
+        floor = SINGULAR * np.maximum(scale, np.finfo(float).tiny)
+        weak = ~(np.abs(pivots) > floor).all(axis=0)
+        if weak.any():
+            which = ", ".join(np.array(self.model.velocity_names)[weak][:4])
+            note = f"not compared: no inertia resists {which}; the mass matrix is singular"
+            return Row("forward dynamics", name, 0.0, TOLERANCE, note=note)
+        theirs = [
+            referee.forward(q, v, tau)
+            for q, v, tau in zip(self.q, self.v, self.applied, strict=True)
+        ]
+        return _row("forward dynamics", name, ours, np.array(theirs), self.model.velocity_names)
+
+    def free_bodies(self, referee: Dynamics, name: str) -> Row:
+        """Cut every link free: do the loads of all its joints, fixed ones too, move it as it moves?"""
+        residuals, scales = [], []
+        for q, v, a, loads in zip(self.q, self.v, self.a, self.loads, strict=True):
+            needed, placements = referee.link_loads(q, v, a)
+            given = np.zeros_like(needed)
+            for k, joint in enumerate(self.model.joints):
+                given[joint.child] += loads[k]
+                if joint.parent >= 0:
+                    step = np.linalg.solve(placements[joint.parent], placements[joint.child])
+                    given[joint.parent] -= _moved(step, loads[k])
+            residuals.append(given - needed)
+            scales.append(np.abs(loads).max())
+        links = [link.name for link in self.model.links]
+        quantity = "free body of each link"
+        largest = np.array(scales).reshape(-1, 1, 1)
+        return _row(quantity, f"Newton-Euler; motion: {name}", np.array(residuals), None, links, largest)
+
+
+def _moved(placement: Array, wrench: Array) -> Array:
+    """Return a wrench given in a child frame, in its parent frame."""
+    force = placement[:3, :3] @ wrench[:3]
+    moment = placement[:3, :3] @ wrench[3:] + np.cross(placement[:3, 3], force)
+    return np.concatenate([force, moment])
+
+
+def _row(
+    quantity: str,
+    referee: str,
+    ours: Array,
+    theirs: Array | None,
+    names: Sequence[str],
+    scale: Array | None = None,
+) -> Row:
+    """Return the largest difference over states, relative to each state's largest entry."""
+    difference = np.abs(ours if theirs is None else ours - theirs)
+    if scale is None:
+        assert theirs is not None
+        axes = tuple(range(1, theirs.ndim))
+        scale = np.abs(theirs).max(axis=axes, keepdims=True, initial=0.0)
+    relative = difference / np.where(scale > 0.0, scale, 1.0)
+    error = float(relative.max(initial=0.0))
+    index = np.unravel_index(np.argmax(relative), relative.shape) if relative.size else (0, 0)
+    passed = bool(error <= TOLERANCE)  # false for nan
+    worst = names[int(index[1])] if len(names) and error > 0.0 else ""
+    return Row(quantity, referee, error, TOLERANCE, worst, passed)

@@ -1,0 +1,52 @@
+"""What is kept of a compiled kernel: its machine code and what is known of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+_LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Machine code with the facts that would else need the graph.
+
+    Attributes
+    ----------
+    code : object code for this host
+    name : of the kernel
+    inputs : sizes of the inputs by name
+    outputs, shapes : names and shapes of the outputs
+    counts : operations by kind
+    lanes : states in a vector
+    compile_seconds : what making it took, tracing included
+    """
+
+    code: bytes
+    name: str
+    inputs: Mapping[str, int]
+    outputs: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    counts: Mapping[str, int]
+    lanes: int
+    compile_seconds: float
+
+    def pack(self) -> bytes:
+        """Return the artifact as bytes."""
+        facts = asdict(self)
+        del facts["code"]
+        facts["inputs"] = list(self.inputs.items())
+        head = json.dumps(facts).encode()
+        return len(head).to_bytes(_LENGTH_BYTES, "little") + head + self.code
+
+    @classmethod
+    def unpack(cls, content: bytes) -> Artifact:
+        """Return the artifact that `pack` made these bytes of."""
+        end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        facts = json.loads(content[_LENGTH_BYTES:end])
+        facts["inputs"] = dict(facts["inputs"])
+        facts["outputs"] = tuple(facts["outputs"])
+        facts["shapes"] = tuple(tuple(shape) for shape in facts["shapes"])
+        return cls(code=content[end:], **facts)

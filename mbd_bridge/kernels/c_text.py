@@ -1,0 +1,250 @@
+"""A program as a C file that needs nothing but a C99 compiler and its mathematical library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import isinf, isnan, prod
+from typing import TYPE_CHECKING
+
+from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.order import depth_first
+from mbd_bridge.kernels.program import Program, lower
+from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
+from mbd_bridge.kernels.trace import Graph
+
+if TYPE_CHECKING:
+    from mbd_bridge.kernels.kernel import Kernel
+
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline
+int long register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while asm typeof
+"""
+_USED = "sin cos sqrt fma fabs memcpy main i number size_t uint64_t NAN INFINITY"
+_RESERVED = frozenset((_KEYWORDS + _USED).split())
+"""Words that no function and no argument of the C file may be called."""
+
+_EXPRESSIONS = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "neg": "-{0}",
+    "sqrt": "sqrt({0})",
+    "fma": "fma({0}, {1}, {2})",
+    "fms": "fma({0}, {1}, -{2})",
+    "fnma": "fma(-{0}, {1}, {2})",
+}
+
+
+def c_source(
+    what: Graph | Kernel,
+    name: str | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    notes: str = "",
+) -> str:
+    """Return a self-contained C99 file with the same operations in the same order.
+
+    Compiled without contraction and reassociation (``cc -O2 -ffp-contract=off file.c -lm``) it
+    gives the digits of the kernel. It has two functions: ``NAME`` for one state and
+    ``NAME_batch`` for rows of states.
+
+    Parameters
+    ----------
+    what : a graph, or a kernel (one from the cache traces its function again)
+    name : of the C function; None: the kernel's name
+    inputs, outputs : names of the arguments; None: the kernel's names
+    notes : units, frames and conventions, for the comment at the head
+    """
+    if isinstance(what, Graph):
+        program, own_name = depth_first(lower(what)), "kernel"
+        own_outputs: Sequence[str] = [f"out{k}" for k in range(len(what.shapes))]
+    else:
+        program, own_name, own_outputs = what.program, what.name, what.outputs
+    taken = set(_RESERVED)
+    function = _identifier(own_name if name is None else name, taken)
+    taken |= {function, f"{function}_batch", f"{function}_sincos"}
+    given = _names(inputs, list(program.inputs), taken)
+    results = _names(outputs, list(own_outputs), taken)
+    return "\n".join(
+        [
+            _head(program, function, given, results, notes),
+            "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n",
+            _prototypes(function, given, results),
+            _sincos(function) if any(i.op in ("sin", "cos") for i in program.instructions) else "",
+            _one(program, function, given, results),
+            _batch(program, function, given, results),
+        ]
+    )
+
+
+def _identifier(text: str, taken: set[str]) -> str:
+    """Return a C identifier that resembles `text` and is not taken."""
+    # The body's own names begin with an underscore, these never do.
+    plain = re.sub(r"[^0-9A-Za-z_]", "_", text).lstrip("_")
+    if not plain or plain[0].isdigit():
+        plain = "x" + plain
+    while plain in taken:
+        plain += "_"
+    return plain
+
+
+def _names(given: Sequence[str] | None, default: list[str], taken: set[str]) -> list[str]:
+    chosen = default if given is None else list(given)
+    if len(chosen) != len(default):
+        raise KernelError(f"expected {len(default)} names, got {len(chosen)}: {chosen}")
+    found = []
+    for name in chosen:
+        found.append(_identifier(name, taken))
+        taken.add(found[-1])
+    return found
+
+
+def _head(program: Program, function: str, given: list[str], results: list[str], notes: str) -> str:
+    counts: dict[str, int] = {}
+    for op, _, _ in program.instructions:
+        if op not in ("load", "const"):
+            counts[op] = counts.get(op, 0) + 1
+    lines = [
+        f"{function}: straight-line code made by mbd_bridge.",
+        "",
+        "Build: cc -std=c99 -O2 -ffp-contract=off file.c -lm",
+        "(with contraction or -ffast-math the last digits differ)",
+        "",
+    ]
+    for name, size in zip(given, program.inputs.values(), strict=True):
+        lines.append(f"in   {name}[{size}]")
+    for name, shape in zip(results, program.shapes, strict=True):
+        extent = "".join(f"[{n}]" for n in shape) or "[1]"
+        lines.append(f"out  {name}{extent}{', rows one after the other' if len(shape) > 1 else ''}")
+    total = sum(counts.values())
+    kinds = ", ".join(f"{number} {op}" for op, number in sorted(counts.items()))
+    lines += ["", f"{total} operations: {kinds}" if total else "no operations"]
+    if notes:
+        lines += ["", *notes.splitlines()]
+    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    # A question mark after another could be a trigraph, a backslash at the end joins lines.
+    safe = [line.replace("??", "? ?").rstrip("\\") for line in safe]
+    return "/*\n" + "\n".join(f" * {line}".rstrip() for line in safe) + "\n */"
+
+
+def _arguments(given: Iterable[str], results: Iterable[str]) -> list[str]:
+    return [f"const double *{name}" for name in given] + [f"double *{name}" for name in results]
+
+
+def _prototypes(function: str, given: list[str], results: list[str]) -> str:
+    one = ", ".join(_arguments(given, results)) or "void"
+    many = ", ".join(["size_t number", *_arguments(given, results)])
+    return (
+        f"void {function}({one});\n"
+        "/* Rows of states in C order, one after the other. */\n"
+        f"void {function}_batch({many});\n"
+    )
+
+
+def _literal(value: float) -> str:
+    """Return a double as C99 writes it exactly."""
+    if isnan(value):
+        return "NAN"
+    if isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    text = value.hex()
+    return f"({text})" if text.startswith("-") else text
+
+
+def _sincos(function: str) -> str:
+    """Return sine and cosine exactly as the machine code forms them."""
+    reduce = "\n".join(f"    r = fma(k, {_literal(-part)}, r);" for part in HALF_PI)
+    series = "\n".join(
+        f"    s = fma(z, s, {_literal(p)});\n    c = fma(z, c, {_literal(q)});"
+        for p, q in zip(SIN[-2::-1], COS[-2::-1], strict=True)
+    )
+    return f"""\
+/* Sine and cosine: reduction by multiples of pi/2 in three parts, two polynomials; angles beyond
+   {LARGEST:.0f} rad go to the library. */
+static void {function}_sincos(double x, double *sine, double *cosine)
+{{
+    const double shifted = fma(x, {_literal(TWO_OVER_PI)}, {_literal(ROUNDER)});
+    const double k = shifted - {_literal(ROUNDER)};
+    double r = x, z, s, c, swap;
+    uint64_t bits;
+    if (fabs(x) > {_literal(LARGEST)}) {{
+        *sine = sin(x);
+        *cosine = cos(x);
+        return;
+    }}
+{reduce}
+    z = r * r;
+    s = {_literal(SIN[-1])};
+    c = {_literal(COS[-1])};
+{series}
+    s = fma(z * r, s, r);
+    c = fma(z, fma(z, c, {_literal(-0.5)}), {_literal(1.0)});
+    memcpy(&bits, &shifted, sizeof bits);
+    if (bits & 1) {{
+        swap = s;
+        s = c;
+        c = swap;
+    }}
+    *sine = bits & 2 ? -s : s;
+    *cosine = (bits + 1) & 2 ? -c : c;
+}}
+"""
+
+
+def _one(program: Program, function: str, given: list[str], results: list[str]) -> str:
+    code = program.instructions
+    component = [
+        f"{name}[{k}]"
+        for name, size in zip(given, program.inputs.values(), strict=True)
+        for k in range(size)
+    ]
+    names: list[str] = []
+    lines = [f"void {function}({', '.join(_arguments(given, results)) or 'void'})", "{"]
+    sines: dict[int, tuple[str, str]] = {}
+    for index, (op, operands, value) in enumerate(code):
+        if op == "const":
+            names.append(_literal(value))
+            continue
+        name = f"_{index}"
+        values = [] if op == "load" else [names[k] for k in operands]
+        if op in ("sin", "cos"):
+            if operands[0] not in sines:
+                sines[operands[0]] = (f"_s{index}", f"_c{index}")
+                lines.append(f"    double _s{index}, _c{index};")
+                lines.append(f"    {function}_sincos({values[0]}, &_s{index}, &_c{index});")
+            names.append(sines[operands[0]][op == "cos"])
+            continue
+        formed = component[operands[0]] if op == "load" else _EXPRESSIONS[op].format(*values)
+        lines.append(f"    const double {name} = {formed};")
+        names.append(name)
+    used = {operands[0] for op, operands, _ in code if op == "load"}
+    first = 0
+    for name, size in zip(given, program.inputs.values(), strict=True):
+        if not used.intersection(range(first, first + size)):
+            lines.append(f"    (void){name};")
+        first += size
+    for name, indices in zip(results, program.outputs, strict=True):
+        lines += [f"    {name}[{k}] = {names[index]};" for k, index in enumerate(indices)]
+        if not indices:
+            lines.append(f"    (void){name};")
+    return "\n".join([*lines, "}\n"])
+
+
+def _batch(program: Program, function: str, given: list[str], results: list[str]) -> str:
+    sizes = [*program.inputs.values(), *(prod(shape) for shape in program.shapes)]
+    calls = ", ".join(
+        f"{name} + {size} * i" for name, size in zip([*given, *results], sizes, strict=True)
+    )
+    return f"""\
+void {function}_batch({", ".join(["size_t number", *_arguments(given, results)])})
+{{
+    size_t i;
+    for (i = 0; i < number; i++) {{
+        {function}({calls});
+    }}
+}}
+"""

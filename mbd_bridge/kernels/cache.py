@@ -1,0 +1,217 @@
+"""Machine code kept on disk between runs, for its maker only.
+
+An entry is ``magic | HMAC-SHA256 | payload``. The code is made with a secret that lives beside the
+entries and covers the entry's key as well, so that whatever was damaged, cut short, renamed or
+brought from elsewhere is told from what this user wrote: it is removed and compiled anew, and
+never executed. Entries are written aside and renamed into place, so that an interrupted or a
+second process never leaves half of one.
+
+Everything that goes wrong with the disk means "not in the cache" and is no error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"MBDKERN1"
+DIGEST_BYTES = 32
+SECRET_BYTES = 32
+SECRET_NAME = "secret"
+SUFFIX = ".kernel"
+ASIDE = "aside-"
+"""Prefix of files that are being written."""
+
+LIMIT_BYTES = 256 * 2**20
+"""Beyond this the entries that were unused for longest are removed (a kernel of 16,000 operations
+takes 0.2 MB)."""
+
+ABANDONED_SECONDS = 3600.0
+"""A file that has been written for so long belongs to a process that was killed."""
+
+VARIABLE = "MBD_BRIDGE_CACHE"
+"""Environment variable with the directory to use; ``off`` for none."""
+
+
+def default_directory() -> Path | None:
+    """Return where this user's machine code is kept by default, None if nowhere."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return None if chosen.lower() == "off" else Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    with contextlib.suppress(RuntimeError):  # no home directory
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "mbd_bridge"
+        if not os.path.isabs(base):
+            return Path.home() / ".cache" / "mbd_bridge"
+    return Path(base) / "mbd_bridge" if base else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A directory of entries; usable by several processes at once.
+
+    Attributes
+    ----------
+    directory : None for the user's own (see `default_directory`), asked for at each use
+    limit : bytes that all entries may take together
+    """
+
+    directory: Path | None = None
+    limit: int = LIMIT_BYTES
+
+    def load(self, key: str) -> bytes | None:
+        """Return the payload stored under `key`, None if there is none that can be trusted."""
+        place = self._open_directory()
+        if place is None:
+            return None
+        path = place / (key + SUFFIX)
+        found = _read_private(path, self.limit)
+        if found is None:
+            if os.path.lexists(path):
+                _remove(path)
+            return None
+        secret = _read_secret(place)
+        start = len(MAGIC) + DIGEST_BYTES
+        if secret is None or found[: len(MAGIC)] != MAGIC:
+            _remove(path)
+            return None
+        payload = found[start:]
+        if not hmac.compare_digest(found[len(MAGIC) : start], _seal(secret, key, payload)):
+            _remove(path)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return payload
+
+    def store(self, key: str, payload: bytes) -> None:
+        """Keep `payload` under `key`; does nothing if that is not possible."""
+        place = self._open_directory()
+        if place is None or len(payload) > self.limit:
+            return
+        secret = _read_secret(place) or _make_secret(place)
+        if secret is None:
+            return
+        content = MAGIC + _seal(secret, key, payload) + payload
+        with contextlib.suppress(OSError):
+            _write_aside(place, content, place / (key + SUFFIX))
+            self._trim(place)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        place = self._open_directory()
+        if place is not None:
+            for path in (*place.glob(f"*{SUFFIX}"), *place.glob(f"{ASIDE}*")):
+                _remove(path)
+
+    def _open_directory(self) -> Path | None:
+        """Return the directory if it exists or can be made and nobody else may write to it."""
+        place = self.directory if self.directory is not None else default_directory()
+        if place is None or not hasattr(os, "geteuid"):
+            return None
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            facts = os.lstat(place)
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISDIR(facts.st_mode) or not _is_ours(facts):
+            return None
+        return place
+
+    def _trim(self, place: Path) -> None:
+        """Remove the longest unused entries beyond the limit, and what killed writers left."""
+        entries = []
+        for item in os.scandir(place):
+            with contextlib.suppress(OSError):
+                facts = item.stat(follow_symlinks=False)
+                if item.name.startswith(ASIDE):
+                    if time.time() - facts.st_mtime > ABANDONED_SECONDS:
+                        _remove(Path(item.path))
+                elif item.name.endswith(SUFFIX):
+                    entries.append((facts.st_mtime, facts.st_size, item.path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.limit:
+                break
+            _remove(Path(path))
+            total -= size
+
+
+def _is_ours(facts: os.stat_result) -> bool:
+    """Return whether the file belongs to this user and nobody else may write to it."""
+    return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _read_private(path: Path, limit: int) -> bytes | None:
+    """Return the content of a plain file of ours, None if it is anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(handle, "rb") as file:
+        try:
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts):
+                return None
+            return file.read() if facts.st_size <= limit + 2**20 else None
+        except OSError:
+            return None
+
+
+def _seal(secret: bytes, key: str, payload: bytes) -> bytes:
+    return hmac.digest(secret, key.encode() + b"\0" + payload, hashlib.sha256)
+
+
+def _read_secret(place: Path) -> bytes | None:
+    path = place / SECRET_NAME
+    secret = _read_private(path, SECRET_BYTES)
+    if secret is None or len(secret) != SECRET_BYTES:
+        return None
+    try:
+        readable = os.lstat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    except OSError:
+        return None
+    return None if readable else secret
+
+
+def _make_secret(place: Path) -> bytes | None:
+    """Make the secret; of several processes that do so at once the first one wins."""
+    path = place / SECRET_NAME
+    try:
+        if os.path.lexists(path):  # unusable, or it would have been read
+            _remove(path)
+        _write_aside(place, secrets.token_bytes(SECRET_BYTES), path, replace=False)
+    except FileExistsError:
+        pass
+    except OSError:
+        return None
+    return _read_secret(place)
+
+
+def _write_aside(place: Path, content: bytes, path: Path, replace: bool = True) -> None:
+    """Write a file under another name, then give it its own in one step."""
+    handle, aside = tempfile.mkstemp(prefix=ASIDE, dir=place)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        if replace:
+            os.replace(aside, path)
+        else:
+            os.link(aside, path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
