@@ -26,6 +26,10 @@ class TracingError(KernelError, TypeError):
     """A function asks of a symbol what only a number can answer."""
 
 
+def _foreign() -> TracingError:
+    return TracingError("symbols of two traces were mixed: a traced function must not keep symbols")
+
+
 class Tape:
     """The list of operations, in an order in which each one's operands come before it.
 
@@ -65,6 +69,7 @@ class Expression:
         self.tape, self.index, self.node = tape, index, node
 
     def _lift(self, other: Scalar) -> Expression:
+        """Return the node of a plain number."""
         return other if type(other) is Expression else self.tape.const(float(other))
 
     def _arg(self, k: int) -> Expression:
@@ -87,6 +92,8 @@ class Expression:
             if other == 0.0:
                 return self
             other = self._lift(other)
+        elif other.tape is not self.tape:
+            raise _foreign()
         if other.node[0] == "neg":
             return self._minus(other._arg(1))
         if self.node[0] == "neg":
@@ -111,6 +118,8 @@ class Expression:
             if other == 0.0:
                 return self
             return self + self.tape.const(-float(other))
+        if other.tape is not self.tape:
+            raise _foreign()
         if other.node[0] == "neg":
             return self + other._arg(1)
         return self._minus(other)
@@ -143,6 +152,8 @@ class Expression:
             if value < 0.0:
                 return -(self * -value)
             return self.tape.put("mul", self.tape.const(value).index, self.index)
+        if other.tape is not self.tape:
+            raise _foreign()
         if other.node[0] == "neg":
             return -(self * other._arg(1))
         if self.node[0] == "neg":
@@ -163,6 +174,8 @@ class Expression:
             if other == 0.0:
                 raise KernelError("a symbolic value was divided by the constant 0")
             return self * (1.0 / other)
+        if other.tape is not self.tape:
+            raise _foreign()
         if other.node[0] == "neg":
             return -(self / other._arg(1))
         if self.node[0] == "neg":
@@ -218,6 +231,7 @@ class Expression:
             "input (numpy.zeros(..., dtype=q.dtype), or result_type of all inputs)"
         )
 
+    __abs__ = _compare
     __int__ = __index__ = __complex__ = __float__
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -56,18 +56,39 @@ def trace(function: Traceable, inputs: Mapping[str, int]) -> Graph:
         for k in range(size):
             vector[k] = tape.put("input", name, k)
         arguments.append(vector)
-    results = function(*arguments)
+    try:
+        results = function(*arguments)
+    except (TypeError, AttributeError) as problem:
+        if isinstance(problem, KernelError):
+            raise
+        raise KernelError(f"{_name(function)} cannot be traced: {problem}") from problem
     if not isinstance(results, tuple):
-        raise KernelError("a traced function returns a tuple of arrays")
+        raise KernelError(
+            f"{_name(function)}: a traced function returns a tuple of arrays, "
+            f"got {type(results).__name__}"
+        )
     flat: list[list[int]] = []
     shapes = []
     for result in results:
         array = np.asarray(result)
         shapes.append(array.shape)
-        flat.append(
-            [x.index if type(x) is Expression else tape.const(float(x)).index for x in array.flat]
-        )
+        flat.append([_index(tape, value) for value in array.flat])
     return _alive(tape, dict(inputs), flat, shapes)
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _index(tape: Tape, value: object) -> int:
+    """Return the position of an entry of a result."""
+    if type(value) is Expression:
+        if value.tape is not tape:
+            raise KernelError("a result contains a symbol of another trace; do not keep symbols")
+        return value.index
+    if not isinstance(value, (float, int, np.floating, np.integer, np.bool_)):
+        raise KernelError(f"a result contains {value!r:.60}; expected numbers and symbols")
+    return tape.const(float(value)).index
 
 
 def _alive(
