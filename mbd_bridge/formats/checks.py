@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from mbd_bridge.errors import FileError, unknown_name
+from mbd_bridge.errors import FileError
 from mbd_bridge.formats.description import Joint, Link, Loop
+from mbd_bridge.formats.document import QUOTED, quote, unknown
 from mbd_bridge.formats.joints import ONE_FREEDOM
 
 MAX_LINKS = 20_000
@@ -46,22 +47,25 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], file: str) -> str
     for joint in joints:
         for link in (joint.parent, joint.child):
             if link not in names:
-                message = unknown_name("link", link, sorted(names))
+                message = unknown("link", link, (link.name for link in links))
                 raise _error(joint, f"{message}. Add the <link> or correct the name", file)
         if joint.parent == joint.child:
-            raise _error(joint, f"parent and child are both {joint.child!r}; name two links", file)
+            raise _error(
+                joint, f"parent and child are both {quote(joint.child)}; name two links", file
+            )
         other = above.setdefault(joint.child, joint)
         if other is not joint:
             raise _error(
                 joint,
-                f"link {joint.child!r} has two parents, {other.parent!r} by joint {other.name!r} "
-                f"(line {other.line}) and {joint.parent!r} by this one; " + _advice(joint),
+                f"link {quote(joint.child)} has two parents, {quote(other.parent)} by joint "
+                f"{quote(other.name)} (line {other.line}) and {quote(joint.parent)} by this one; "
+                + _advice(joint),
                 file,
             )
     _check_no_cycle([link.name for link in links], above, file)
     roots = [link for link in links if link.name not in above]
     if len(roots) > 1:
-        shown = ", ".join(f"{link.name!r} (line {link.line})" for link in roots[:5])
+        shown = ", ".join(f"{quote(link.name)} (line {link.line})" for link in roots[:5])
         raise FileError(
             f"expected one root link, got {len(roots)}: {shown}; join them to one tree with "
             '<joint type="fixed"> (or "floating"), or put them into separate files',
@@ -79,11 +83,11 @@ def check_unique(kind: str, things: Iterable[_Named], file: str) -> None:
         first = seen.setdefault(thing.name, thing)
         if first is not thing:
             raise FileError(
-                f"a second {kind} is named {thing.name!r}, the first is on line {first.line}; "
+                f"a second {kind} is named {quote(thing.name)}, the first is on line {first.line}; "
                 "rename one of them",
                 file,
                 thing.line,
-                f"<{kind} name={thing.name!r}>",
+                f"<{kind} name={quote(thing.name)}>",
             )
 
 
@@ -129,7 +133,7 @@ def check_mimics(joints: Sequence[Joint], file: str) -> None:
             if leader.type not in ONE_FREEDOM:
                 raise _error(
                     joint,
-                    f"it mimics joint {leader.name!r}, which is {leader.type}; only "
+                    f"it mimics joint {quote(leader.name)}, which is {leader.type}; only "
                     f"{', '.join(sorted(ONE_FREEDOM))} joints can lead. Name one of those",
                     file,
                 )
@@ -144,24 +148,25 @@ def check_loops(
     names = {link.name for link in links}
     taken: dict[str, Joint | Loop] = {joint.name: joint for joint in joints}
     for loop in loops:
-        place = (loop.source or file, loop.line, f"loop {loop.name!r}")
+        place = (loop.source or file, loop.line, f"loop {quote(loop.name)}")
         first = taken.setdefault(loop.name, loop)
         if first is not loop:
             where = f" (line {first.line})" if first.line else ""
-            message = f"another joint is named {loop.name!r} too{where}; rename one of them"
+            message = f"another joint is named {quote(loop.name)} too{where}; rename one of them"
             raise FileError(message, *place)
         for end in (loop.predecessor, loop.successor):
             if end.link not in names:
-                message = unknown_name("link", end.link, sorted(names))
+                message = unknown("link", end.link, (link.name for link in links))
                 raise FileError(f"{message}. Correct the name or add the <link>", *place)
         if loop.predecessor.link == loop.successor.link:
-            message = f"both sides are on link {loop.successor.link!r}; a loop joins two links"
+            message = f"both sides are on link {quote(loop.successor.link)}; a loop joins two links"
             raise FileError(message, *place)
 
 
 def _advice(joint: Joint) -> str:
-    return CLOSE_WITH_LOOP_JOINT.format(name=joint.name, parent=joint.parent, child=joint.child)
+    names = {"name": joint.name, "parent": joint.parent, "child": joint.child}
+    return CLOSE_WITH_LOOP_JOINT.format(**{key: name[:QUOTED] for key, name in names.items()})
 
 
 def _error(joint: Joint, message: str, file: str) -> FileError:
-    return FileError(message, file, joint.line, f"<joint name={joint.name!r}>")
+    return FileError(message, file, joint.line, f"<joint name={quote(joint.name)}>")

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
-from mbd_bridge.errors import FileError, MbdWarning
+from mbd_bridge.errors import FileError, MbdWarning, unknown_name
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Frame
 
 SHOWN = 3
 """How many places a warning names before it says how many more there are."""
 
+QUOTED = 80
+"""How much of a faulty value or name a message repeats, characters."""
+
+COMPARED = 1000
+"""With how many names an unknown one is compared: comparing takes time."""
+
 LARGEST = 1e40
 """Largest length (m), mass (kg) and moment (kg m²): no machine is larger, and products of a few
 such numbers do not overflow."""
 
 
+def quote(text: str) -> str:
+    """Return a value as messages show it: in quotes, and not too long."""
+    return repr(text if len(text) <= QUOTED else text[:QUOTED] + "...")
+
+
+def unknown(kind: str, name: str, available: Iterable[str]) -> str:
+    """Say that a name is unknown and what there is, in bounded time whatever the names are."""
+    short = (other for other in available if len(other) <= QUOTED)
+    return unknown_name(kind, name[:QUOTED], islice(short, COMPARED))
+
+
 def describe(element: Element) -> str:
     """Return how a message names an element: ``<axis> of <joint name='elbow'>``."""
     name = element.get("name")
-    here = f"<{element.tag} name={name!r}>" if name is not None else f"<{element.tag}>"
+    here = f"<{element.tag} name={quote(name)}>" if name is not None else f"<{element.tag}>"
     if name is None and element.tag != "robot":
         for ancestor in element.iterancestors():
             if ancestor.get("name") is not None and ancestor.tag != "robot":
-                return f"{here} of <{ancestor.tag} name={ancestor.get('name')!r}>"
+                return f"{here} of <{ancestor.tag} name={quote(ancestor.get('name') or '')}>"
     return here
 
 
@@ -44,10 +63,10 @@ def parse_number(text: str) -> float:
             hint = "it is empty: write 0, or leave the attribute out"
         else:
             hint = "write it like 0.5, -1 or 2e-3"
-        raise ValueError(f"expected a number, got {text!r}; {hint}") from None
+        raise ValueError(f"expected a number, got {quote(text)}; {hint}") from None
     if not math.isfinite(value):
         raise ValueError(
-            f"expected a finite number, got {text!r}; where there is no bound, leave it out"
+            f"expected a finite number, got {quote(text)}; where there is no bound, leave it out"
         )
     return value
 
@@ -56,10 +75,10 @@ def parse_numbers(text: str, count: int) -> tuple[float, ...]:
     """Return `count` finite numbers separated by blanks; ValueError with advice otherwise."""
     parts = text.split()
     if len(parts) != count:
-        for part in parts:
+        for part in parts[: 2 * count]:
             parse_number(part)  # a bad number is the better complaint
         raise ValueError(
-            f"expected {count} numbers separated by blanks, got {len(parts)} in {text!r}; "
+            f"expected {count} numbers separated by blanks, got {len(parts)} in {quote(text)}; "
             "write them like '0 0 1'"
         )
     return tuple(parse_number(part) for part in parts)

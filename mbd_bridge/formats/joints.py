@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mbd_bridge.errors import unknown_name
 from mbd_bridge.formats.description import Joint, Limits, Mimic, Vector3
-from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.document import Document, unknown
 from mbd_bridge.formats.xml_reader import Element, line_of
 
 JOINT_TYPES = (
@@ -38,7 +37,7 @@ def read_joint(document: Document, element: Element) -> Joint:
     name = document.attribute(element, "name")
     kind = document.attribute(element, "type")
     if kind not in JOINT_TYPES:
-        raise document.error(element, unknown_name("joint type", kind, JOINT_TYPES))
+        raise document.error(element, unknown("joint type", kind, JOINT_TYPES))
     parent = document.needed_child(element, "parent", '<parent link="..."/>')
     child = document.needed_child(element, "child", '<child link="..."/>')
     axis, axis2 = _read_axes(document, element, kind)

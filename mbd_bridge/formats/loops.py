@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.errors import unknown_name
 from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
-from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.document import Document, unknown
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Array, Frame, skew
@@ -53,7 +52,7 @@ def loop_type(name: str) -> str:
     """Return the type that a file's name means; ValueError with the list if there is none."""
     kind = ALIASES.get(name, name)
     if kind not in LOOP_TYPES:
-        raise ValueError(unknown_name("loop type", name, (*LOOP_TYPES, *ALIASES)))
+        raise ValueError(unknown("loop type", name, (*LOOP_TYPES, *ALIASES)))
     return kind
 
 

@@ -53,7 +53,7 @@ def read(
     FileError
         The file cannot be read, or says something that no mechanism can be.
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     data = read_bytes(name, max_bytes)
     is_xacro = name.endswith(".xacro")
     text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from mbd_bridge.errors import FileError, unknown_name
-from mbd_bridge.formats.document import parse_number
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.document import parse_number, quote, unknown
 from mbd_bridge.formats.xml_reader import decode, read_bytes
 
 MAX_BYTES = 2**20
@@ -38,7 +38,7 @@ class Node:
             raise self.error(f"expected a table with {', '.join(known)}, got {self._kind()}")
         for key, node in self.value.items():
             if key not in known:
-                raise node.error(unknown_name("key", key, known))
+                raise node.error(unknown("key", key, known))
         return self.value
 
     def items(self) -> list[Node]:
@@ -72,7 +72,7 @@ class Node:
 
     def _kind(self) -> str:
         if isinstance(self.value, str):
-            return repr(self.value) if self.value else "nothing"
+            return quote(self.value) if self.value else "nothing"
         return "a list" if isinstance(self.value, list) else "a table"
 
 

@@ -198,6 +198,35 @@ def test_too_many_elements_are_refused_quickly():
     assert str(MAX_ELEMENTS) in str(error)
 
 
+def links(count: int, length: int) -> str:
+    return "".join(f'<link name="{i:0{length}}"/>' for i in range(count))
+
+
+TEXTS_MADE_TO_HURT = {
+    "comments never closed": "<!DOCTYPE" + "<!--" * 400_000,
+    "hidden types": "<robot>" + "<!--<!DOCTYPE-->" * 100_000,
+    "namespaces": "<robot>" + "<a:b/>" * 100_000 + "</robot>",
+    "declaration never closed": "<?xml " * 400_000,
+    "digits": GOOD.replace('value="2"', f'value="{"9" * 1_000_000}"'),
+    "numbers": GOOD.replace('xyz="0 1 0"', f'xyz="{"1 " * 1_000_000}"'),
+    "many names": GOOD.replace("</robot>", links(15_000, 70) + joint("x", "0" * 69, "b") + END),
+    "long names": GOOD.replace("</robot>", links(200, 20_000) + joint("x", "0" * 9999, "b") + END),
+    "long name twice": GOOD.replace(LINK, f'<link name="{"n" * 1_000_000}"/>' * 2 + LINK),
+    "many roots": GOOD.replace("</robot>", links(15_000, 10) + END),
+    "many attributes": "<robot " + "".join(f'a{i}="" ' for i in range(50_000)) + "/>",
+}
+
+
+@pytest.mark.parametrize("case", TEXTS_MADE_TO_HURT)
+def test_texts_made_to_hurt_are_refused_soon_and_shortly(case):
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MbdWarning)
+        error = complaint(TEXTS_MADE_TO_HURT[case])
+    assert time.perf_counter() - start < 5.0
+    assert len(str(error)) < 3000
+
+
 def test_enormous_files_are_refused_and_the_bound_can_be_raised(tmp_path):
     path = tmp_path / "big.urdf"
     path.write_text(GOOD + " " * 10_000)
