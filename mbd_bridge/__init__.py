@@ -17,10 +17,12 @@ from mbd_bridge.errors import (
     StateError,
 )
 from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.mechanism import Builder
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Builder",
     "FileError",
     "JointLoads",
     "KernelError",

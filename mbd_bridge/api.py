@@ -19,7 +19,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads, LoadSolver
-from mbd_bridge.mechanism import EARTH, Model, build_model
+from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
 from mbd_bridge.solve import Dynamics, prepare
 from mbd_bridge.spatial import Array
 
@@ -60,10 +60,11 @@ class Mechanism:
         self._prepared: dict[tuple[Any, ...], Any] = {}
 
     @staticmethod
-    def from_description(
-        description: Description, *, floating: bool = False, gravity: ArrayLike = EARTH
+    def build(
+        source: Builder | Description, *, floating: bool = False, gravity: ArrayLike = EARTH
     ) -> Mechanism:
-        """Return the mechanism of a description, e.g. one made with `Builder`."""
+        """Return the mechanism that a `Builder` has collected, or of any description."""
+        description = source.description() if isinstance(source, Builder) else source
         return Mechanism(build_model(description, floating=floating, gravity=gravity))
 
     @staticmethod
@@ -130,7 +131,8 @@ class Mechanism:
         joints : names; None for all joints. ``"root_joint"`` is what holds the root link
         on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
             "parent": the opposite
-        at : "joint": at the joint's origin; or at a point (x, y, z) of the child link
+        at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
+            on the parent; or at a point (x, y, z) m in the child link's frame
         in_ : axes of the "child" link, of the "parent" link or of the "world"
         external : wrenches on links
         reaction : give the load without the drive's part as well

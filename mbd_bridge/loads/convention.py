@@ -17,6 +17,7 @@ from mbd_bridge.mechanism import Model, ModelJoint, Motion
 from mbd_bridge.spatial import Array, cross
 
 On = Literal["child", "parent"]
+At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
 
 
@@ -27,12 +28,14 @@ class Convention:
     Attributes
     ----------
     on : "child": the load that the parent exerts on the child; "parent": the opposite
-    at : "joint": the joint's origin; or a point (x, y, z) m in the child link's frame
+    at : "joint": the joint's origin on the child, that is the origin of the child link's frame;
+        "parent": the joint's origin on the parent, which a sliding child leaves behind;
+        or a point (x, y, z) m in the child link's frame
     in_ : axes of the child link, of the parent link, or of the world
     """
 
     on: On = "child"
-    at: Literal["joint"] | tuple[float, float, float] = "joint"
+    at: At | tuple[float, float, float] = "joint"
     in_: In = "child"
 
     @staticmethod
@@ -42,9 +45,11 @@ class Convention:
             if value not in allowed:
                 raise ModelError(f"{name}={value!r} is not known; use one of {allowed}")
         if isinstance(at, str):
-            if at != "joint":
-                raise ModelError(f"at={at!r} is not known; use 'joint' or a point (x, y, z)")
-            return Convention(on, "joint", in_)  # type: ignore[arg-type]
+            if at not in get_args(At):
+                raise ModelError(
+                    f"at={at!r} is not known; use one of {get_args(At)} or a point (x, y, z) m"
+                )
+            return Convention(on, at, in_)  # type: ignore[arg-type]
         point = np.asarray(at, dtype=np.float64)
         if point.shape != (3,) or not np.all(np.isfinite(point)):
             raise ModelError(f"at={at!r} is not a point; give (x, y, z) m in the child's frame")
@@ -52,7 +57,8 @@ class Convention:
 
     def __str__(self) -> str:
         exerted = "parent on child" if self.on == "child" else "child on parent"
-        point = "joint origin" if self.at == "joint" else f"point {self.at} m of the child link"
+        named = {"joint": "the joint's origin", "parent": "the joint's origin on the parent"}
+        point = named[self.at] if isinstance(self.at, str) else f"point {self.at} m of the child"
         axes = "world" if self.in_ == "world" else f"{self.in_} link"
         return f"{exerted}, at {point}, in {axes} axes; N, N m"
 
@@ -61,7 +67,9 @@ class Convention:
     ) -> Array:
         """Return a load given on the child, at its link's frame and in its axes, as asked for."""
         force, moment = wrench[:3], wrench[3:]
-        if self.at != "joint":
+        if self.at == "parent":
+            moment = moment - cross(_origin_on_parent(model, joint, motions), force)
+        elif self.at != "joint":
             moment = moment - cross(np.array(self.at), force)
         if self.in_ != "child":
             turn = self._axes(model, joint, motions)
@@ -82,3 +90,12 @@ class Convention:
             turn = motions[index].rotation @ turn
             index = model.bodies[index].parent
         return turn
+
+
+def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+    """Return where the joint's origin on the parent is, in the child link's frame."""
+    if not joint.moving:
+        return np.zeros(3)
+    motion = motions[joint.body]
+    behind = model.bodies[joint.body].placement.translation - motion.position
+    return joint.frame.rotation.T @ (motion.rotation.T @ behind)

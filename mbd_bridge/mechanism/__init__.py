@@ -1,6 +1,7 @@
 """The joint table, the graph, the spanning tree and the immutable model."""
 
 from mbd_bridge.mechanism.build import EARTH, build_model
+from mbd_bridge.mechanism.builder import Builder
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
@@ -18,6 +19,7 @@ __all__ = [
     "JOINT_TYPES",
     "ROOT_JOINT",
     "Body",
+    "Builder",
     "Edge",
     "JointType",
     "Model",

@@ -23,6 +23,9 @@ from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
 EARTH = (0.0, 0.0, -9.81)
 """Standard gravity of robotics files, m/s²."""
 
+PERPENDICULAR = 1e-6
+"""Cosine of the angle between axes that a file's digits may leave."""
+
 
 def build_model(
     description: Description, *, floating: bool = False, gravity: ArrayLike = EARTH
@@ -94,6 +97,12 @@ def _entry(joint: Joint) -> JointType:
     if kind is Universal:
         turn = _turn(joint, kind())
         second = turn.rotation.T @ np.asarray(joint.axis2 or _across(joint.axis))
+        second = second / np.linalg.norm(second)
+        if not abs(second[2]) < PERPENDICULAR:
+            raise ModelError(
+                f"joint {joint.name!r}: the two axes of a universal joint are perpendicular, these "
+                f"are {joint.axis} and {joint.axis2}; use two revolute joints for others"
+            )
         return Universal(tuple(second.tolist()))
     return kind()
 
