@@ -157,14 +157,18 @@ def _read_private(path: Path, limit: int) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError):
         return None
-    with os.fdopen(handle, "rb") as file:
-        try:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts):
-                return None
-            return file.read() if facts.st_size <= limit + 2**20 else None
-        except OSError:
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts):
             return None
+        if facts.st_size > limit + len(MAGIC) + DIGEST_BYTES:
+            return None
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read()
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def _seal(secret: bytes, key: str, payload: bytes) -> bytes:

@@ -217,13 +217,13 @@ class Expression:
             "(which joint, which body), never on values"
         )
 
-    def _compare(self, other: object) -> NoReturn:
+    def _compare(self, other: object = None) -> NoReturn:
         raise TracingError(
-            "a symbolic value was compared: traced functions branch on structure (which joint, "
-            "which body), never on values"
+            "a symbolic value was compared, or its absolute value taken: traced functions branch "
+            "on structure (which joint, which body), never on values"
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
+    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = _compare
 
     def __float__(self) -> float:
         raise TracingError(
@@ -231,7 +231,6 @@ class Expression:
             "input (numpy.zeros(..., dtype=q.dtype), or result_type of all inputs)"
         )
 
-    __abs__ = _compare
     __int__ = __index__ = __complex__ = __float__
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -87,7 +87,7 @@ def _index(tape: Tape, value: object) -> int:
             raise KernelError("a result contains a symbol of another trace; do not keep symbols")
         return value.index
     if not isinstance(value, (float, int, np.floating, np.integer, np.bool_)):
-        raise KernelError(f"a result contains {value!r:.60}; expected numbers and symbols")
+        raise KernelError(f"a result contains {value!s:.60}; expected numbers and symbols")
     return tape.const(float(value)).index
 
 

@@ -1,34 +1,276 @@
-"""A kernel gives what the traced function gives, in every layout and for every number of states."""
+"""A kernel gives what the traced function gives, whatever the layout and number of states."""
+
+import threading
 
 import numpy as np
 import pytest
+from functions import ARM_INPUTS, arm, reference, states
 
+from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel
 
-
-def arm(q, v):
-    """A function with shared sines, a division and a root."""
-    s, c = np.sin(q), np.cos(q)
-    x = c[0] * v[1] - s[1] * v[0]
-    return (
-        np.array([x, s[0] * c[2] + v[2], np.sqrt(x * x + 2.0) / (3.0 + c[1])]),
-        np.outer(s[:2], v),
-    )
+CLOSE = {"rtol": 1e-12, "atol": 1e-14}
 
 
-@pytest.fixture(scope="module")
-def kernel():
-    return compile_kernel(arm, {"q": 3, "v": 3}, name="arm")
+@pytest.fixture(scope="module", params=[2, 4, 8], ids=lambda n: f"{n} lanes")
+def kernel(request):
+    return compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=request.param)
 
 
-def reference(q, v):
-    pairs = [arm(a, b) for a, b in zip(q, v, strict=True)]
-    return [np.array([p[k] for p in pairs]) for k in range(2)]
-
-
-@pytest.mark.parametrize("number", range(1, 34))
+@pytest.mark.parametrize("number", range(34))
 def test_every_number_of_states_is_computed_to_the_last(kernel, number):
-    rng = np.random.default_rng(number)
-    q, v = rng.normal(size=(2, number, 3))
-    for got, expected in zip(kernel(q, v), reference(q, v), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-14)
+    q, v = states(number, seed=number)
+    got = kernel(q, v)
+    assert [a.shape for a in got] == [(number, 5), (number, 2, 3)]
+    if number:
+        for a, b in zip(got, reference(arm, q, v), strict=True):
+            np.testing.assert_allclose(a, b, **CLOSE)
+
+
+def test_one_state_has_no_leading_axis(kernel):
+    q, v = states(1, seed=1)
+    for a, b in zip(kernel(q[0], v[0]), kernel(q, v), strict=True):
+        assert a.shape == b.shape[1:]
+        np.testing.assert_array_equal(a, b[0])
+
+
+def layouts(array):
+    """The same numbers, laid out in every way NumPy knows."""
+    number, size = array.shape
+    wide = np.full((number, size + 4), np.nan)
+    wide[:, 2:-2] = array
+    gaps = np.full((2 * number, 3 * size), np.nan)
+    gaps[::2, ::3] = array
+    odd = np.zeros(number * size * 8 + 1, dtype=np.uint8)[1:].view(np.float64)
+    odd = odd.reshape(number, size)
+    odd[...] = array
+    cube = np.full((3, number, size), np.nan)
+    cube[1] = array
+    return {
+        "C": array,
+        "Fortran": np.asfortranarray(array),
+        "slice of wider rows": wide[:, 2:-2],
+        "gaps in both directions": gaps[::2, ::3],
+        "states backwards": array[::-1].copy()[::-1],
+        "components backwards": array[:, ::-1].copy()[:, ::-1],
+        "unaligned": odd,
+        "plane of a cube": np.moveaxis(np.ascontiguousarray(np.moveaxis(cube, 1, 2)), 2, 1)[1],
+        "float32": array.astype(np.float32),
+        "big endian": array.astype(">f8"),
+        "list": array.tolist(),
+        "read-only": np.frombuffer(array.tobytes()).reshape(array.shape),
+    }
+
+
+@pytest.mark.parametrize("number", [1, 5, 8, 21])
+def test_the_layout_of_inputs_does_not_matter(kernel, number):
+    q, v = (a.astype(np.float32).astype(float) for a in states(number, seed=2))
+    expected = kernel(q, v)
+    for name, other in layouts(q).items():
+        for a, b in zip(kernel(other, v), expected, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+def test_arrays_of_doubles_are_not_copied(kernel, monkeypatch):
+    seen = []
+    original = type(kernel)._run
+
+    def watched(self, arrays, *rest):
+        seen.append(arrays)
+        original(self, arrays, *rest)
+
+    monkeypatch.setattr(type(kernel), "_run", watched)
+    q, v = states(9, seed=3)
+    for name, other in list(layouts(q).items())[:8]:
+        kernel(other, v)
+        assert seen[-1][0] is other, name
+
+
+@pytest.mark.parametrize("number", [1, 5, 8, 21])
+def test_an_input_of_one_state_holds_for_all(kernel, number):
+    q, v = states(number, seed=4)
+    for constant in (v[0], np.broadcast_to(v[0], v.shape)):
+        got = kernel(q, constant)
+        for a, b in zip(got, kernel(q, np.tile(v[0], (number, 1))), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("number", [1, 5, 8, 21])
+def test_results_go_where_they_are_told(kernel, number):
+    q, v = states(number, seed=5)
+    expected = kernel(q, v)
+    backing = np.full((number, 2, 20), -1.0), np.full((4, number, 6), -1.0)
+    targets = [
+        (np.empty((number, 5)), np.empty((number, 2, 3))),
+        (np.empty((5, number)).T, np.empty((3, 2, number)).T),
+        (backing[0][:, 1, 3:13:2], backing[1].transpose(1, 0, 2)[:, ::3, ::-2]),
+        (np.empty((number, 5))[::-1], None),
+    ]
+    for out in targets:
+        got = kernel(q, v, out=out)
+        for a, b, target in zip(got, expected, out, strict=True):
+            assert target is None or a is target
+            np.testing.assert_array_equal(a, b)
+    assert np.all(backing[0][:, 0] == -1.0)
+    assert np.all(backing[0][:, 1, [0, 1, 2, 4, 6, 8, 10, 12, 13, 19]] == -1.0)
+    assert np.all(backing[1][1:3] == -1.0)
+
+
+def test_results_may_overwrite_the_inputs():
+    kernel = compile_kernel(lambda q: (q + 1.0, 2.0 * q), {"q": 3}, cache=None)
+    memory = np.arange(40.0 * 3).reshape(40, 3)
+    before = memory.copy()
+    shifted, apart = memory[1:], np.empty((39, 3))
+    kernel(memory[:-1], out=(shifted, apart))
+    np.testing.assert_array_equal(shifted, before[:-1] + 1.0)
+    np.testing.assert_array_equal(apart, 2.0 * before[:-1])
+
+
+@pytest.mark.parametrize("component", range(6))
+def test_nan_comes_out_of_its_own_state_and_what_depends_on_it(kernel, component):
+    # outputs: x, s0 c2 + v2, root(x)/(3 + c1), constant, v0; outer(s0 s1, v)
+    depends = {
+        0: ([0, 1, 2], [(0, slice(None))]),
+        1: ([0, 2], [(1, slice(None))]),
+        2: ([1], []),
+        3: ([0, 2, 4], [(slice(None), 0)]),
+        4: ([0, 2], [(slice(None), 1)]),
+        5: ([1], [(slice(None), 2)]),
+    }[component]
+    q, v = states(19, seed=6)
+    clean = kernel(q, v)
+    for bad in (np.nan, np.inf, -np.inf) if component < 3 else (np.nan,):
+        for state in range(19):
+            qs, vs = q.copy(), v.copy()
+            (qs if component < 3 else vs)[state, component % 3] = bad
+            flat, outer = (a.copy() for a in clean)
+            flat[state, depends[0]] = np.nan
+            for place in depends[1]:
+                outer[(state, *place)] = np.nan
+            got = kernel(qs, vs)
+            np.testing.assert_array_equal(got[0], flat)
+            np.testing.assert_array_equal(got[1], outer)
+
+
+def test_threads_change_no_digit(kernel):
+    q, v = states(10_007, seed=7)
+    expected = kernel(q, v)
+    for number in (2, 3, 16):
+        for a, b in zip(kernel(q, v, threads=number), expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_state_has_the_same_digits_in_any_lane(kernel):
+    q, v = states(1, seed=8)
+    repeated = kernel(np.repeat(q, 23, axis=0), np.repeat(v, 23, axis=0))
+    for a in repeated:
+        np.testing.assert_array_equal(a, np.broadcast_to(a[0], a.shape))
+
+
+def test_one_kernel_serves_several_threads(kernel):
+    jobs = [states(500 + k, seed=k) for k in range(6)]
+    expected = [kernel(*job) for job in jobs]
+    wrong = []
+
+    def work(k):
+        for _ in range(20):
+            for a, b in zip(kernel(*jobs[k], threads=2), expected[k], strict=True):
+                if not np.array_equal(a, b):
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_wrong_arrays_are_refused_with_what_was_expected(kernel):
+    q, v = states(4, seed=9)
+    cases = [
+        ((q,), "expected 2 input arrays"),
+        ((q, v, v), "expected 2 input arrays"),
+        ((q[:, :2], v), r"q: expected shape \(3,\)"),
+        ((q, v[None]), r"v: expected shape \(3,\)"),
+        ((q, v[:3]), "v: expected 4 states"),
+        ((q, 1.0), "v: expected shape"),
+        ((q, "abc"), "v: expected real numbers"),
+        ((q, v + 1j), "v: expected real numbers"),
+        ((q, None), "v: expected"),
+        ((q, [[1.0, 2.0], [3.0]]), "v: expected real numbers"),
+        ((q, np.array([object()] * 3)), "v: expected real numbers"),
+    ]
+    for arrays, message in cases:
+        with pytest.raises(StateError, match=message):
+            kernel(*arrays)
+    good = np.empty((4, 5)), np.empty((4, 2, 3))
+    frozen = np.empty((4, 5))
+    frozen.flags.writeable = False
+    for out in (
+        good[0],
+        good[:1],
+        (np.empty((4, 5), np.float32), good[1]),
+        (np.empty((3, 5)), good[1]),
+        (frozen, good[1]),
+        ([[0.0] * 5] * 4, good[1]),
+    ):
+        with pytest.raises(StateError, match="out"):
+            kernel(q, v, out=out)
+    for number in (0, -1, 1.5, "2"):
+        with pytest.raises(StateError, match="threads"):
+            kernel(q, v, threads=number)
+
+
+def test_a_kernel_cannot_be_changed(kernel):
+    with pytest.raises(AttributeError):
+        kernel.name = "other"
+    with pytest.raises(TypeError):
+        kernel.inputs["q"] = 4
+    with pytest.raises(TypeError):
+        kernel.counts["mul"] = 0
+
+
+def test_odd_sizes_of_inputs_and_outputs():
+    for size in (0, 1, 2, 3, 4, 5, 8, 9, 12, 13, 17, 33):
+        kernel = compile_kernel(
+            lambda q, p: (2.0 * q, p, np.outer(q, q)), {"q": size, "p": 1}, cache=None
+        )
+        for number in (1, 7, 8, 19):
+            q = np.random.default_rng(size).normal(size=(number, size))
+            p = np.arange(number, dtype=float)[:, None]
+            a, b, c = kernel(q, p)
+            np.testing.assert_array_equal(a, 2.0 * q)
+            np.testing.assert_array_equal(b, p)
+            np.testing.assert_array_equal(c, q[:, :, None] * q[:, None, :])
+
+
+def test_functions_without_inputs_or_outputs():
+    (constant,) = compile_kernel(lambda: (np.array([1.0, 2.0]),), {}, cache=None)()
+    np.testing.assert_array_equal(constant, [1.0, 2.0])
+    assert compile_kernel(lambda q: (), {"q": 2}, cache=None)(np.zeros((5, 2))) == ()
+    (scalar,) = compile_kernel(lambda q: (q[0] * q[0],), {"q": 1}, cache=None)([[3.0], [4.0]])
+    np.testing.assert_array_equal(scalar, [9.0, 16.0])
+
+
+def test_bad_requests_are_refused():
+    cases = [
+        (lambda: compile_kernel(arm, ARM_INPUTS, outputs=["one"]), "outputs: expected 2 names"),
+        (lambda: compile_kernel(arm, ARM_INPUTS, lanes=3), "lanes"),
+        (lambda: compile_kernel(arm, {"q": -1, "v": 3}), "inputs"),
+        (lambda: compile_kernel(arm, {"q": 3.0, "v": 3}), "inputs"),
+        (lambda: compile_kernel(arm, {"q": 3}), "cannot be traced"),
+    ]
+    for request, message in cases:
+        with pytest.raises(KernelError, match=message):
+            request()
+
+
+def test_it_says_what_it_computes():
+    kernel = compile_kernel(arm, ARM_INPUTS, name="arm", outputs=["x", "w"], cache=None)
+    assert kernel.outputs == ("x", "w")
+    assert kernel.shapes == ((5,), (2, 3))
+    assert kernel.counts["sin"] == 2
+    assert not kernel.from_cache
+    assert 0.0 < kernel.compile_seconds < 10.0
+    assert repr(kernel).startswith("<Kernel arm(q[3], v[3]) -> x[5], w[2, 3]:")

@@ -1,0 +1,84 @@
+"""The exported C file compiles without a warning and gives the kernel's digits."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from functions import ARM_INPUTS, arm, states
+
+from mbd_bridge.kernels import c_source, compile_kernel, trace
+
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+
+
+def build(source, folder, *more):
+    (folder / "k.c").write_text(source)
+    command = [COMPILER, *FLAGS, *more, "-shared", "-fPIC", "-o", folder / "k.so", folder / "k.c"]
+    subprocess.run([*command, "-lm"], check=True, capture_output=True, text=True)
+    return ctypes.CDLL(str(folder / "k.so"))
+
+
+def pointers(arrays):
+    return [ctypes.c_void_p(a.ctypes.data) for a in arrays]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-7, 1e6, 1e15])
+def test_same_digits(tmp_path, scale):
+    kernel = compile_kernel(arm, ARM_INPUTS, name="arm", outputs=["x", "w"], cache=None)
+    library = build(c_source(kernel, notes="q in rad, v in rad/s"), tmp_path)
+    q, v = states(101, seed=1, scale=scale)
+    expected = kernel(q, v)
+    got = [np.empty_like(a) for a in expected]
+    library.arm_batch(ctypes.c_size_t(101), *pointers([q, v, *got]))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    library.arm(*pointers([q[3], v[3], got[0][0], got[1][0]]))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(a[0], b[3])
+
+
+def test_contraction_left_to_the_compiler_changes_last_digits_only(tmp_path):
+    kernel = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None)
+    library = build(c_source(kernel), tmp_path, "-march=native", "-ffp-contract=fast")
+    q, v = states(50, seed=2)
+    expected = kernel(q, v)
+    got = [np.empty_like(a) for a in expected]
+    library.arm_batch(ctypes.c_size_t(50), *pointers([q, v, *got]))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
+
+def test_awkward_names_notes_and_functions_compile(tmp_path):
+    def function(a, b, unused):
+        return (a * b, np.zeros(0), np.array([np.inf, -np.inf, np.nan, -0.5]), b)
+
+    graph = trace(function, {"double": 2, "q-1": 2, "3*/": 2})
+    notes = 'N m, */ evil /* comment \\\nnext ??/\n"quoted" µ'
+    text = c_source(graph, "left hand", outputs=["double", "double", "sin", "_x"], notes=notes)
+    library = build(text, tmp_path)
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    out = [np.empty(2), np.empty(1), np.empty(4), np.empty(2)]
+    library.left_hand(*pointers([a, b, a, *out]))
+    np.testing.assert_array_equal(out[0], [3.0, 8.0])
+    np.testing.assert_array_equal(out[2], [np.inf, -np.inf, np.nan, -0.5])
+    assert build(c_source(trace(lambda: (), {}), "nothing"), tmp_path)
+
+
+def test_the_head_says_what_goes_in_and_out():
+    text = c_source(trace(arm, ARM_INPUTS), "arm", outputs=["x", "w"], notes="q in rad")
+    for line in (" * in   q[3]", " * out  x[5]", " * out  w[2][3], rows", " * q in rad"):
+        assert line in text
+
+
+def test_a_kernel_from_the_cache_can_be_exported(tmp_path):
+    from mbd_bridge.kernels import Cache
+
+    cache = Cache(tmp_path / "cache")
+    made = [compile_kernel(arm, ARM_INPUTS, identity="arm", cache=cache) for _ in range(2)]
+    assert made[1].from_cache
+    assert c_source(made[0]) == c_source(made[1])
