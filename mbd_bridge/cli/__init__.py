@@ -6,6 +6,7 @@ The only room that prints. Results go to stdout, everything else to stderr; the 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from mbd_bridge.cli.parser import make_parser
 
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without → shows ?
     try:
         options = make_parser().parse_args(arguments)
@@ -37,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except MemoryError:
+        sys.stderr.write("mbd: error: not enough memory; ask for fewer states or rows at a time\n")
+        return BAD_INPUT
     except Exception as error:
         from mbd_bridge.errors import MbdError
 

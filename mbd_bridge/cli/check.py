@@ -1,10 +1,10 @@
-"""``mbd check``: are our numbers those of other engines?"""
+"""``mbd check``: our numbers beside those of other engines."""
 
 from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 
 SUMMARY = "compare loads and dynamics with pinocchio and pybullet"
 DESCRIPTION = """\
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--states", type=whole_number, default=20, metavar="N", help="random states (20)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random states (0)")
+    parser.add_argument("--seed", type=from_zero, default=0, help="of the random states (0)")
     parser.add_argument(
         "--pybullet",
         action=argparse.BooleanOptionalAction,
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
     robot, remarks = screen.load_robot(options.robot, floating=options.floating)
     screen.say_remarks(remarks)
-    with screen.progress("checking", None):
+    with screen.stderr().status("checking"):
         report = crosscheck(
             robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet
         )
@@ -68,4 +68,6 @@ def run(options: argparse.Namespace) -> int:
         "",
         f"{verdict} on {options.states} states (seed {options.seed}) of {robot.name}",
     )
+    for reason in report.absent:
+        screen.say(f"not asked: {reason}")
     return 0 if report.passed else DISAGREEMENT

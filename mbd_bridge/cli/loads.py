@@ -91,16 +91,15 @@ def run(options: argparse.Namespace) -> int:
     screen.say_remarks(remarks)
     model = robot.model
     joints = None if options.joints == ["all"] else options.joints
-    solver = robot.load_solver(
-        joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
-    )
+    with screen.stderr().status("preparing the kernel"):
+        solver = robot.load_solver(
+            joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
+        )
     motion = motion_from_table(_table(options.motion), model, rest=options.rest)
     for note in motion.notes:
         screen.say(note)
     if options.output is None:
-        import sys
-
-        _write(sys.stdout, solver, motion, options)
+        _write(screen.data_stdout(), solver, motion, options)
         return 0
     from mbd_bridge.formats.whole_file import whole_file
 
@@ -118,7 +117,7 @@ def _table(path: str) -> Table:
     from mbd_bridge.formats.table import read_table
 
     try:
-        size: int | None = stat(path).st_size
+        size = stat(path).st_size or None  # a pipe has none
     except OSError:
         size = None  # the reader has the better message
     with screen.progress("reading", size) as step:
@@ -164,7 +163,14 @@ def _summary(peaks: Peaks) -> Any:
         name = peak.joint if peak.joint != joint else ""
         joint = peak.joint
         rows.append(
-            (name, peak.quantity, f"{peak.peak:.5g}", f"{peak.rms:.5g}", peak.unit, f"{peak.time:g}")
+            (
+                name,
+                peak.quantity,
+                f"{peak.peak:.5g}",
+                f"{peak.rms:.5g}",
+                peak.unit,
+                f"{peak.time:g}",
+            )
         )
     return screen.table(("joint", "", ">peak", ">RMS", "unit", ">at, s"), rows)
 

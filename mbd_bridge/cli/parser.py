@@ -59,7 +59,15 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 def whole_number(text: str) -> int:
     """Return a whole number from 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text}")
-    return number
+    return _at_least(1, text)
+
+
+def from_zero(text: str) -> int:
+    """Return a whole number from 0."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least}, got {text!r}")
+    return int(text)

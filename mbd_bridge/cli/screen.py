@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -27,6 +28,13 @@ Cell = str | Text
 def stdout() -> Console:
     """Return the console for results (rich obeys NO_COLOR and TERM)."""
     return _console(stderr=False)
+
+
+def data_stdout() -> TextIO:
+    """Return stdout for files: UTF-8 and Unix line ends, whatever the terminal speaks."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+    return sys.stdout
 
 
 def stderr() -> Console:
@@ -83,7 +91,9 @@ def say(text: str, kind: str = "note") -> None:
 
 def report_error(error: MbdError) -> None:
     """Say on stderr what was wrong."""
-    stderr().print(Text("mbd: error: ", style="bold red").append(str(error), style="default"), soft_wrap=True)
+    stderr().print(
+        Text("mbd: error: ", style="bold red").append(str(error), style="default"), soft_wrap=True
+    )
 
 
 def load_robot(path: str, *, floating: bool = False) -> tuple[Mechanism, tuple[str, ...]]:
