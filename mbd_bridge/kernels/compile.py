@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels import identity as addresses
+from mbd_bridge.kernels import machine
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.cache import Cache
+from mbd_bridge.kernels.kernel import Kernel
+from mbd_bridge.kernels.module_text import batch_module
 from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.store import Store
 from mbd_bridge.kernels.trace import Traceable
-
-if TYPE_CHECKING:
-    from mbd_bridge.kernels.kernel import Kernel
 
 DEFAULT_CACHE: Final = Cache()
 """The user's own cache (see `cache.default_directory`)."""
@@ -53,11 +54,6 @@ def compile_kernel(
     KernelError
         if the function does something that cannot be traced
     """
-    # LLVM is imported here, not above: `import mbd_bridge` stays quick for those who only read.
-    from mbd_bridge.kernels import machine
-    from mbd_bridge.kernels.kernel import Kernel
-    from mbd_bridge.kernels.module_text import batch_module
-
     start = time.perf_counter()
     _check_inputs(inputs)
     host = machine.host()
@@ -90,25 +86,6 @@ def compile_kernel(
     store = Store(cache, address, host.tag)
     artifact, found = store.get(f"batch {width} {outputs}", make)
     return Kernel(artifact, source, store, from_cache=found)
-
-
-class Store:
-    """The cache as seen by one kernel, for its several forms (batch, single state)."""
-
-    def __init__(self, cache: Cache | None, address: str | None, host: str) -> None:
-        self._cache, self._address, self._host = cache, address, host
-
-    def get(self, form: str, make: Callable[[], Artifact]) -> tuple[Artifact, bool]:
-        """Return a form from the cache, or made now and kept; and whether it was there."""
-        if self._cache is None or self._address is None:
-            return make(), False
-        key = addresses.of_code(self._address, self._host, form)
-        content = self._cache.load(key)
-        if content is not None:
-            return Artifact.unpack(content), True
-        artifact = make()
-        self._cache.store(key, artifact.pack())
-        return artifact, False
 
 
 def _check_inputs(inputs: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +21,8 @@ from mbd_bridge.kernels.program import Program
 from mbd_bridge.kernels.single import Single
 from mbd_bridge.kernels.single_text import single_module
 from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.store import Store
 from mbd_bridge.kernels.trace import Graph
-
-if TYPE_CHECKING:
-    from mbd_bridge.kernels.compile import Store
 
 _BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALIGNMENT = 64

@@ -1,4 +1,8 @@
-"""The host's code generator: LLVM text to object code, object code to a callable address."""
+"""The host's code generator: LLVM text to object code, object code to a callable address.
+
+LLVM is imported by the first function that needs it: `import mbd_bridge` stays quick for those who
+compile nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,6 @@ import functools
 import threading
 from dataclasses import dataclass
 from typing import Any
-
-import llvmlite
-import llvmlite.binding as llvm
 
 _LOCK = threading.RLock()
 """LLVM's global context, which llvmlite uses for every module, is not thread-safe."""
@@ -22,23 +23,27 @@ class Host:
     ----------
     triple, cpu, features : LLVM's names
     lanes : doubles in the widest vector worth using
+    compiler : versions of llvmlite and LLVM
     """
 
     triple: str
     cpu: str
     features: str
     lanes: int
+    compiler: str
 
     @property
     def tag(self) -> str:
         """Everything about host and compiler that generated code depends on."""
-        version = ".".join(map(str, llvm.llvm_version_info))
-        return "\n".join((self.triple, self.cpu, self.features, llvmlite.__version__, version))
+        return "\n".join((self.triple, self.cpu, self.features, self.compiler))
 
 
 @functools.cache
 def host() -> Host:
     """Return this machine."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -48,10 +53,18 @@ def host() -> Host:
         lanes = 4
     else:
         lanes = 2
-    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten(), lanes)
+    return Host(
+        triple=llvm.get_process_triple(),
+        cpu=llvm.get_host_cpu_name(),
+        features=features.flatten(),
+        lanes=lanes,
+        compiler=f"{llvmlite.__version__} {'.'.join(map(str, llvm.llvm_version_info))}",
+    )
 
 
 def _target(opt: int) -> Any:
+    import llvmlite.binding as llvm
+
     machine = host()
     return llvm.Target.from_triple(machine.triple).create_target_machine(
         cpu=machine.cpu, features=machine.features, opt=opt, reloc="pic", codemodel="small"
@@ -60,6 +73,8 @@ def _target(opt: int) -> Any:
 
 def emit(text: str, opt: int = 2) -> bytes:
     """Return the object code of a module given as LLVM text."""
+    import llvmlite.binding as llvm
+
     with _LOCK:
         module = llvm.parse_assembly(text)
         return bytes(_target(opt).emit_object(module))
@@ -71,6 +86,8 @@ class Loaded:
     __slots__ = ("_engine",)
 
     def __init__(self, code: bytes) -> None:
+        import llvmlite.binding as llvm
+
         with _LOCK:
             host()
             engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target(0))
