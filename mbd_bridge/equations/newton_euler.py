@@ -8,10 +8,10 @@ Outward, for each body i carried by p, all in the axes of i (R, p, H, T of its j
     U = α̃ + ω̃ ω̃                                        acceleration field: r̈(x) = r̈(o) + U x
     r̈ = Rᵀ (r̈_p + U_p p) + 2 (Rᵀ ω_p) × u + w × u + T a + Ṫ v
 
-Inward, with c, J of the body, Σ = tr(J)/2 - J its matrix of second moments:
+Inward, with the moments m, h, Σ of the body's mass (`mass_moments`), for its children c:
 
-    f = m (r̈ + U c) + Σ_children R f_c - f_external
-    n = vex(U Σ) + c × m (r̈ + U c) + Σ_children (R n_c + p × R f_c) - n_external
+    f = m r̈ + U h + sum R f_c - f_external
+    n = h × r̈ + vex(U Σ) + sum (R n_c + p × R f_c) - n_external
 
 Gravity enters as an upward acceleration of the ground. The recursive form needs all bodies
 beyond the joint, but the fewest operations for given accelerations; `reactions` is the papers'
@@ -26,9 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.external import External, wrench_on
+from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions, own_rates
 from mbd_bridge.mechanism import Model, Motion
-from mbd_bridge.spatial import Array, Inertia, cross, zeros
+from mbd_bridge.spatial import Array, cross, zeros
 
 
 class Rates(NamedTuple):
@@ -67,11 +68,12 @@ def recursive_loads(
     external = external or {}
     motions = body_motions(model, q, v)
     rates = _outward(model, motions, v, a)
+    shares = share_out(model, joints)
     at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
     for i in range(len(model.bodies) - 1, -1, -1):
         whole = model.joints[model.bodies[i].joint]
         parts = _onto(at_bodies, motions, model.children[i])
-        own = body_wrench(model.bodies[i].inertia, rates[i])
+        own = inertial_wrench(shares.kept[i], rates[i])
         at_bodies[i] = own + parts - wrench_on(model, whole.beyond, external)
     wrenches = []
     for j in joints:
@@ -80,7 +82,10 @@ def recursive_loads(
             wrenches.append(at_bodies[joint.body])
         else:
             parts = _onto(at_bodies, motions, joint.children)
-            own = body_wrench(joint.inertia, rates[joint.body])
+            mass = MassMoments.of(joint.inertia)
+            for child in joint.children:
+                mass = mass.plus(shares.given[child])
+            own = inertial_wrench(mass, rates[joint.body])
             wrenches.append(own + parts - wrench_on(model, joint.beyond, external))
     drives = [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
     forces = zeros(model.nv, *drives)
@@ -129,14 +134,12 @@ def acceleration_field(omega: Array, alpha: Array) -> Array:
     return out
 
 
-def body_wrench(inertia: Inertia, rates: Rates) -> Array:
+def inertial_wrench(mass: MassMoments, rates: Rates) -> Array:
     """Return the (6,) rate of momentum of a body about its frame's origin."""
-    if inertia.is_zero():
-        return np.zeros(6)
-    second = 0.5 * np.trace(inertia.central) * np.eye(3) - inertia.central
-    spread = rates.field @ second
-    force = (rates.acceleration + rates.field @ inertia.centre) * inertia.mass
-    moment = cross(inertia.centre, force)
+    spread = rates.field @ mass.second
+    force = mass.mass * rates.acceleration + rates.field @ mass.first
+    moment = zeros(3, spread, rates.acceleration)
+    moment[:] = cross(mass.first, rates.acceleration)
     moment[0] = moment[0] + (spread[2, 1] - spread[1, 2])
     moment[1] = moment[1] + (spread[0, 2] - spread[2, 0])
     moment[2] = moment[2] + (spread[1, 0] - spread[0, 1])
