@@ -194,7 +194,7 @@ class Kernel:
     def _run(self, arrays: list[Floats], number: int, workers: int) -> None:
         if number == 0:
             return
-        described = layout.lay_out(arrays, self._ranks)
+        described = layout.Layout(arrays, self._ranks)
         address = described.address
 
         def work(first: int, last: int) -> None:

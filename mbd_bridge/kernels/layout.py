@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -96,40 +96,37 @@ def check_outputs(
     return found
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
     """The description of all arrays of one call, as the machine code reads it.
 
+    For each array: its address, the bytes from state to state, and the address of the byte offsets
+    of its components, 0 where they stand side by side.
+
     Attributes
     ----------
-    table : (arrays, 3) address, bytes from state to state, address of the component offsets
-    keep : what must live as long as the table
+    address : of the description; valid as long as this object
     """
 
-    table: NDArray[np.int64]
-    keep: tuple[Any, ...]
+    __slots__ = ("_keep", "_table", "address")
 
-    @property
-    def address(self) -> int:
-        """The address that the machine code takes."""
-        return self.table.ctypes.data
-
-
-def lay_out(arrays: Sequence[Floats], ranks: Sequence[int]) -> Layout:
-    """Describe arrays whose last ``ranks[k]`` axes are the components of one state."""
-    rows: list[tuple[int, int, int]] = []
-    keep: list[Any] = list(arrays)
-    for array, rank in zip(arrays, ranks, strict=True):
-        ndim = array.ndim
-        stride = array.strides[0] if ndim > rank else 0
-        offsets = 0
-        if not _side_by_side(array.shape[ndim - rank :], array.strides[ndim - rank :]):
-            found = component_offsets(array.shape[ndim - rank :], array.strides[ndim - rank :])
-            keep.append(found)
-            offsets = found.ctypes.data
-        rows.append((array.ctypes.data, stride, offsets))
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    return Layout(table, tuple(keep))
+    def __init__(self, arrays: Sequence[Floats], ranks: Sequence[int]) -> None:
+        """Describe arrays whose last ``ranks[k]`` axes are the components of one state."""
+        facts: list[int] = []
+        keep: list[Any] = [*arrays]
+        for array, rank in zip(arrays, ranks, strict=True):
+            many = array.ndim > rank
+            strides = array.strides
+            offsets = 0
+            if not array.flags.c_contiguous:
+                shape, inner = array.shape[many:], strides[many:]
+                if not _side_by_side(shape, inner):
+                    table = component_offsets(shape, inner)
+                    keep.append(table)
+                    offsets = table.ctypes.data
+            facts += (array.ctypes.data, strides[0] if many else 0, offsets)
+        self._table = (ctypes.c_int64 * len(facts))(*facts)
+        self._keep = keep
+        self.address = ctypes.addressof(self._table)
 
 
 def _side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
