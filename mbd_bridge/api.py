@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge import crosscheck as referees
+from mbd_bridge.crosscheck import Report
+from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.kernels import Kernel
@@ -24,7 +25,7 @@ from mbd_bridge.solve import Dynamics, prepare
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
-"""Link name -> force (N) and moment (N m) on the link, (6,) or (N, 6), at its origin, in its axes."""
+"""Link name -> force (N) and moment (N m) on it, (6,) or (N, 6), at its origin, in its axes."""
 
 
 def load(
@@ -144,9 +145,7 @@ class Mechanism:
         key = ("loads", wanted, on, point, in_, links, reaction)
         solver = self._prepared.get(key)
         if solver is None:
-            solver = self.load_solver(
-                wanted, on=on, at=at, in_=in_, links=links, reaction=reaction
-            )
+            solver = self.load_solver(wanted, on=on, at=at, in_=in_, links=links, reaction=reaction)
             self._prepared[key] = solver
         packed = pack_external(external, links) if external else None
         result: JointLoads = solver(q, v, a, packed, threads=threads)
@@ -178,7 +177,7 @@ class Mechanism:
         *,
         threads: int = 1,
     ) -> Array:
-        """Return the generalised forces of gravity and velocity: those that give no acceleration."""
+        """Return the generalised forces of gravity and velocity: they give no acceleration."""
         return self._run("bias_forces", (q, v), external, threads)[0]
 
     def mass_matrix(self, q: ArrayLike, *, threads: int = 1) -> Array:
@@ -220,7 +219,7 @@ class Mechanism:
             arguments = (*arguments, packed.reshape(*packed.shape[:-2], 6 * len(links)))
         return kernel(*arguments, threads=threads)
 
-    def crosscheck(self, **options: Any) -> referees.Report:
+    def crosscheck(self, **options: Any) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
         return crosscheck(self, **options)
 
@@ -248,12 +247,14 @@ def pack_external(external: External, links: Sequence[str]) -> Array:
         return np.stack(np.broadcast_arrays(*arrays), axis=-2)
     except ValueError:
         shapes = {link: a.shape for link, a in zip(links, arrays, strict=True)}
-        raise StateError(f"external wrenches are for different numbers of states: {shapes}") from None
+        raise StateError(
+            f"external wrenches are for different numbers of states: {shapes}"
+        ) from None
 
 
-def crosscheck(mechanism: Mechanism, **options: Any) -> referees.Report:
+def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
     """Compare a mechanism's loads and dynamics with those of other engines on random states.
 
     See `mbd_bridge.crosscheck.crosscheck` for the options.
     """
-    return referees.crosscheck(mechanism.model, **options)
+    return compare(mechanism.model, **options)

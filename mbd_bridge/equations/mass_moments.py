@@ -43,11 +43,13 @@ class MassMoments(NamedTuple):
 
     def plus(self, other: MassMoments) -> MassMoments:
         """Return the sum of both."""
-        return MassMoments(*(a + b for a, b in zip(self, other, strict=True)))
+        first, second = self.first + other.first, self.second + other.second
+        return MassMoments(self.mass + other.mass, first, second)
 
     def minus(self, other: MassMoments) -> MassMoments:
         """Return what is left without the other."""
-        return MassMoments(*(a - b for a, b in zip(self, other, strict=True)))
+        first, second = self.first - other.first, self.second - other.second
+        return MassMoments(self.mass - other.mass, first, second)
 
 
 NOTHING = MassMoments(0.0, np.zeros(3), np.zeros((3, 3)))

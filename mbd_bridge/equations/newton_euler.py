@@ -159,4 +159,5 @@ def _onto(at_bodies: list[Array], motions: list[Motion], children: Sequence[int]
 
 def along_freedoms(motion: Motion, wrench: Array) -> Array:
     """Return Hᵀ n + Tᵀ f: the part of a wrench that works along the joint's freedoms."""
-    return motion.angular.T @ wrench[3:] + motion.linear.T @ wrench[:3]
+    out: Array = motion.angular.T @ wrench[3:] + motion.linear.T @ wrench[:3]
+    return out

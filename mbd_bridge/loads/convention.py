@@ -98,4 +98,5 @@ def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[Motion]
         return np.zeros(3)
     motion = motions[joint.body]
     behind = model.bodies[joint.body].placement.translation - motion.position
-    return joint.frame.rotation.T @ (motion.rotation.T @ behind)
+    out: Array = joint.frame.rotation.T @ (motion.rotation.T @ behind)
+    return out

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.equations.external import shift_to_link
+from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError
@@ -134,7 +134,7 @@ def selected_loads(
     q: Array,
     v: Array,
     a: Array,
-    external: dict[int, Array],
+    external: External,
     reaction: bool,
 ) -> tuple[Array, ...]:
     """Return forces (J, 3), moments (J, 3), drives (F,) and, if asked for, the reactions."""

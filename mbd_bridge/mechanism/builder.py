@@ -61,7 +61,9 @@ class Builder:
                 f"link {name!r}: inertia is (3,) principal moments or a (3, 3) matrix, not of the "
                 f"shape {matrix.shape}"
             )
-        own = Inertia(float(mass), centre, np.diag(matrix) if matrix.ndim == 1 else matrix)
+        own = Inertia(
+            float(mass), np.asarray(centre), np.diag(matrix) if matrix.ndim == 1 else matrix
+        )
         if not all(np.all(np.isfinite(x)) for x in (own.mass, own.centre, own.central)):
             raise ModelError(f"link {name!r}: mass, centre and inertia are finite numbers")
         if own.mass < 0.0 or not np.array_equal(own.central, own.central.T):

@@ -49,7 +49,8 @@ class Inertia:
     def about_origin(self) -> Array:
         """Return the (3, 3) inertia about the body frame's origin: J + m (c·c 1 - c cᵀ)."""
         c = self.centre
-        return self.central + self.mass * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+        out: Array = self.central + self.mass * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+        return out
 
     def is_zero(self) -> bool:
         """Return whether the body has neither mass nor moments of inertia."""

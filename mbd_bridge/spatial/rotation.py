@@ -19,7 +19,8 @@ def axis_angle_matrix(axis: Array, cosine: Any, sine: Any) -> Array:
     x, y or z, which is what lets a kernel drop it.
     """
     outer = np.outer(axis, axis)
-    return outer + cosine * (np.eye(3) - outer) + sine * skew(axis)
+    out: Array = outer + cosine * (np.eye(3) - outer) + sine * skew(axis)
+    return out
 
 
 def quaternion_matrix(quaternion: Array) -> Array:

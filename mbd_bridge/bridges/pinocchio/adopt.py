@@ -85,7 +85,7 @@ class _Reader:
 
     def _over_fixed(self, frame: Any) -> bool:
         above = self.model.frames[frame.parentFrame]
-        return above.type == pin.FrameType.FIXED_JOINT and above.name != "universe"
+        return bool(above.type == pin.FrameType.FIXED_JOINT and above.name != "universe")
 
     def _first_link(self, j: int) -> str:
         """Return the name of the link that joint j itself carries."""
