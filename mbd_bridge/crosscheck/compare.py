@@ -127,12 +127,21 @@ class _Sample:
         rows = []
         if places:
             theirs = np.array(loads)
-            rows.append(_row("joint loads", referee.name, self.loads[:, places], theirs, referee.joints))
+            rows.append(
+                _row("joint loads", referee.name, self.loads[:, places], theirs, referee.joints)
+            )
         if self.model.nv:
             rows += [
                 _row("drives", referee.name, self.tau, np.array(tau), names),
                 # Without gravity and at rest there is no bias: the drives tell what is small.
-                _row("bias forces", referee.name, self.bias, np.array(bias), names, self._drive_size()),
+                _row(
+                    "bias forces",
+                    referee.name,
+                    self.bias,
+                    np.array(bias),
+                    names,
+                    self._drive_size(),
+                ),
                 _row("mass matrix", referee.name, self.M, np.array(M), names),
             ]
         return rows
@@ -165,7 +174,7 @@ class _Sample:
         return _row("forward dynamics", name, ours, np.array(theirs), self.model.velocity_names)
 
     def free_bodies(self, referee: Dynamics, name: str) -> Row:
-        """Cut every link free: do the loads of all its joints, fixed ones too, move it as it moves?"""
+        """Cut every link free and ask whether the loads of all its joints move it as it moves."""
         residuals, scales = [], []
         for q, v, a, loads in zip(self.q, self.v, self.a, self.loads, strict=True):
             needed, placements = referee.link_loads(q, v, a)
@@ -180,7 +189,9 @@ class _Sample:
         links = [link.name for link in self.model.links]
         quantity = "free body of each link"
         largest = np.array(scales).reshape(-1, 1, 1)
-        return _row(quantity, f"Newton-Euler; motion: {name}", np.array(residuals), None, links, largest)
+        return _row(
+            quantity, f"Newton-Euler; motion: {name}", np.array(residuals), None, links, largest
+        )
 
 
 def _moved(placement: Array, wrench: Array) -> Array:

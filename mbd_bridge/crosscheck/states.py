@@ -8,9 +8,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
 
-def random_states(
-    model: Model, count: int, rng: np.random.Generator
-) -> tuple[Array, Array, Array]:
+def random_states(model: Model, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Return q (count, nq), v and a (count, nv).
 
     Angles and turns go all the way round, slides half a metre; rates are of order one.

@@ -1,0 +1,1 @@
+"""The papers, a file a stage: pure functions over floats and symbols."""

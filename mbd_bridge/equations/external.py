@@ -10,7 +10,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, cross
 
 External = Mapping[int, Array]
-"""Link index -> (6,) force (N) and moment (N m) on that link, at its frame's origin, in its axes."""
+"""Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""
 
 
 def wrench_on(model: Model, links: tuple[int, ...], external: External) -> Array:

@@ -25,8 +25,7 @@ def carried_inertia(
 ) -> dict[int, Array]:
     """Return K_l B_l (6, nv of the joint) of every body: the columns that M was made of."""
     return {
-        index: own.K @ at.B
-        for index, (own, at) in enumerate(zip(found, state.bodies, strict=True))
+        index: own.K @ at.B for index, (own, at) in enumerate(zip(found, state.bodies, strict=True))
     }
 
 

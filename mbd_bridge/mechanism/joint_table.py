@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.spatial import Array, axis_angle_matrix, cross, quaternion_matrix, zeros
+from mbd_bridge.spatial import Array, axis_angle_matrix, cross, quaternion_matrix
 
 X, Y, Z = np.eye(3)
 

@@ -36,8 +36,8 @@ class PreparedModel:
         order = self.twin.order()
         if order is None:
             raise ModelError(
-                "the model has planar joints, whose velocities pinocchio writes along turning axes; "
-                "use Mechanism.from_pinocchio, whose coordinates are named"
+                "the model has planar joints, whose velocities pinocchio writes along turning "
+                "axes; use Mechanism.from_pinocchio, whose coordinates are named"
             )
         self.order, self.inverse_order = order, np.argsort(order)
         self._kernels: dict[str, Any] = {}
