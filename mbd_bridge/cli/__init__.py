@@ -1,7 +1,8 @@
 """The command line: ``mbd info | loads | check | bench | export``.
 
 The only room that prints. Results go to stdout, everything else to stderr; the exit code is 0,
-1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C.
+1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C,
+70 for a fault of ours.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 
 DISAGREEMENT = 1
 BAD_INPUT = 2
+FAULT = 70
+"""EX_SOFTWARE: an error that nobody foresaw, told apart from a disagreement."""
 PIPE_CLOSED = 141
 """128 + SIGPIPE: whoever read our output has had enough."""
 INTERRUPTED = 130
@@ -45,7 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from mbd_bridge.errors import MbdError
 
         if not isinstance(error, MbdError):
-            raise
+            import traceback
+
+            traceback.print_exc()
+            sys.stderr.write(
+                "mbd: this is a fault of mbd_bridge; please report it with the above\n"
+            )
+            return FAULT
         from mbd_bridge.cli.screen import report_error
 
         report_error(error)

@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     model = robot.model
     console = screen.stdout()
     screen.show(console, _headline(model), "", tree.table(model), "", tree.LEGEND)
-    screen.show(console, "", "coordinates", _coordinates(model))
+    if model.nv:
+        screen.show(console, "", "coordinates", _coordinates(model))
     if model.loops:
         screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
     for remark in remarks:
@@ -50,14 +51,19 @@ def _headline(model: Model) -> str:
     kinds = [f"{fixed} fixed"] if fixed else []
     kinds += [f"{coupled} coupled"] if coupled else []
     inside = f" ({', '.join(kinds)})" if kinds else ""
-    loops = f", {len(model.loops)} loop joints" if model.loops else ""
+    loops = f", {_count(len(model.loops), 'loop joint')}" if model.loops else ""
     base = "floating" if model.floating else "fixed"
     mass = sum(link.inertia.mass for link in model.links)
-    freedoms = f"{model.nv} freedoms of the tree" if model.loops else f"{model.nv} freedoms"
+    freedoms = _count(model.nv, "freedom") + (" of the tree" if model.loops else "")
     return (
-        f"{model.name}: {len(model.links)} links, {len(model.joints) - 1} joints{inside}{loops}, "
-        f"{freedoms}, {base} base, {mass:.6g} kg"
+        f"{model.name}: {_count(len(model.links), 'link')}, "
+        f"{_count(len(model.joints) - 1, 'joint')}{inside}{loops}, {freedoms}, {base} base, "
+        f"{mass:.6g} kg"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _coordinates(model: Model) -> Table:

@@ -202,6 +202,14 @@ class _Reader:
                 by_q = no_a[~self.has_v[no_a]]
                 self.a[:, by_q] = second[:, by_q - body.v.start]
                 from_q.append(joint)
+        bad = np.argwhere(~np.isfinite(self.v + self.a))
+        if len(bad):
+            row, k = bad[0]
+            raise self.table.error(
+                f"the rates of {self.model.velocity_names[k]!r} are not finite: too large numbers, "
+                f"or times too near each other; correct these",
+                int(row),
+            )
         spline = f"derived by an interpolating spline of degree {degree(rows)} through"
         if from_q:
             moved = [joint.name for joint in from_q]

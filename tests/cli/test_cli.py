@@ -327,15 +327,15 @@ def test_bench_gives_numbers_for_a_floating_tree_in_another_order_too(run, monke
 def test_exported_c_gives_the_load_of_the_kernel(run, tmp_path):
     import ctypes
 
-    source, library = tmp_path / "load.c", tmp_path / "load.so"
+    source, library = tmp_path / "load.c", tmp_path / "a.out"
     code, _, err = run(
         "export", ARM, "--c", "--what", "joint_loads", "--joints", JOINT, "-o", source
     )
     assert code == 0
     assert "operations" in err
     subprocess.run(
-        "cc -std=c99 -O1 -ffp-contract=off -shared -fPIC -o".split()
-        + [str(library), str(source), "-lm"],
+        ["cc", "-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC", source, "-lm"],
+        cwd=tmp_path,
         check=True,
     )
     rng = np.random.default_rng(0)
@@ -393,6 +393,16 @@ def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):
     assert (code, out) == (2, "")
     assert told in err
     assert "Traceback" not in err
+
+
+def test_a_fault_of_ours_is_told_apart_from_a_disagreement(run, monkeypatch):
+    from mbd_bridge.cli import tree
+
+    monkeypatch.setattr(tree, "table", lambda model: 1 / 0)
+    code, _, err = run("info", ARM)
+    assert code == 70
+    assert "ZeroDivisionError" in err
+    assert "please report" in err
 
 
 @pytest.mark.parametrize("command", ["info", "loads", "check", "bench", "export"])

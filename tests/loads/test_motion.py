@@ -257,3 +257,10 @@ def test_wrapped_angles_gaps_and_limits_are_said(model):
     assert "elbow jumps by" in said
     assert "a gap of 8 s" in said
     assert "beyond the limits of the file: elbow (3." in said
+
+
+def test_numbers_too_large_for_a_spline_are_refused(model):
+    time = np.linspace(0, 1, 11)
+    huge = np.where(np.arange(11) % 2, 1e308, -1e308)
+    with pytest.raises(FileError, match=r"rates of 'elbow' .* not finite"):
+        motion_from_table(table(time=time, elbow=huge), model, rest=True)

@@ -1,0 +1,49 @@
+"""Whatever happens to a motion's file, the answer is a motion or a FileError."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.table import read_table
+from mbd_bridge.loads.motion import motion_from_table
+
+URDF = Path(__file__).parents[2] / "urdf"
+PIECES = [b",", b"\n", b"nan", b"1e400", b"-", b'"', b"#", b"\xff", b"\0", b"[deg]", b" ", b".vel"]
+MUTANTS = 1500
+
+
+def mutant(text: bytes, rng: np.random.Generator) -> bytes:
+    """Return the text with one to three pieces put in, doubled, or cut out."""
+    for _ in range(rng.integers(1, 4)):
+        place = int(rng.integers(0, len(text)) if rng.random() < 0.5 else rng.integers(0, 400))
+        length = int(rng.integers(0, 30))
+        kind = rng.integers(0, 3)
+        if kind == 0:
+            text = text[:place] + PIECES[rng.integers(len(PIECES))] + text[place:]
+        elif kind == 1:
+            text = text[: place + length] + text[place:]
+        else:
+            text = text[:place] + text[place + length :]
+    return text
+
+
+def test_mutants_of_a_motion_are_motions_or_file_errors(tmp_path):
+    model = mbd.load(URDF / "kuka_iiwa.urdf").model
+    text = (URDF / "kuka_iiwa_motion.csv").read_bytes()
+    text = text[: text.rindex(b"\n", 0, 6000)]
+    path, rng = tmp_path / "m.csv", np.random.default_rng(0)
+    read = refused = 0
+    for _ in range(MUTANTS):
+        path.write_bytes(mutant(text, rng))
+        try:
+            motion = motion_from_table(read_table(path), model, rest=True)
+        except FileError as error:
+            refused += error.file == str(path)
+        else:
+            read += bool(np.all(np.isfinite(motion.a)))
+    assert read + refused == MUTANTS
+    assert min(read, refused) > MUTANTS / 10
