@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
     robot, remarks = screen.load_robot(options.robot, floating=options.floating)
     screen.say_remarks(remarks)
-    with screen.stderr().status("preparing") as status:
+    with screen.waiting("preparing") as status:
         result = bench(
             robot.model,
             states=options.states,

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mbd_bridge.crosscheck import Row
 
 SUMMARY = "compare loads and dynamics with pinocchio and pybullet"
 DESCRIPTION = """\
@@ -36,38 +42,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the comparison; return 1 on disagreement."""
-    from rich.text import Text
-
     from mbd_bridge.cli import DISAGREEMENT, screen
     from mbd_bridge.crosscheck import crosscheck
 
     robot, remarks = screen.load_robot(options.robot, floating=options.floating)
     screen.say_remarks(remarks)
-    with screen.stderr().status("checking"):
+    with screen.waiting("checking"):
         report = crosscheck(
             robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet
         )
-    rows = [
-        (
-            row.quantity,
-            row.referee,
-            f"{row.error:.1e}",
-            f"{row.tolerance:.0e}",
-            Text("agrees", style="green") if row.passed else Text("DIFFERS", style="bold red"),
-            row.worst,
-            row.note,
-        )
-        for row in report.rows
-    ]
     console = screen.stdout()
-    headings = ("quantity", "referee", ">error", ">allowed", "", "worst at", "note")
+    for referee in dict.fromkeys(row.referee for row in report.rows):
+        rows = [row for row in report.rows if row.referee == referee]
+        screen.show(console, f"against {referee}", _table(rows), "")
     verdict = "agreement" if report.passed else "DISAGREEMENT"
     screen.show(
-        console,
-        screen.table(headings, rows),
-        "",
-        f"{verdict} on {options.states} states (seed {options.seed}) of {robot.name}",
+        console, f"{verdict} on {options.states} states (seed {options.seed}) of {robot.name}"
     )
     for reason in report.absent:
         screen.say(f"not asked: {reason}")
     return 0 if report.passed else DISAGREEMENT
+
+
+def _table(rows: list[Row]) -> Table:
+    from rich.text import Text
+
+    from mbd_bridge.cli import screen
+
+    agrees, differs = Text("agrees", style="green"), Text("DIFFERS", style="bold red")
+    cells = [
+        (
+            row.quantity,
+            f"{row.error:.1e}",
+            f"{row.tolerance:.0e}",
+            agrees if row.passed else differs,
+            row.worst,
+            row.note,
+        )
+        for row in rows
+    ]
+    return screen.table(("quantity", ">error", ">allowed", "", "worst at", "note"), cells)

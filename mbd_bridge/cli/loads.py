@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     screen.say_remarks(remarks)
     model = robot.model
     joints = None if options.joints == ["all"] else options.joints
-    with screen.stderr().status("preparing the kernel"):
+    with screen.waiting("preparing the kernel"):
         solver = robot.load_solver(
             joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
         )

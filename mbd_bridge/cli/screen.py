@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.markup import escape
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -19,8 +20,8 @@ from mbd_bridge.errors import MbdError, MbdWarning
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
 
-PIPED_WIDTH = 1000
-"""Columns of output that goes to a file or another program: nothing is wrapped there."""
+WIDTH = 1000
+"""Columns of what is printed: no cell is folded, a long line is for the terminal or `less -S`."""
 
 Cell = str | Text
 
@@ -43,13 +44,15 @@ def stderr() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(stderr=stderr, highlight=False, emoji=False, width=PIPED_WIDTH)
-    return console
+    return Console(stderr=stderr, highlight=False, emoji=False, width=WIDTH)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: str = "") -> Table:
+def waiting(text: str) -> Status:
+    """Return a context that shows on a terminal that something takes its time."""
+    return Console(stderr=True).status(text)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
     """Return a table without lines.
 
     Parameters
@@ -64,7 +67,6 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: str
             escape(heading.removeprefix(">")),
             justify="right" if numeric else "left",
             overflow="fold",
-            no_wrap=numeric,
         )
     for row in rows:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
@@ -126,7 +128,7 @@ def progress(task: str, total: float | None) -> Iterator[Callable[[float], None]
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
-        console=stderr(),
+        console=Console(stderr=True),
         transient=True,
     )
     with bar:
