@@ -1,0 +1,209 @@
+"""The shape of the house: who imports whom, what an import costs, who may print."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = "mbd_bridge"
+ROOT = Path(__file__).parents[1] / PACKAGE
+
+ORDER = (
+    "errors",
+    "spatial",
+    "formats",
+    "mechanism",
+    "equations",
+    "kernels",
+    "solve",
+    "loads",
+    "bridges",
+    "crosscheck",
+    "api",
+    "cli",
+)
+"""The rooms, in the order in which data flows: each imports from itself and from those above."""
+
+ONLY = {"kernels": {"errors"}}
+"""Rooms that import less than the order allows: compilation knows nothing of mechanics."""
+
+LATE = {"bridges"}
+"""Rooms that `api` and `crosscheck.compare` may import inside functions only: they load engines."""
+
+ENGINES = {"pinocchio", "pybullet", "pybullet_data", "mujoco", "pydrake", "exudyn", "hppfcl"}
+"""Other engines; only the bridges know them."""
+
+FRONT = {"__init__", "__main__"}
+"""The package's own two files: they open the house and are in no room."""
+
+LONGEST = 400
+"""Lines of a file: longer, and there are two things in it."""
+
+IMPORT_SECONDS = 0.5
+"""What ``import mbd_bridge`` may take."""
+
+HEAVY = ("pinocchio", "pybullet", "matplotlib", "llvmlite", "scipy")
+"""Packages that only what uses them may load."""
+
+
+class Import(NamedTuple):
+    """An import of one module by a file."""
+
+    file: Path
+    line: int
+    module: str
+    inside_function: bool
+
+
+def source_files() -> list[Path]:
+    """Return all files of the package."""
+    return sorted(ROOT.rglob("*.py"))
+
+
+def room(file: Path) -> str:
+    """Return the room that a file is in."""
+    return file.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(file: Path) -> Iterator[Import]:
+    """Yield the imports of a file; ``from a import b`` counts as ``a.b`` where b is a module."""
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[Import]:
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(file, node.lineno, alias.name, inside)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: relative import"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield Import(file, node.lineno, whole if _module(whole) else node.module, inside)
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, inside)
+
+    yield from walk(ast.parse(file.read_text(encoding="utf-8")), False)
+
+
+def _module(name: str) -> bool:
+    parts = name.split(".")
+    place = ROOT.parent.joinpath(*parts)
+    return parts[0] == PACKAGE and (place.is_dir() or place.with_suffix(".py").is_file())
+
+
+def own_imports(file: Path) -> Iterator[tuple[Import, str]]:
+    """Yield the imports of our own rooms, with the room; the bare package tells its version."""
+    for found in imports(file):
+        parts = found.module.split(".")
+        if parts[0] == PACKAGE and len(parts) > 1:
+            yield found, parts[1]
+
+
+def test_every_room_is_in_the_order() -> None:
+    assert {room(file) for file in source_files()} - FRONT == set(ORDER)
+
+
+def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
+    wrong = []
+    for file in source_files():
+        here = room(file)
+        if here in FRONT:
+            continue
+        above = ONLY.get(here, set(ORDER[: ORDER.index(here)]))
+        for found, other in own_imports(file):
+            if other != here and other not in above:
+                wrong.append(f"{file.relative_to(ROOT)}:{found.line}: {here} imports {other}")
+    assert not wrong
+
+
+def test_loading_and_checking_reach_for_bridges_only_when_asked() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{found.line}"
+        for file in (ROOT / "api.py", ROOT / "crosscheck" / "compare.py")
+        for found, other in own_imports(file)
+        if other in LATE and not found.inside_function
+    ]
+    assert not wrong
+
+
+def test_only_bridges_import_other_engines() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{found.line}: {found.module}"
+        for file in source_files()
+        if room(file) != "bridges"
+        for found in imports(file)
+        if found.module.split(".")[0] in ENGINES
+    ]
+    assert not wrong
+
+
+def test_importing_the_package_is_quick_and_loads_no_engine() -> None:
+    script = (
+        "import sys, time; start = time.perf_counter(); import mbd_bridge; "
+        "took = time.perf_counter() - start; "
+        f"print(took, *(name for name in {HEAVY!r} if name in sys.modules))"
+    )
+    seconds = []
+    for _ in range(3):
+        run = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        took, *loaded = run.stdout.split()
+        assert not loaded
+        seconds.append(float(took))
+    assert min(seconds) < IMPORT_SECONDS
+
+
+def test_only_the_command_line_prints() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in source_files()
+        if room(file) != "cli"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert not wrong
+
+
+def _public(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """Yield public classes, functions and methods under a node; not those inside functions."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if child.name.startswith("_"):
+            continue
+        yield f"{name}.{child.name}", child
+        if isinstance(child, ast.ClassDef):
+            yield from _public(child, f"{name}.{child.name}")
+
+
+def test_everything_public_has_a_docstring() -> None:
+    wrong = []
+    for file in source_files():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        place = str(file.relative_to(ROOT))
+        if not ast.get_docstring(tree):
+            wrong.append(place)
+        wrong += [name for name, node in _public(tree, place) if not ast.get_docstring(node)]  # type: ignore[arg-type]
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, "examples"])
+def test_no_file_holds_two_things(folder: str) -> None:
+    lengths = {
+        str(file.relative_to(ROOT.parent)): len(file.read_text(encoding="utf-8").splitlines())
+        for file in sorted((ROOT.parent / folder).rglob("*.py"))
+    }
+    assert not {file: lines for file, lines in lengths.items() if lines > LONGEST}
