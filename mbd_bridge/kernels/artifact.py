@@ -21,6 +21,7 @@ class Artifact:
     outputs, shapes : names and shapes of the outputs
     counts : operations by kind
     lanes : states in a vector
+    stage_bytes : memory that the code wants for the values of one group of states
     compile_seconds : what making it took, tracing included
     """
 
@@ -31,6 +32,7 @@ class Artifact:
     shapes: tuple[tuple[int, ...], ...]
     counts: Mapping[str, int]
     lanes: int
+    stage_bytes: int
     compile_seconds: float
 
     def pack(self) -> bytes:

@@ -1,128 +1,90 @@
-"""LLVM text of a program's straight-line body over vectors of states."""
+"""LLVM text of a program's straight-line body over vectors of states.
+
+A long body is cut into several functions: what the compiler does to one function grows faster than
+its length. Values that cross a cut go through memory, as they would in any case: there are far
+more of them than registers.
+"""
 
 from __future__ import annotations
 
-import struct
+import itertools
+from dataclasses import dataclass
 
 from mbd_bridge.kernels.program import Program
-from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
+from mbd_bridge.kernels.sincos_text import splat
+
+PART_LENGTH = 20_000
+"""Instructions in one function. Measured on forward dynamics of a chain of 60 joints (172,000
+operations): NN s to compile in one piece, NN s in parts, and the same speed."""
 
 _PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FUSED = {"fma": (False, False), "fms": (False, True), "fnma": (True, False)}
 """Whether the first factor and the summand change sign."""
 
 
-def literal(value: float) -> str:
-    """Return a double as LLVM writes it exactly."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Where the vectors of one group of states are in the stage, counted in vectors.
+
+    Attributes
+    ----------
+    inputs, outputs : first slot of each array
+    first_free : slot from which on there is room for values between the parts of the body
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    first_free: int
 
 
-def splat(value: float, lanes: int) -> str:
-    """Return a vector constant with the same value in every lane."""
-    return f"splat (double {literal(value)})"
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """How the parts of a body pass values on.
+
+    Attributes
+    ----------
+    parts : first and last instruction of each part
+    slot : for each value that a later part needs, where it waits
+    end : slot after the last one
+    """
+
+    parts: list[tuple[int, int]]
+    slot: dict[int, int]
+    end: int
 
 
-def declarations(lanes: int, library: bool = True) -> str:
-    """Return what body and sine refer to; without the C library's functions if asked."""
-    v = f"v{lanes}f64"
-    t = f"<{lanes} x double>"
-    return (
-        f"declare {t} @llvm.fma.{v}({t}, {t}, {t})\n"
-        f"declare {t} @llvm.sqrt.{v}({t})\n"
-        f"declare {t} @llvm.fabs.{v}({t})\n"
-        f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)\n"
-    ) + ("declare double @sin(double)\ndeclare double @cos(double)\n" if library else "")
-
-
-def sincos_text(lanes: int) -> str:
-    """Return ``@sincos``: the sine and the cosine of a vector of angles."""
-    t, i, b = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>"
-    lines: list[str] = []
-    count = 0
-
-    def emit(text: str) -> str:
-        nonlocal count
-        count += 1
-        lines.append(f"  %t{count} = {text}")
-        return f"%t{count}"
-
-    def fma(a: str, x: str, c: str) -> str:
-        return emit(f"call {t} @llvm.fma.v{lanes}f64({t} {a}, {t} {x}, {t} {c})")
-
-    def const(value: float) -> str:
-        return splat(value, lanes)
-
-    def whole(value: int) -> str:
-        return f"splat (i64 {value})"
-
-    shifted = fma("%x", const(TWO_OVER_PI), const(ROUNDER))
-    k = emit(f"fsub {t} {shifted}, {const(ROUNDER)}")
-    r = "%x"
-    for part in HALF_PI:
-        r = fma(k, const(-part), r)
-    z = emit(f"fmul {t} {r}, {r}")
-    s, c = const(SIN[-1]), const(COS[-1])
-    for p, q in zip(SIN[-2::-1], COS[-2::-1], strict=True):
-        s, c = fma(z, s, const(p)), fma(z, c, const(q))
-    cube = emit(f"fmul {t} {z}, {r}")
-    s = fma(cube, s, r)
-    c = fma(z, fma(z, c, const(-0.5)), const(1.0))
-    bits = emit(f"bitcast {t} {shifted} to {i}")
-    odd = emit(f"trunc {i} {bits} to {b}")
-    next_bits = emit(f"add {i} {bits}, {whole(1)}")
-    results = []
-    for even_value, odd_value, quadrant in ((s, c, bits), (c, s, next_bits)):
-        value = emit(f"select {b} {odd}, {t} {odd_value}, {t} {even_value}")
-        flag = emit(f"and {i} {quadrant}, {whole(2)}")
-        sign = emit(f"shl {i} {flag}, {whole(62)}")
-        raw = emit(f"bitcast {t} {value} to {i}")
-        turned = emit(f"xor {i} {raw}, {sign}")
-        results.append(emit(f"bitcast {i} {turned} to {t}"))
-    size = emit(f"call {t} @llvm.fabs.v{lanes}f64({t} %x)")
-    large = emit(f"fcmp ogt {t} {size}, {const(LARGEST)}")
-    some = emit(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({b} {large})")
-    pair = f"{{ {t}, {t} }}"
-    body = "\n".join(lines)
-    return f"""
-define internal {pair} @sincos({t} %x) #0 {{
-{body}
-  br i1 {some}, label %slow, label %done
-slow:
-  br label %lane
-lane:
-  %j = phi i64 [ 0, %slow ], [ %j1, %next ]
-  %s0 = phi {t} [ {results[0]}, %slow ], [ %s2, %next ]
-  %c0 = phi {t} [ {results[1]}, %slow ], [ %c2, %next ]
-  %is = extractelement {b} {large}, i64 %j
-  br i1 %is, label %ask, label %next
-ask:
-  %a = extractelement {t} %x, i64 %j
-  %sa = call double @sin(double %a)
-  %ca = call double @cos(double %a)
-  %s1 = insertelement {t} %s0, double %sa, i64 %j
-  %c1 = insertelement {t} %c0, double %ca, i64 %j
-  br label %next
-next:
-  %s2 = phi {t} [ %s0, %lane ], [ %s1, %ask ]
-  %c2 = phi {t} [ %c0, %lane ], [ %c1, %ask ]
-  %j1 = add i64 %j, 1
-  %more = icmp ult i64 %j1, {lanes}
-  br i1 %more, label %lane, label %done
-done:
-  %s = phi {t} [ {results[0]}, %0 ], [ %s2, %next ]
-  %c = phi {t} [ {results[1]}, %0 ], [ %c2, %next ]
-  %p0 = insertvalue {pair} poison, {t} %s, 0
-  %p1 = insertvalue {pair} %p0, {t} %c, 1
-  ret {pair} %p1
-}}
-"""
+def cross(program: Program, first_free: int, length: int = PART_LENGTH) -> Crossing:
+    """Cut a program into parts and give each value that crosses a cut a slot, used again later."""
+    code = program.instructions
+    number = max(1, round(len(code) / length))
+    cuts = [len(code) * k // number for k in range(number + 1)]
+    parts = list(itertools.pairwise(cuts))
+    part_of = [k for k, (first, last) in enumerate(parts) for _ in range(first, last)]
+    last_part: dict[int, int] = {}
+    for index, (op, operands, _) in enumerate(code):
+        if op == "load":
+            continue
+        for k in operands:
+            if part_of[k] != part_of[index] and code[k].op not in ("load", "const"):
+                last_part[k] = part_of[index]
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    until: list[list[int]] = [[] for _ in parts]
+    end = first_free
+    for k, (first, last) in enumerate(parts):
+        for index in range(first, last):
+            if index in last_part:
+                if not free:
+                    free.append(end)
+                    end += 1
+                slot[index] = free.pop()
+                until[last_part[index]].append(slot[index])
+        free += until[k]
+    return Crossing(parts, slot, end)
 
 
 def body_text(
-    program: Program,
-    lanes: int,
-    slots: tuple[tuple[int, ...], tuple[int, ...]],
-    sine_lanes: int | None = None,
+    program: Program, lanes: int, slots: Slots, crossing: Crossing, sine_lanes: int | None = None
 ) -> str:
     """Return ``@body(stage)``: reads and writes vectors in a staging area.
 
@@ -130,55 +92,82 @@ def body_text(
     ----------
     program : what to compute
     lanes : states in a vector
-    slots : the first slot (vector of `lanes` doubles) of each input and each output in the stage
+    slots, crossing : where inputs, outputs and values between parts are
     sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
         the sines of several inputs share its lanes
     """
-    writer = _Body(program, lanes, lanes if sine_lanes is None else sine_lanes)
-    width = 8 * lanes
-    writer.lines.append(f"define internal void @body(ptr noalias align {width} %stage) #0 {{")
-    writer.load_at = [
-        (first + k) * width
-        for first, size in zip(slots[0], program.inputs.values(), strict=True)
-        for k in range(size)
-    ]
-    if writer.sine_lanes != lanes:
-        writer.sines_of_inputs()
-    for index in range(len(program.instructions)):
-        writer.instruction(index)
-    serial = 0
-    for first, indices in zip(slots[1], program.outputs, strict=True):
-        for k, index in enumerate(indices):
-            writer.store(serial, writer.names[index], (first + k) * width)
-            serial += 1
-    writer.lines.append("  ret void\n}")
-    return "\n".join(writer.lines)
+    texts, calls = [], []
+    for k, span in enumerate(crossing.parts):
+        part = _Part(program, lanes, lanes if sine_lanes is None else sine_lanes, slots, crossing)
+        texts.append(part.text(f"@part{k}", span))
+        calls.append(f"  call void @part{k}(ptr %stage)")
+    return "\n".join(
+        [*texts, "define internal void @body(ptr %stage) #0 {", *calls, "  ret void\n}"]
+    )
 
 
-class _Body:
-    """Writes one instruction after the other."""
+class _Part:
+    """Writes the instructions of one part, one after the other."""
 
-    def __init__(self, program: Program, lanes: int, sine_lanes: int) -> None:
+    def __init__(
+        self, program: Program, lanes: int, sine_lanes: int, slots: Slots, crossing: Crossing
+    ) -> None:
         self.code = program.instructions
         self.lanes, self.sine_lanes = lanes, sine_lanes
         self.type, self.suffix = f"<{lanes} x double>", f"v{lanes}f64"
         self.wide = f"<{sine_lanes} x double>"
-        self.names: list[str] = []
+        self.crossing = crossing
+        self.load_slot = [
+            first + k
+            for first, size in zip(slots.inputs, program.inputs.values(), strict=True)
+            for k in range(size)
+        ]
+        self.stores: dict[int, list[int]] = {}
+        for first, indices in zip(slots.outputs, program.outputs, strict=True):
+            for k, index in enumerate(indices):
+                self.stores.setdefault(index, []).append(first + k)
+        self.names: dict[int, str] = {}
         self.lines: list[str] = []
-        self.load_at: list[int] = []
         self.sines: dict[int, tuple[str, str]] = {}
+        self.serial = 0
+
+    def text(self, name: str, span: tuple[int, int]) -> str:
+        """Return the function with the instructions of a span."""
+        align = 8 * self.lanes
+        self.lines = [f"define internal void {name}(ptr noalias align {align} %stage) #0 {{"]
+        if self.sine_lanes != self.lanes:
+            self.sines_of_inputs(*span)
+        for index in range(*span):
+            self.instruction(index)
+            for slot in self.stores.get(index, ()):
+                self.store(self.names[index], slot)
+            if index in self.crossing.slot:
+                self.store(self.names[index], self.crossing.slot[index])
+        self.lines.append("  ret void\n}")
+        return "\n".join(self.lines)
+
+    def value(self, index: int) -> str:
+        """Return the name of a value, fetched if another part has formed it."""
+        name = self.names.get(index)
+        if name is None:
+            op, operands, value = self.code[index]
+            if op == "const":
+                name = splat(value, self.lanes)
+            elif op == "load":
+                name = self.load(self.load_slot[operands[0]])
+            else:
+                name = self.load(self.crossing.slot[index])
+            self.names[index] = name
+        return name
 
     def instruction(self, index: int) -> None:
-        op, operands, value = self.code[index]
+        """Write one instruction."""
+        op, operands, _ = self.code[index]
         name, t = f"%v{index}", self.type
-        if op == "const":
-            self.names.append(splat(value, self.lanes))
+        if op in ("const", "load"):
+            self.value(index)
             return
-        self.names.append(name)
-        if op == "load":
-            self.load(name, operands[0])
-            return
-        values = [self.names[k] for k in operands]
+        values = [self.value(k) for k in operands]
         if op in _PLAIN:
             self.lines.append(f"  {name} = {_PLAIN[op]} {t} {values[0]}, {values[1]}")
         elif op in _FUSED:
@@ -201,57 +190,62 @@ class _Body:
             assert op in ("sin", "cos")
             if operands[0] not in self.sines:
                 self.sine(index, operands[0])
-            self.names[-1] = self.sines[operands[0]][op == "cos"]
+            name = self.sines[operands[0]][op == "cos"]
+        self.names[index] = name
 
-    def load(self, name: str, component: int) -> None:
-        width = 8 * self.lanes
+    def at(self, slot: int) -> str:
+        """Return the address of a slot of the stage."""
+        self.serial += 1
+        offset = slot * 8 * self.lanes
+        self.lines.append(f"  %p{self.serial} = getelementptr i8, ptr %stage, i64 {offset}")
+        return f"%p{self.serial}"
+
+    def load(self, slot: int) -> str:
+        """Read a vector of the stage."""
+        place = self.at(slot)
         self.lines.append(
-            f"  {name}p = getelementptr i8, ptr %stage, i64 {self.load_at[component]}"
+            f"  %l{self.serial} = load {self.type}, ptr {place}, align {8 * self.lanes}"
         )
-        self.lines.append(f"  {name} = load {self.type}, ptr {name}p, align {width}")
+        return f"%l{self.serial}"
 
-    def store(self, serial: int, name: str, offset: int) -> None:
-        width = 8 * self.lanes
-        self.lines.append(f"  %o{serial} = getelementptr i8, ptr %stage, i64 {offset}")
-        self.lines.append(f"  store {self.type} {name}, ptr %o{serial}, align {width}")
+    def store(self, name: str, slot: int) -> None:
+        """Write a vector of the stage."""
+        place = self.at(slot)
+        self.lines.append(f"  store {self.type} {name}, ptr {place}, align {8 * self.lanes}")
 
     def sine(self, index: int, argument: int) -> None:
         """Form sine and cosine of one value."""
         if self.sine_lanes == self.lanes:
             pair = f"{{ {self.type}, {self.type} }}"
             self.lines += [
-                f"  %p{index} = call {pair} @sincos({self.type} {self.names[argument]})",
-                f"  %s{index} = extractvalue {pair} %p{index}, 0",
-                f"  %c{index} = extractvalue {pair} %p{index}, 1",
+                f"  %sc{index} = call {pair} @sincos({self.type} {self.value(argument)})",
+                f"  %s{index} = extractvalue {pair} %sc{index}, 0",
+                f"  %c{index} = extractvalue {pair} %sc{index}, 1",
             ]
             self.sines[argument] = (f"%s{index}", f"%c{index}")
         else:
-            self.shared_sines(f"g{index}", [(argument, self.names[argument])])
+            self.shared_sines(f"g{index}", [argument])
 
-    def sines_of_inputs(self) -> None:
+    def sines_of_inputs(self, first: int, last: int) -> None:
         """Form the sines and cosines of inputs, several in one call."""
         arguments = sorted(
             {
                 operands[0]
-                for op, operands, _ in self.code
+                for op, operands, _ in self.code[first:last]
                 if op in ("sin", "cos") and self.code[operands[0]].op == "load"
             }
         )
-        for first in range(0, len(arguments), self.sine_lanes):
-            members = []
-            for argument in arguments[first : first + self.sine_lanes]:
-                self.load(f"%early{argument}", self.code[argument].operands[0])
-                members.append((argument, f"%early{argument}"))
-            self.shared_sines(f"e{first}", members)
+        for k in range(0, len(arguments), self.sine_lanes):
+            self.shared_sines(f"e{k}", arguments[k : k + self.sine_lanes])
 
-    def shared_sines(self, tag: str, members: list[tuple[int, str]]) -> None:
+    def shared_sines(self, tag: str, members: list[int]) -> None:
         """Form sines and cosines of single states in the lanes of one call."""
         one, wide = self.type, self.wide
         assert self.lanes == 1
         vector = "zeroinitializer"
-        for j, (_, name) in enumerate(members):
+        for j, argument in enumerate(members):
             self.lines += [
-                f"  %{tag}x{j} = extractelement {one} {name}, i64 0",
+                f"  %{tag}x{j} = extractelement {one} {self.value(argument)}, i64 0",
                 f"  %{tag}v{j} = insertelement {wide} {vector}, double %{tag}x{j}, i64 {j}",
             ]
             vector = f"%{tag}v{j}"
@@ -259,7 +253,7 @@ class _Body:
         self.lines.append(f"  %{tag}p = call {pair} @sincos({wide} {vector})")
         for part in (0, 1):
             self.lines.append(f"  %{tag}r{part} = extractvalue {pair} %{tag}p, {part}")
-        for j, (argument, _) in enumerate(members):
+        for j, argument in enumerate(members):
             for part in (0, 1):
                 self.lines += [
                     f"  %{tag}d{part}_{j} = extractelement {wide} %{tag}r{part}, i64 {j}",

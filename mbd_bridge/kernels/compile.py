@@ -71,15 +71,16 @@ def compile_kernel(
     def make() -> Artifact:
         graph = source.graph
         names = _output_names(outputs, len(graph.shapes))
-        code = machine.emit(batch_module(source.program, width, host.triple))
+        text, stage_bytes = batch_module(source.program, width, host.triple)
         return Artifact(
-            code=code,
+            code=machine.emit(text),
             name=name,
             inputs=dict(inputs),
             outputs=names,
             shapes=graph.shapes,
             counts=graph.counts(),
             lanes=width,
+            stage_bytes=stage_bytes,
             compile_seconds=time.perf_counter() - start,
         )
 

@@ -16,7 +16,6 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import layout, machine, threads
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.layout import Floats
-from mbd_bridge.kernels.module_text import stage_bytes
 from mbd_bridge.kernels.program import Program
 from mbd_bridge.kernels.single import Single
 from mbd_bridge.kernels.single_text import single_module
@@ -42,7 +41,6 @@ class Kernel:
         "_entry",
         "_ranks",
         "_source",
-        "_stage",
         "_store",
         "from_cache",
     )
@@ -50,10 +48,9 @@ class Kernel:
     _artifact: Artifact
     _batch: Callable[[int, int, int, int], None]
     _code: machine.Loaded
-    _entry: machine.Loaded | None
+    _entry: tuple[machine.Loaded, Artifact] | None
     _ranks: tuple[int, ...]
     _source: Source
-    _stage: int
     _store: Store
     from_cache: bool
 
@@ -70,7 +67,6 @@ class Kernel:
         put("_entry", None)
         put("_batch", _BATCH(loaded.address("kernel")))
         put("_ranks", (1,) * len(self.inputs) + tuple(len(shape) for shape in self.shapes))
-        put("_stage", stage_bytes(self.inputs.values(), self.shapes, self.lanes) + _ALIGNMENT)
 
     @property
     def name(self) -> str:
@@ -122,18 +118,23 @@ class Kernel:
 
         The machine code for it is made at the first call (and kept in the cache).
         """
-        if self._entry is None:
+        entry = self._entry
+        if entry is None:
             artifact, _ = self._store.get("single", self._make_single)
-            super().__setattr__("_entry", machine.Loaded(artifact.code))
-        assert self._entry is not None
-        return Single(self._entry, self._artifact)
+            entry = (machine.Loaded(artifact.code), artifact)
+            super().__setattr__("_entry", entry)
+        return Single(*entry)
 
     def _make_single(self) -> Artifact:
         start = time.perf_counter()
         host = machine.host()
-        code = machine.emit(single_module(self.program, host.lanes, host.triple))
+        text, stage_bytes = single_module(self.program, host.lanes, host.triple)
         return replace(
-            self._artifact, code=code, lanes=1, compile_seconds=time.perf_counter() - start
+            self._artifact,
+            code=machine.emit(text),
+            lanes=1,
+            stage_bytes=stage_bytes,
+            compile_seconds=time.perf_counter() - start,
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -198,7 +199,7 @@ class Kernel:
         address = described.address
 
         def work(first: int, last: int) -> None:
-            stage = np.empty(self._stage, dtype=np.uint8)
+            stage = np.empty(self._artifact.stage_bytes + _ALIGNMENT, dtype=np.uint8)
             start = stage.ctypes.data
             start += -start % _ALIGNMENT
             self._batch(address, first, last, start)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from mbd_bridge.kernels import body_text, transfer_text
+from mbd_bridge.kernels import sincos_text, transfer_text
+from mbd_bridge.kernels.body_text import Slots, body_text, cross
 from mbd_bridge.kernels.program import Program
 
 ARRAY_BYTES = 24
@@ -22,22 +23,23 @@ def _slots(sizes: Iterable[int], first: int) -> tuple[tuple[int, ...], int]:
     return tuple(found), first
 
 
-def stage_bytes(inputs: Iterable[int], shapes: Iterable[tuple[int, ...]], lanes: int) -> int:
-    """Return the size of the staging area: one vector a component."""
-    return (sum(inputs) + sum(prod(shape) for shape in shapes)) * lanes * 8
+def lay_slots(program: Program) -> Slots:
+    """Return where inputs and outputs are in the stage."""
+    inputs, middle = _slots(program.inputs.values(), 0)
+    outputs, end = _slots((prod(shape) for shape in program.shapes), middle)
+    return Slots(inputs, outputs, end)
 
 
-def batch_module(program: Program, lanes: int, triple: str) -> str:
-    """Return the text of the module that has ``kernel(arrays, first, last, stage)``.
+def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
+    """Return a module that has ``kernel(arrays, first, last, stage)``, and the bytes of a stage.
 
-    It computes the states first, first + 1, ..., last - 1. `stage` is aligned to a vector and
-    `stage_bytes` large; one a thread.
+    It computes the states first, first + 1, ..., last - 1. `stage` is aligned to a vector; every
+    thread has its own.
     """
     in_sizes = list(program.inputs.values())
     out_sizes = [prod(shape) for shape in program.shapes]
-    in_slots, middle = _slots(in_sizes, 0)
-    out_slots, _ = _slots(out_sizes, middle)
-    body = body_text.body_text(program, lanes, (in_slots, out_slots))
+    slots = lay_slots(program)
+    crossing = cross(program, slots.first_free)
     transfers = [
         *(transfer_text.pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
         *(transfer_text.unpack_text(lanes, size) for size in sorted({*out_sizes} - {0})),
@@ -46,8 +48,8 @@ def batch_module(program: Program, lanes: int, triple: str) -> str:
     addresses: list[str] = []
     moves: dict[str, list[str]] = {"pack": [], "unpack": []}
     tails: dict[str, list[str]] = {"pack": [], "unpack": []}
-    sizes, slots = in_sizes + out_sizes, in_slots + out_slots
-    for k, (size, slot) in enumerate(zip(sizes, slots, strict=True)):
+    sizes, places = in_sizes + out_sizes, slots.inputs + slots.outputs
+    for k, (size, slot) in enumerate(zip(sizes, places, strict=True)):
         if size == 0:
             continue
         way = "pack" if k < len(in_sizes) else "unpack"
@@ -58,11 +60,11 @@ def batch_module(program: Program, lanes: int, triple: str) -> str:
         tails[way].append(f"  call void @{way}_some({both}, i64 %full, i64 {size}, i64 %rest)")
     lines = [
         f'target triple = "{triple}"',
-        body_text.declarations(lanes),
+        sincos_text.declarations(lanes),
         transfer_text.declarations(lanes),
-        body_text.sincos_text(lanes),
+        sincos_text.sincos_text(lanes),
         *transfers,
-        body,
+        body_text(program, lanes, slots, crossing),
         "define void @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #0 {",
         *addresses,
         "  %number = sub i64 %end, %begin",
@@ -90,4 +92,4 @@ def batch_module(program: Program, lanes: int, triple: str) -> str:
         "  ret void\n}",
         'attributes #0 = { nounwind "prefer-vector-width"="512" }',
     ]
-    return "\n".join(lines)
+    return "\n".join(lines), crossing.end * lanes * 8

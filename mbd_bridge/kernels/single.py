@@ -62,7 +62,7 @@ class Single:
     def __init__(self, code: machine.Loaded, artifact: Artifact) -> None:
         self._sizes = MappingProxyType(dict(artifact.inputs))
         shapes = [(size,) for size in artifact.inputs.values()] + list(artifact.shapes)
-        stage = np.zeros(sum(prod(shape) for shape in shapes) + 1)
+        stage = np.zeros(artifact.stage_bytes // 8 + 1)
         views: list[Floats] = []
         start = 0
         for shape in shapes:

@@ -8,9 +8,9 @@ protocol: 15 ns and 13 ns an input. It uses only functions of the stable interfa
 
 from __future__ import annotations
 
-from math import prod
-
-from mbd_bridge.kernels import body_text
+from mbd_bridge.kernels import sincos_text
+from mbd_bridge.kernels.body_text import body_text, cross
+from mbd_bridge.kernels.module_text import lay_slots
 from mbd_bridge.kernels.program import Program
 
 BUFFER_BYTES = 80
@@ -25,27 +25,23 @@ _DOUBLE = 0x0064
 """The format ``"d"`` with its end, as a little-endian 16-bit number."""
 
 
-def single_module(program: Program, lanes: int, triple: str) -> str:
-    """Return the text of the module that has ``run(self, arguments, number)``.
+def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
+    """Return a module that has ``run(self, arguments, number)``, and the bytes of its stage.
 
     ``self`` is a tuple whose first entry is a capsule around three pointers: the stage (inputs and
     outputs, one double a component), the object to return, and the callable that takes over when
     the arguments are not what is expected.
     """
     sizes = list(program.inputs.values())
-    slots, total = [], 0
-    for size in [*sizes, *(prod(shape) for shape in program.shapes)]:
-        slots.append(total)
-        total += size
+    slots = lay_slots(program)
+    crossing = cross(program, slots.first_free)
     split = len(sizes)
     lines = [
         f'target triple = "{triple}"',
-        body_text.declarations(lanes),
-        body_text.declarations(1, library=False),
-        body_text.sincos_text(lanes),
-        body_text.body_text(
-            program, 1, (tuple(slots[:split]), tuple(slots[split:])), sine_lanes=lanes
-        ),
+        sincos_text.declarations(lanes),
+        sincos_text.declarations(1, library=False),
+        sincos_text.sincos_text(lanes),
+        body_text(program, 1, slots, crossing, sine_lanes=lanes),
         "declare void @Py_IncRef(ptr)",
         "declare i32 @PyObject_GetBuffer(ptr, ptr, i32)",
         "declare void @PyBuffer_Release(ptr)",
@@ -68,7 +64,7 @@ def single_module(program: Program, lanes: int, triple: str) -> str:
         "  ]",
     ]
     for k, size in enumerate(sizes):
-        lines += _read(k, size, slots[k])
+        lines += _read(k, size, slots.inputs[k])
     lines += [
         f"read{split}:",
         "  br label %compute",
@@ -92,7 +88,7 @@ def single_module(program: Program, lanes: int, triple: str) -> str:
         "  ret ptr %answer\n}",
         "attributes #0 = { nounwind }",
     ]
-    return "\n".join(lines)
+    return "\n".join(lines), crossing.end * 8
 
 
 def _read(k: int, size: int, slot: int) -> list[str]:
