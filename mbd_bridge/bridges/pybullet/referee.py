@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import MissingPackageError, ModelError
+from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
@@ -30,6 +31,7 @@ class PybulletReferee:
     name : engine and version
     """
 
+    tolerance = 1e-8  # it turns each inertia to principal axes, by an iteration that stops early
     joints: tuple[str, ...] = ()  # it knows loads of joints only after a step of its own
 
     def __init__(self, model: Model) -> None:
@@ -79,20 +81,22 @@ class PybulletReferee:
 
     def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the generalised forces (nv,) at one state; pybullet gives no loads with them."""
-        tau = self.engine.calculateInverseDynamics(
-            self.body,
-            list(self.G @ q + self.offset),
-            list(self.G @ v),
-            list(self.G @ a),
-            physicsClientId=self.client,
-        )
+        with _quiet():
+            tau = self.engine.calculateInverseDynamics(
+                self.body,
+                list(self.G @ q + self.offset),
+                list(self.G @ v),
+                list(self.G @ a),
+                physicsClientId=self.client,
+            )
         return self.G.T @ np.array(tau), np.zeros((0, 6))
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""
-        M = self.engine.calculateMassMatrix(
-            self.body, list(self.G @ q + self.offset), physicsClientId=self.client
-        )
+        with _quiet():
+            M = self.engine.calculateMassMatrix(
+                self.body, list(self.G @ q + self.offset), physicsClientId=self.client
+            )
         return np.asarray(self.G.T @ np.array(M) @ self.G)
 
     def close(self) -> None:
@@ -106,6 +110,15 @@ def _refuse(model: Model) -> None:
         raise ModelError("pybullet is asked only about mechanisms that come from a URDF file")
     if model.floating:
         raise ModelError("pybullet is asked only about mechanisms with a fixed base")
+    if model.nv == 0:
+        raise ModelError("pybullet is asked only about mechanisms that move")
+    for link in model.description.links:
+        if model.links[model.link_index[link.name]].body == 0:
+            continue  # the base does not move
+        if link.inertia is None:
+            raise ModelError(f"pybullet would give link {link.name!r}, which has no inertia, 1 kg")
+        if unphysical(link.inertia.mass, link.inertia.central):
+            raise ModelError(f"pybullet would change the inertia of link {link.name!r}")
     for joint in model.joints:
         if joint.type.name not in ("fixed", "revolute", "continuous", "prismatic"):
             raise ModelError(f"pybullet is not asked about {joint.type.name} joints")
