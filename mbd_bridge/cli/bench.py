@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.crosscheck.bench import Bench, Timing
+    from mbd_bridge.crosscheck.bench import Bench
+    from mbd_bridge.crosscheck.timing import Timing
 
 SUMMARY = "measure our kernels and pinocchio side by side"
 DESCRIPTION = """\

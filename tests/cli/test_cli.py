@@ -288,15 +288,15 @@ def test_check_says_where_it_disagrees_and_exits_with_1(run, monkeypatch):
 
 
 def test_bench_compares_equal_results_and_writes_its_numbers(run, tmp_path, monkeypatch):
-    from mbd_bridge.crosscheck import bench
+    from mbd_bridge.crosscheck import timing
 
-    monkeypatch.setattr(bench, "SECONDS", 0.0)
-    monkeypatch.setattr(bench, "REPETITIONS", 1)
+    monkeypatch.setattr(timing, "SECONDS", 0.0)
+    monkeypatch.setattr(timing, "REPETITIONS", 1)
     code, out, _ = run("bench", ARM, "--states", 50, "--json", tmp_path / "b.json")
     assert code == 0
     numbers = json.loads((tmp_path / "b.json").read_text())
     titles = [row["what"] for row in numbers["rows"]]
-    assert len(titles) == 5
+    assert len(titles) == 6
     for row in numbers["rows"]:
         assert row["what"] in out
         assert row["ours"] > 0
@@ -304,15 +304,16 @@ def test_bench_compares_equal_results_and_writes_its_numbers(run, tmp_path, monk
     apart = {row["what"]: row["difference"] for row in numbers["rows"]}
     assert apart["inverse dynamics"] < 1e-11
     assert apart["forward dynamics"] < 1e-9
+    assert apart["mass matrix"] < 1e-11
     assert len(numbers["compilations"]) == 4
     assert numbers["facts"]["threads"] == "1 each"
 
 
 def test_bench_gives_numbers_for_a_floating_tree_in_another_order_too(run, monkeypatch, tmp_path):
-    from mbd_bridge.crosscheck import bench
+    from mbd_bridge.crosscheck import timing
 
-    monkeypatch.setattr(bench, "SECONDS", 0.0)
-    monkeypatch.setattr(bench, "REPETITIONS", 1)
+    monkeypatch.setattr(timing, "SECONDS", 0.0)
+    monkeypatch.setattr(timing, "REPETITIONS", 1)
     code, _, _ = run(
         "bench", HUMANOID, "--floating", "--states", 20, "--joints", "left_knee",
         "--json", tmp_path / "b.json",

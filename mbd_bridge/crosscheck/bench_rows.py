@@ -1,0 +1,177 @@
+"""The rows of a benchmark: each one a work of ours and one of pinocchio's on the same states.
+
+pinocchio's side is what its wheel offers from Python: ``rneaInParallel`` and ``abaInParallel``
+with one thread on arrays in its own order, ``crba`` and ``rnea`` once a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+
+from mbd_bridge.bridges.pinocchio import Twin, to_pinocchio
+from mbd_bridge.crosscheck.states import random_states
+from mbd_bridge.crosscheck.timing import Timing, Work, in_turns
+from mbd_bridge.errors import ModelError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.loads import LoadSolver
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve import Dynamics, prepare
+from mbd_bridge.spatial import Array
+
+DIFFERENT = 2000
+"""Different random states; larger batches repeat them."""
+SINGLE_CALLS = 2000
+"""Calls in one turn of a row that calls once a state."""
+
+Call = Callable[[Array, Array, Array], object]
+
+
+class Rows:
+    """Kernels, states in both orders, and the rows to measure."""
+
+    def __init__(self, model: Model, states: int, seed: int, joints: tuple[str, ...]) -> None:
+        self.model, self.joints, self.count = model, joints, states
+        if model.nv == 0:
+            raise ModelError(f"{model.name!r} has no freedoms: nothing to measure; try --floating")
+        q, v, a = random_states(model, min(states, DIFFERENT), np.random.default_rng(seed))
+        twin: Twin = to_pinocchio(model)
+        peer = twin.q(q), twin.v(q, v), twin.a(q, v, a)
+        self.ours = tuple(np.resize(x, (states, x.shape[1])) for x in (q, v, a))
+        # pinocchio wants a state a column: columns of contiguous memory are what it reads fastest
+        self.peer = tuple(np.resize(x, (states, x.shape[1])).T for x in peer)
+        self.twin = twin
+        self.kernels: dict[Dynamics, Kernel] = {
+            what: prepare(model, what)
+            for what in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+        }
+        self.solver = LoadSolver(model, joints)
+
+    def rows(self) -> Iterator[tuple[str, Callable[[], Timing]]]:
+        """Yield a title and the measuring of each row."""
+        yield "inverse dynamics", self._inverse
+        yield "forward dynamics", self._forward
+        yield "mass matrix", self._mass
+        yield "joint loads", self._loads
+        yield "one state at a time", self._single
+        yield "one state at a time, read and named", self._single_read
+
+    def _inverse(self) -> Timing:
+        kernel, pool = self.kernels["inverse_dynamics"], pin.ModelPool(self.twin.model, 1)
+        out, tau = np.empty_like(self.ours[2]), np.empty_like(self.peer[2])
+        return self._row(
+            "inverse dynamics",
+            partial(kernel, *self.ours, out=(out,)),
+            "rneaInParallel",
+            partial(pin.rneaInParallel, 1, pool, *self.peer, tau),
+            lambda: (out, self._back(tau.T)),
+        )
+
+    def _forward(self) -> Timing:
+        kernel, pool = self.kernels["forward_dynamics"], pin.ModelPool(self.twin.model, 1)
+        out = tuple(np.empty((self.count, *shape)) for shape in kernel.shapes)
+        a = np.empty_like(self.peer[2])
+        return self._row(
+            "forward dynamics",
+            partial(kernel, *self.ours, out=out),
+            "abaInParallel",
+            partial(pin.abaInParallel, 1, pool, *self.peer, a),
+            lambda: (out[0], self._back(a.T)),
+        )
+
+    def _mass(self) -> Timing:
+        kernel, calls = self.kernels["mass_matrix"], min(self.count, SINGLE_CALLS)
+        out = np.empty((self.count, self.model.nv, self.model.nv))
+        states, model, data = list(self.peer[0].T[:calls]), self.twin.model, self.twin.data
+
+        def theirs() -> None:
+            for q in states:
+                pin.crba(model, data, q)
+
+        ours = partial(kernel, self.ours[0], out=(out,))
+        best = in_turns([ours, theirs])
+        apart, order = None, self.twin.order()
+        if order is not None:
+            upper = np.triu(pin.crba(model, data, states[0]))
+            other = upper + np.triu(upper, 1).T
+            apart = float(np.abs(out[0][np.ix_(order, order)] - other).max() / np.abs(other).max())
+        mine, others = best[0] / self.count, best[1] / calls
+        return Timing("mass matrix", mine, "crba, a call a state", others, apart)
+
+    def _loads(self) -> Timing:
+        pool, tau = pin.ModelPool(self.twin.model, 1), np.empty_like(self.peer[2])
+        return self._row(
+            f"joint loads of {', '.join(self.joints)}: force, moment, drive, new arrays",
+            partial(self.solver, *self.ours),
+            "rneaInParallel, torques only",
+            partial(pin.rneaInParallel, 1, pool, *self.peer, tau),
+        )
+
+    def _single(self) -> Timing:
+        model, data = self.twin.model, self.twin.data
+        return self._calls(
+            f"one call from Python, prepared: loads of {', '.join(self.joints)}",
+            self.solver.kernel.single().run,
+            "rnea, data.f not read",
+            lambda q, v, a: pin.rnea(model, data, q, v, a),
+        )
+
+    def _single_read(self) -> Timing:
+        model, data = self.twin.model, self.twin.data
+        index = next((p.joint for p in self.twin.places if p.name == self.joints[0]), 1)
+
+        def theirs(q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+            tau = pin.rnea(model, data, q, v, a)
+            return tau, data.f[index].vector
+
+        return self._calls(
+            "one call from Python, checked and named: LoadSolver",
+            self.solver,
+            "rnea, then data.f of one joint",
+            theirs,
+        )
+
+    def _calls(self, what: str, ours: Call, peer: str, theirs: Call) -> Timing:
+        """Time calls with one state each."""
+        calls = min(self.count, SINGLE_CALLS)
+        sides = [(ours, self.ours), (theirs, [x.T for x in self.peer])]
+
+        def work(call: Call, states: list[tuple[Array, Array, Array]]) -> None:
+            for q, v, a in states:
+                call(q, v, a)
+
+        best = in_turns(
+            [
+                partial(work, call, list(zip(*(list(x[:calls]) for x in arrays), strict=True)))
+                for call, arrays in sides
+            ]
+        )
+        return Timing(what, best[0] / calls, peer, best[1] / calls)
+
+    def _row(
+        self,
+        what: str,
+        ours: Work,
+        peer: str,
+        theirs: Work,
+        results: Callable[[], tuple[Array, Array | None]] | None = None,
+    ) -> Timing:
+        best = in_turns([ours, theirs])
+        apart = None
+        if results is not None:
+            mine, others = results()
+            if others is not None:
+                apart = float(np.abs(mine - others).max() / np.abs(others).max())
+        return Timing(what, best[0] / self.count, peer, best[1] / self.count, apart)
+
+    def _back(self, values: Array) -> Array | None:
+        """Return forces or accelerations of pinocchio in our order, None if that is not enough."""
+        order = self.twin.order()
+        if order is None:
+            return None
+        out = np.empty_like(values)
+        out[:, order] = values
+        return out
