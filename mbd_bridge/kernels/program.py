@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mbd_bridge.kernels.reciprocals import share_reciprocals
 from mbd_bridge.kernels.trace import Graph
 
 
@@ -50,6 +51,7 @@ class Program:
 
 def lower(graph: Graph) -> Program:
     """Return the program of a graph, with each product fused into the sum that alone uses it."""
+    graph = share_reciprocals(graph)
     uses = [0] * len(graph.nodes)
     for node in graph.nodes:
         if node[0] not in ("input", "const"):

@@ -7,7 +7,8 @@ import pytest
 from functions import ARM_INPUTS, arm, reference, states
 
 from mbd_bridge.errors import KernelError, StateError
-from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels import body_text, compile_kernel, trace
+from mbd_bridge.kernels.program import lower
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-14}
 
@@ -274,3 +275,26 @@ def test_it_says_what_it_computes():
     assert not kernel.from_cache
     assert 0.0 < kernel.compile_seconds < 10.0
     assert repr(kernel).startswith("<Kernel arm(q[3], v[3]) -> x[5], w[2, 3]:")
+
+
+@pytest.mark.parametrize("length", [1, 3, 7])
+def test_cutting_the_body_into_parts_changes_no_digit(kernel, monkeypatch, length):
+    monkeypatch.setattr(body_text, "PART_LENGTH", length)
+    cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
+    q, v = states(21, seed=10)
+    for a, b in zip(cut(q, v), kernel(q, v), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(cut.single().run(q[0], v[0]), kernel(q[0], v[0]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_quotients_with_one_divisor_share_its_reciprocal():
+    def function(q):
+        d = q[0] * q[0] + 1.0
+        return (np.array([q[0] / d, q[1] / d, 1.0 / d, q[2] / (d + 1.0)]),)
+
+    program = lower(trace(function, {"q": 3}))
+    assert sum(i.op == "div" for i in program.instructions) == 2
+    (q, _) = states(40, seed=11)
+    (got,) = compile_kernel(function, {"q": 3}, cache=None)(q)
+    np.testing.assert_allclose(got, reference(function, q)[0], rtol=5e-16)
