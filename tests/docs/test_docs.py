@@ -1,0 +1,129 @@
+"""The documentation is true: its code runs, its results come out, its links lead somewhere.
+
+A ``python`` block is executed; the blocks of a page share one namespace. What it prints must stand
+in the ``text`` block behind it. A ``console`` block holds commands (behind ``$``) and what they
+print.
+``sh`` and ``console measured`` blocks are for people; they are not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, Block, blocks, differences, pages
+
+KNOWN = {"python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
+INSTALL = "pip install . && "
+"""What the README's first command begins with; the test runs what follows."""
+
+SECONDS = 120
+"""Any one command."""
+
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+)(?:#[^)]*)?\)")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like the repository's root, into which the pages may write."""
+    for name in ("urdf", "docs", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ids(page: Path) -> str:
+    return page.stem
+
+
+@pytest.mark.parametrize("page", pages(), ids=ids)
+def test_python_blocks_run_and_print_what_the_page_shows(page: Path, place: Path) -> None:
+    names: dict[str, object] = {"__name__": "__page__"}
+    found = list(blocks(page))
+    for k, block in enumerate(found):
+        if block.info != "python":
+            continue
+        printed = io.StringIO()
+        code = compile("\n" * (block.line - 1) + block.text, str(block.page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, names)
+        behind = found[k + 1] if k + 1 < len(found) else None
+        shown = behind.text if behind is not None and behind.info == "text" else ""
+        assert not differences(shown, printed.getvalue()), f"{block}\n{printed.getvalue()}"
+
+
+@pytest.mark.parametrize("page", pages(), ids=ids)
+def test_commands_print_what_the_page_shows(page: Path, place: Path) -> None:
+    for block in blocks(page):
+        if block.info == "console":
+            for command, shown in commands(block):
+                printed = run(command, place)
+                assert not differences(shown, printed), f"{block}: {command}\n{printed}"
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """Return the commands of a block, each with what the page shows behind it."""
+    parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+    assert not parts[0].strip(), f"{block}: begins without a command"
+    return [(command, shown) for command, _, shown in (part.partition("\n") for part in parts[1:])]
+
+
+def run(command: str, place: Path) -> str:
+    """Run a command of ours as a terminal would show it; the exit code is part of the text."""
+    mbd = f"{sys.executable} -m mbd_bridge"
+    text = re.sub(r"(^|&& |\| )mbd ", rf"\1{mbd} ", command.removeprefix(INSTALL))
+    text = re.sub(r"^python ", f"{sys.executable} ", text)
+    done = subprocess.run(
+        ["bash", "-c", text],
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", pages(), ids=ids)
+def test_links_lead_somewhere_and_blocks_have_a_known_kind(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = [m["target"] for m in _LINK.finditer(text) if "://" not in m["target"]]
+    assert not [t for t in targets if not (page.parent / t).exists()]
+    assert not [str(block) for block in blocks(page) if block.info not in KNOWN]
+
+
+def test_every_page_is_reached_from_the_first_one() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    linked = {m["target"] for m in _LINK.finditer(index)}
+    assert {p.name for p in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    between = re.search(
+        r"^<!-- the test command.*?^```sh\n(?P<command>.*?)\n```\n<!-- end", readme, re.M | re.S
+    )
+    assert between is not None
+    command = between["command"]
+    assert "\n" not in command
+    for part in ("pip install '.[test]'", "ruff check .", "ruff format --check .", "mypy"):
+        assert part in command
+    assert command.endswith("python -m pytest")
+
+
+def test_a_wrong_number_on_a_page_is_found() -> None:
+    shown = "drive -2.662 N m\n...\nlast 1"
+    assert not differences(shown, "drive -2.6621 N m\nbetween\nlast 1\n")
+    assert differences(shown, "drive -2.7 N m\nbetween\nlast 1\n")
+    assert differences("one", "one\ntwo\n")
+    assert differences("", "something\n")

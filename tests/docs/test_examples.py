@@ -1,0 +1,60 @@
+"""The examples run from anywhere, say little, and claim what is true."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+
+LINES = 60
+"""An example is read in one go."""
+PRINTED = 25
+
+SAYS = {
+    "01": ["lbr_iiwa_joint_ee", "(none)"],
+    "02": ["gravity in the tool's axes [0. 0. 1.]"],
+    "03": ["lbr_iiwa_joint_7"],
+    "04": ["rnea          True", "joint_forces  True", "aba           True", "crba          True"],
+    "05": ["period 1.638203 s, closed form 1.638203 s"],
+    "06": ["100000 states, 1 thread(s)", "largest bending moment"],
+    "07": ["travel           78.900", "agreement: True"],
+}
+"""What each example prints among other things."""
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_and_says_what_it_should(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    assert len(done.stdout.splitlines()) <= PRINTED
+    for words in SAYS[example.name[:2]]:
+        assert words in done.stdout
+    assert "TOO MUCH" not in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_begins_with_a_question_or_purpose(example: Path) -> None:
+    text = example.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < LINES
+    assert text.startswith('"""')
+
+
+def test_examples_are_numbered_without_gaps() -> None:
+    assert [path.name[:2] for path in EXAMPLES] == [f"{k + 1:02}" for k in range(len(EXAMPLES))]
