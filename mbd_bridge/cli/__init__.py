@@ -39,8 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return PIPE_CLOSED
+    except OSError as error:  # the readers and writers of files have told theirs better
+        _drop_output()
+        sys.stderr.write(f"mbd: error: {error}; is there room where it goes?\n")
+        return BAD_INPUT
     except MemoryError:
         sys.stderr.write("mbd: error: not enough memory; ask for fewer states or rows at a time\n")
         return BAD_INPUT
@@ -60,3 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report_error(error)
         return BAD_INPUT
     return code
+
+
+def _drop_output() -> None:
+    """Send what is still to be flushed to nowhere: stdout takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

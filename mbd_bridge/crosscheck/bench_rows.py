@@ -24,6 +24,8 @@ from mbd_bridge.spatial import Array
 
 DIFFERENT = 2000
 """Different random states; larger batches repeat them."""
+MATRIX_NUMBERS = 8_000_000
+"""Entries in a batch of matrices: 64 MB, whatever the number of states."""
 SINGLE_CALLS = 2000
 """Calls in one turn of a row that calls once a state."""
 
@@ -84,21 +86,23 @@ class Rows:
 
     def _mass(self) -> Timing:
         kernel, calls = self.kernels["mass_matrix"], min(self.count, SINGLE_CALLS)
-        out = np.empty((self.count, self.model.nv, self.model.nv))
+        nv = self.model.nv
+        count = min(self.count, max(1, MATRIX_NUMBERS // nv**2))
+        out = np.empty((count, nv, nv))
         states, model, data = list(self.peer[0].T[:calls]), self.twin.model, self.twin.data
 
         def theirs() -> None:
             for q in states:
                 pin.crba(model, data, q)
 
-        ours = partial(kernel, self.ours[0], out=(out,))
+        ours = partial(kernel, self.ours[0][:count], out=(out,))
         best = in_turns([ours, theirs])
         apart, order = None, self.twin.order()
         if order is not None:
             upper = np.triu(pin.crba(model, data, states[0]))
             other = upper + np.triu(upper, 1).T
             apart = float(np.abs(out[0][np.ix_(order, order)] - other).max() / np.abs(other).max())
-        mine, others = best[0] / self.count, best[1] / calls
+        mine, others = best[0] / count, best[1] / calls
         return Timing("mass matrix", mine, "crba, a call a state", others, apart)
 
     def _loads(self) -> Timing:

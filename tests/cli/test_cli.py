@@ -457,3 +457,15 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     assert done.stdout.startswith("# mbd_bridge")
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mbd_bridge", "loads", ARM, MOTION, "--joints", "all"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=URDF.parent,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
