@@ -7,6 +7,7 @@ The only room that prints. Results go to stdout, everything else to stderr; the 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -68,4 +69,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _drop_output() -> None:
     """Send what is still to be flushed to nowhere: stdout takes no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):  # a stdout that is no file of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
