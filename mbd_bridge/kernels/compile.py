@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Final
 
 from mbd_bridge.errors import KernelError
@@ -55,7 +56,7 @@ def compile_kernel(
         if the function does something that cannot be traced
     """
     start = time.perf_counter()
-    _check_inputs(inputs)
+    inputs = _sizes(inputs)
     host = machine.host()
     width = host.lanes if lanes is None else lanes
     if width not in LANES:
@@ -75,7 +76,7 @@ def compile_kernel(
         return Artifact(
             code=machine.emit(text),
             name=name,
-            inputs=dict(inputs),
+            inputs=inputs,
             outputs=names,
             shapes=graph.shapes,
             counts=graph.counts(),
@@ -89,12 +90,18 @@ def compile_kernel(
     return Kernel(artifact, source, store, from_cache=found)
 
 
-def _check_inputs(inputs: Mapping[str, int]) -> None:
+def _sizes(inputs: Mapping[str, int]) -> dict[str, int]:
+    sizes = {}
     for name, size in inputs.items():
-        if not isinstance(name, str) or not isinstance(size, int) or size < 0:
+        try:
+            sizes[name] = index(size)
+        except TypeError:
+            sizes[name] = -1
+        if not isinstance(name, str) or sizes[name] < 0:
             raise KernelError(
                 f"inputs: expected names with sizes, as {{'q': 7}}, got {name!r}: {size!r}"
             )
+    return sizes
 
 
 def _output_names(outputs: Sequence[str] | None, number: int) -> tuple[str, ...]:

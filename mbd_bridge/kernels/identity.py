@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,11 +17,17 @@ BYSTANDERS = frozenset({"bridges", "cli", "crosscheck", "view"})
 """Rooms that only ask and show: no equation is written there."""
 
 
+IMPORTED_AT = time.time()
+"""s; source that is newer than this may not be what this process runs."""
+
+
 @functools.cache
 def source_fingerprint() -> bytes | None:
-    """Return a digest of the source that decides what a kernel computes; None if there is none.
+    """Return a digest of the source that decides what a kernel computes, None if that is unknown.
 
-    A kernel that was made by other equations or by another code generator must not be found.
+    A kernel that was made by other equations or by another code generator must not be found. It is
+    unknown where no source is installed, and where a file was changed after it was imported: then
+    nothing is cached.
     """
     digest = hashlib.sha256(np.__version__.encode())
     number = 0
@@ -32,6 +39,8 @@ def source_fingerprint() -> bytes | None:
                 continue
             try:
                 content = path.read_bytes()
+                if path.stat().st_mtime > IMPORTED_AT:
+                    return None
             except OSError:
                 return None
             digest.update(f"{place.as_posix()}\0{len(content)}\0".encode())

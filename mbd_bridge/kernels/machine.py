@@ -7,12 +7,18 @@ compile nothing.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 _LOCK = threading.RLock()
 """LLVM's global context, which llvmlite uses for every module, is not thread-safe."""
+
+# A child that is forked while another thread compiles must not find the lock taken for ever.
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
 
 
 @dataclass(frozen=True, slots=True)

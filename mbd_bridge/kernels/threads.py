@@ -10,10 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
+SMALLEST_SHARE = 512
+"""States: handing work to a thread takes as long as a few hundred states of a small mechanism."""
+
+
 def split(total: int, parts: int, block: int) -> list[tuple[int, int]]:
-    """Return up to `parts` ranges that cover 0 .. total, cut at multiples of `block`."""
+    """Return ranges that cover 0 .. total, cut at multiples of `block`.
+
+    There are `parts` of them, or fewer if there are fewer processors or not enough states.
+    """
+    parts = max(1, min(parts, os.cpu_count() or 1, total // SMALLEST_SHARE))
     blocks = -(-total // block)
-    parts = max(1, min(parts, blocks))
     cuts = [min(total, (blocks * k // parts) * block) for k in range(parts)] + [total]
     return list(itertools.pairwise(cuts))
 

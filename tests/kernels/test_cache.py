@@ -18,11 +18,18 @@ from mbd_bridge.kernels import Cache, compile_kernel
 from mbd_bridge.kernels import cache as cache_module
 from mbd_bridge.kernels import identity as identity_module
 
+FINGERPRINT = identity_module.source_fingerprint.__wrapped__
 PAYLOAD = bytes(range(256)) * 8
 
 
 def forbidden(q, v):
     raise AssertionError("traced although the kernel is in the cache")
+
+
+@pytest.fixture(autouse=True)
+def _source_is_as_imported(monkeypatch):
+    """Whoever edits the package while the tests run wants them to pass all the same."""
+    monkeypatch.setattr(identity_module, "source_fingerprint", lambda: b"these equations")
 
 
 @pytest.fixture
@@ -244,6 +251,18 @@ def test_whatever_changes_the_result_changes_the_address(cache, monkeypatch):
     assert not again(lambda v, q: arm(q, v), inputs={"v": 3, "q": 3})
     monkeypatch.setattr(identity_module, "source_fingerprint", lambda: b"other equations")
     assert not again(arm)
+
+
+def test_source_that_changed_while_it_ran_is_not_trusted(cache, monkeypatch):
+    fresh = FINGERPRINT
+    monkeypatch.setattr(identity_module, "IMPORTED_AT", time.time())
+    assert fresh() is not None
+    monkeypatch.setattr(identity_module, "IMPORTED_AT", 0.0)
+    assert fresh() is None
+    monkeypatch.setattr(identity_module, "source_fingerprint", fresh)
+    for _ in range(2):
+        assert not compile_kernel(arm, ARM_INPUTS, identity="arm", cache=cache).from_cache
+        assert not compile_kernel(arm, ARM_INPUTS, cache=cache).from_cache
 
 
 def test_a_damaged_kernel_is_compiled_anew(cache):

@@ -1,6 +1,9 @@
 """A kernel gives what the traced function gives, whatever the layout and number of states."""
 
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -185,6 +188,26 @@ def test_one_kernel_serves_several_threads(kernel):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_can_use_threads(kernel):
+    q, v = states(4000, seed=12)
+    expected = kernel(q, v, threads=2)
+    child = os.fork()
+    if child == 0:
+        same = all(
+            np.array_equal(a, b) for a, b in zip(kernel(q, v, threads=2), expected, strict=True)
+        )
+        os._exit(0 if same else 1)
+    deadline = time.monotonic() + 20.0
+    while (found := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if found == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert found == (child, 0)
 
 
 def test_wrong_arrays_are_refused_with_what_was_expected(kernel):
