@@ -8,7 +8,7 @@ translate one instruction at a time and add no arithmetic of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mbd_bridge.kernels.reciprocals import share_reciprocals
 from mbd_bridge.kernels.trace import Graph
@@ -52,6 +52,36 @@ class Program:
 def lower(graph: Graph) -> Program:
     """Return the program of a graph, with each product fused into the sum that alone uses it."""
     graph = share_reciprocals(graph)
+    nodes = graph.nodes
+    factors = _fused_products(graph)
+    gone = set(factors.values())
+    starts: dict[str, int] = {}
+    total = 0
+    for name, size in graph.inputs.items():
+        starts[name] = total
+        total += size
+    instructions: list[Instruction] = []
+    place = [-1] * len(nodes)
+    for index, node in enumerate(nodes):
+        if index in gone:
+            continue
+        op = node[0]
+        if op == "input":
+            made = Instruction("load", (starts[node[1]] + node[2],))
+        elif op == "const":
+            made = Instruction("const", (), float(node[1]))
+        elif index in factors:
+            made = _fuse(node, factors[index], nodes[factors[index]], place)
+        else:
+            made = Instruction(op, tuple(place[k] for k in node[1:]))
+        place[index] = len(instructions)
+        instructions.append(made)
+    outputs = tuple(tuple(place[k] for k in indices) for indices in graph.outputs)
+    return Program(dict(graph.inputs), graph.shapes, tuple(instructions), outputs)
+
+
+def _fused_products(graph: Graph) -> dict[int, int]:
+    """Return for each sum or difference the product that disappears into it, if there is one."""
     uses = [0] * len(graph.nodes)
     for node in graph.nodes:
         if node[0] not in ("input", "const"):
@@ -60,48 +90,24 @@ def lower(graph: Graph) -> Program:
     for indices in graph.outputs:
         for index in indices:
             uses[index] += 1
-    starts: dict[str, int] = {}
-    total = 0
-    for name, size in graph.inputs.items():
-        starts[name] = total
-        total += size
-
-    instructions: list[Instruction] = []
-    place = [-1] * len(graph.nodes)
-
-    def product(index: int) -> bool:
-        return graph.nodes[index][0] == "mul" and uses[index] == 1
-
-    # A product that disappears into a sum is not emitted at all: find those first.
-    swallowed: dict[int, int] = {}
+    found: dict[int, int] = {}
     for index, node in enumerate(graph.nodes):
         if node[0] in ("add", "sub"):
             for operand in (node[2], node[1]):
-                if product(operand):
-                    swallowed[index] = operand
+                if graph.nodes[operand][0] == "mul" and uses[operand] == 1:
+                    found[index] = operand
                     break
-    gone = set(swallowed.values())
-    for index, node in enumerate(graph.nodes):
-        if index in gone:
-            continue
-        op = node[0]
-        if op == "input":
-            made = Instruction("load", (starts[node[1]] + node[2],))
-        elif op == "const":
-            made = Instruction("const", (), float(node[1]))
-        elif index in swallowed:
-            factor = swallowed[index]
-            a, b = (place[k] for k in graph.nodes[factor][1:])
-            if op == "add":
-                other = node[1] if node[2] == factor else node[2]
-                made = Instruction("fma", (a, b, place[other]))
-            elif node[2] == factor:
-                made = Instruction("fnma", (a, b, place[node[1]]))
-            else:
-                made = Instruction("fms", (a, b, place[node[2]]))
-        else:
-            made = Instruction(op, tuple(place[k] for k in node[1:]))
-        place[index] = len(instructions)
-        instructions.append(made)
-    outputs = tuple(tuple(place[k] for k in indices) for indices in graph.outputs)
-    return Program(dict(graph.inputs), graph.shapes, tuple(instructions), outputs)
+    return found
+
+
+def _fuse(
+    node: tuple[Any, ...], factor: int, product: tuple[Any, ...], place: list[int]
+) -> Instruction:
+    """Return the fused form of the sum or difference `node`, one operand of which is `factor`."""
+    op, first, second = node
+    a, b = place[product[1]], place[product[2]]
+    if op == "add":
+        return Instruction("fma", (a, b, place[first if second == factor else second]))
+    if second == factor:
+        return Instruction("fnma", (a, b, place[first]))
+    return Instruction("fms", (a, b, place[second]))

@@ -6,9 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from functions import ARM_INPUTS, arm, states
 
 from mbd_bridge.kernels import Cache, c_source, compile_kernel, identity, trace
+from tests.kernels.functions import ARM_INPUTS, arm, states
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -40,6 +40,25 @@ def test_same_digits(tmp_path, scale):
     library.arm(*pointers([q[3], v[3], got[0][0], got[1][0]]))
     for a, b in zip(got, expected, strict=True):
         np.testing.assert_array_equal(a[0], b[3])
+
+
+def test_a_function_with_every_operation_has_the_kernels_digits(tmp_path):
+    def function(q, v):
+        d = q @ q + 2.0
+        u = np.array([q[0] * v[0] + q[1] * v[1], q[2] * v[2] - q[1], q[1] - q[0] * v[2]])
+        w = -(u / d) + np.sin(u) * np.cos(v) - 0.1 * np.sqrt(d)
+        return (w, -np.sqrt(d), np.cross(u, w), np.cos(3e9 * q))
+
+    kernel = compile_kernel(function, ARM_INPUTS, name="all", cache=None)
+    kinds = {i.op for i in kernel.program.instructions}
+    assert kinds >= {"fma", "fms", "fnma", "add", "sub", "mul", "div", "neg", "sqrt", "sin", "cos"}
+    library = build(c_source(kernel), tmp_path)
+    q, v = states(203, seed=4)
+    expected = kernel(q, v)
+    got = [np.empty_like(a) for a in expected]
+    library.all_batch(ctypes.c_size_t(203), *pointers([q, v, *got]))
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_contraction_left_to_the_compiler_changes_last_digits_only(tmp_path):

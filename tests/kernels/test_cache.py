@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from functions import ARM_INPUTS, arm, states
 
 from mbd_bridge.kernels import Cache, compile_kernel
 from mbd_bridge.kernels import cache as cache_module
 from mbd_bridge.kernels import identity as identity_module
+from tests.kernels.functions import ARM_INPUTS, arm, states
 
 FINGERPRINT = identity_module.source_fingerprint.__wrapped__
 PAYLOAD = bytes(range(256)) * 8

@@ -7,13 +7,14 @@ import time
 
 import numpy as np
 import pytest
-from functions import ARM_INPUTS, arm, reference, states
 
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import body_text, compile_kernel, trace
 from mbd_bridge.kernels.program import lower
+from tests.kernels.functions import ARM_INPUTS, arm, reference, states
+from tests.tolerances import KERNEL
 
-CLOSE = {"rtol": 1e-12, "atol": 1e-14}
+CLOSE = {"rtol": KERNEL, "atol": 1e-2 * KERNEL}
 
 
 @pytest.fixture(scope="module", params=[2, 4, 8], ids=lambda n: f"{n} lanes")

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mbd_bridge.kernels import compile_kernel
+from tests.tolerances import KERNEL
 
 INPUTS = {"q": 3, "v": 2}
 
@@ -79,7 +80,7 @@ def test_kernel_and_single_state_equal_floats(forest, lanes):
     (got,) = kernel(q, v)
     expected = np.array([function(a, b)[0] for a, b in zip(q, v, strict=True)])
     scale = 1.0 + np.abs(expected)
-    assert np.max(np.abs(got - expected) / scale) < 1e-12
+    assert np.max(np.abs(got - expected) / scale) < KERNEL
     run = kernel.single().run
     for k in range(11):
         np.testing.assert_array_equal(run(q[k], v[k])[0], got[k])

@@ -7,10 +7,10 @@ from array import array
 
 import numpy as np
 import pytest
-from functions import ARM_INPUTS, arm, states
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import compile_kernel
+from tests.kernels.functions import ARM_INPUTS, arm, states
 
 
 @pytest.fixture(scope="module")
