@@ -17,7 +17,7 @@ from tests.tolerances import KERNEL
 CLOSE = {"rtol": KERNEL, "atol": 1e-2 * KERNEL}
 
 
-@pytest.fixture(scope="module", params=[2, 4, 8], ids=lambda n: f"{n} lanes")
+@pytest.fixture(scope="module", params=[2, 4, 8, 16], ids=lambda n: f"{n} lanes")
 def kernel(request):
     return compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=request.param)
 
