@@ -174,7 +174,7 @@ class _Sample:
         return replace(strict, passed=passed, tolerance=float(allowed.max()), note=note)
 
     def free_bodies(self, referee: FullReferee) -> Row:
-        """Cut every link free: do the loads of all its joints, fixed too, move it as it moves?"""
+        """Cut every link free: the loads of all its joints, fixed too, must move it as it moves."""
         residuals, scales = [], []
         for q, v, a, loads in zip(self.q, self.v, self.a, self.loads, strict=True):
             needed, placements = referee.link_loads(q, v, a)

@@ -56,7 +56,7 @@ def factorise(M: Array, pattern: Array, names: Sequence[str]) -> Factor:
     rows: list[list[int]] = [[] for _ in range(n)]
     for k in range(n - 1, -1, -1):
         rows[k] = [i for i in range(k) if filled[k, i]]
-        if type(L[k, k]) is float and L[k, k] == 0.0:
+        if isinstance(L[k, k], float) and L[k, k] == 0.0:
             raise SolveError(
                 f"no inertia resists {names[k]!r}: everything that it moves is massless. Give a "
                 f"link beyond it a mass, or weld the joint"

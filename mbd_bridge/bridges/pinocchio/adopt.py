@@ -2,6 +2,11 @@
 
 Joints that have no entry of their own in our table become chains of those that have (with
 massless links between): composite joints, translations, ZYX angles.
+
+pinocchio's URDF reader merges links that fixed joints hold and forgets their inertia. Their
+joints therefore appear here only where the frame carries an inertia (as in models made by
+`to_pinocchio`): a load computed without it would be wrong. To ask for the load of a fixed joint,
+load the URDF itself.
 """
 
 from __future__ import annotations
@@ -40,11 +45,11 @@ def adopt(model: pin.Model) -> Twin:
         )
     description = Description(model.name, tuple(reader.links), tuple(reader.joints))
     gravity = np.array(model.gravity.linear)
-    ours = build_model(description, gravity=gravity)
+    ours = build_model(description, gravity=gravity, floating=reader.floating)
     places = tuple(
         Place(body, name, *reader.places[name])
         for body in ours.bodies
-        if (name := ours.joints[body.joint].name) != ROOT_JOINT
+        if (name := ours.joints[body.joint].name) in reader.places
     )
     return Twin(ours, model, places)
 
@@ -57,29 +62,43 @@ class _Reader:
         self.links: list[Link] = []
         self.joints: list[Joint] = []
         self.places: dict[str, tuple[slice, slice, int]] = {}
-        self.taken = {frame.name for frame in model.frames}
+        self.taken = {frame.name for frame in model.frames} | {ROOT_JOINT}
         self.frame_of_link: dict[str, Frame] = {}  # link -> its frame in its pinocchio joint
+        self.floating = self._free_root()
+        self.first = [self._first_link(j) for j in range(model.njoints)]
+
+    def _free_root(self) -> bool:
+        """Return whether the model is a floating machine: one free joint alone on the ground."""
+        model = self.model
+        if model.njoints < 2 or model.joints[1].shortname() != "JointModelFreeFlyer":
+            return False
+        alone = model.names[1] == ROOT_JOINT and list(model.parents).count(0) <= 2  # and itself
+        bare = model.inertias[0].mass == 0.0 and not np.any(model.inertias[0].inertia)
+        return alone and bare and model.jointPlacements[1].isIdentity()
 
     def read(self) -> None:
         """Walk the joints, and the frames that hang on each."""
         fixed = self._fixed_frames()
-        for j in range(self.model.njoints):
+        for j in range(int(self.floating), self.model.njoints):
             own = pin.Inertia(self.model.inertias[j])
             for frame in fixed[j]:
                 own = _minus(own, frame.placement.act(frame.inertia))
-            first = self._first_link(j)
+            first = self.first[j]
             self.frame_of_link[first] = Frame.identity()
             self.links.append(Link(first, _inertia(own)))
-            if j:
+            if j == 1 and self.floating:
+                self.places[ROOT_JOINT] = slice(0, 7), slice(0, 6), 1
+            elif j:
                 self._moving(j, first)
             for frame in fixed[j]:
                 self._fixed(frame, first)
 
     def _fixed_frames(self) -> list[list[Any]]:
-        """Return, for each joint, the links that fixed joints hang on it."""
+        """Return, for each joint, the links that fixed joints hang on it, with their inertia."""
         found: list[list[Any]] = [[] for _ in range(self.model.njoints)]
         for frame in self.model.frames:
-            if frame.type == pin.FrameType.BODY and self._over_fixed(frame):
+            weighs = frame.inertia.mass != 0.0 or np.any(frame.inertia.inertia)
+            if frame.type == pin.FrameType.BODY and self._over_fixed(frame) and weighs:
                 found[frame.parentJoint].append(frame)
         return found
 
@@ -114,6 +133,7 @@ class _Reader:
 
     def _moving(self, j: int, child: str) -> None:
         name = self.model.names[j]
+        name = self._fresh(f"{name}_") if name == ROOT_JOINT else name
         carrier = self._carrier(j)
         origin = self.frame_of_link[carrier].inverse() @ _frame(self.model.jointPlacements[j])
         parts = elementary(name, self.model.joints[j].extract())
@@ -139,7 +159,7 @@ class _Reader:
                 above = self.model.frames[frame.parentFrame]
                 if above.name in self.frame_of_link and above.parentJoint == parent:
                     return str(above.name)
-        return self._first_link(parent) if parent else self.links[0].name
+        return self.first[parent]
 
 
 Part = tuple[str, Array, Frame, int, int, dict[str, Any]]

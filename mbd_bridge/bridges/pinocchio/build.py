@@ -117,10 +117,12 @@ def _frames(
         if not joint.moving and joint.parent >= 0:
             kind = pin.FrameType.FIXED_JOINT
             before = model.addFrame(pin.Frame(joint.name, number, before, _se3(inside), kind))
-        name = ours.links[joint.child].name
-        ids[joint.child] = model.addFrame(
-            pin.Frame(name, number, before, _se3(inside), pin.FrameType.BODY)
-        )
+        # The link's own inertia goes with its frame: pinocchio's joint has it lumped already.
+        link = ours.links[joint.child]
+        own = link.inertia.seen_from(link.frame.inverse())
+        weight = pin.Inertia.Zero() if joint.moving else _inertia(own)
+        frame = pin.Frame(link.name, number, before, _se3(inside), pin.FrameType.BODY, weight)
+        ids[joint.child] = model.addFrame(frame, False)
 
 
 def _limit(model: pin.Model, number: int, limits: Limits | None) -> None:

@@ -1,0 +1,166 @@
+"""Models, states and calls to and from pinocchio."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.bridges import pinocchio as bridge
+from mbd_bridge.bridges.pinocchio.adopt import adopt
+from mbd_bridge.errors import MbdWarning, ModelError
+from mbd_bridge.mechanism import build_model
+from tests.robots import robot
+from tests.tolerances import REFEREE
+from tests.trees import random_state, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.booleans())
+def test_random_trees_of_all_joint_types_agree_with_pinocchio(seed, floating):
+    rng = np.random.default_rng(seed)
+    builder = random_tree(rng, 9, mimics=0.3, massless=0.3)
+    robot = mbd.Mechanism.build(builder, floating=floating)
+    report = robot.crosscheck(states=3, seed=seed % 1000, pybullet=False)
+    assert report.passed, str(report)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_there_and_back_again_is_the_same_mechanism(seed):
+    rng = np.random.default_rng(seed)
+    ours = build_model(random_tree(rng, 7).description(), floating=bool(seed % 2))
+    there = bridge.to_pinocchio(ours)
+    back = mbd.Mechanism.from_pinocchio(there.model)
+    q, v, a = random_state(ours, rng)
+    twin = adopt(there.model)
+    Q, V, A = there.q(q), there.v(q, v), there.a(q, v, a)
+    tau = pin.rnea(there.model, there.data, Q, V, A)
+    q2 = twin.q_back(Q)
+    assert np.allclose(twin.q(q2), Q, atol=1e-12)
+    G = twin.G(q2)
+    v2 = np.linalg.solve(G, V)
+    a2 = np.linalg.solve(G, A - twin.a(q2, v2, np.zeros(len(v2))))
+    ours2 = back.inverse_dynamics(q2, v2, a2)
+    assert np.abs(ours2 - G.T @ tau).max(initial=0.0) <= REFEREE * (1 + np.abs(tau).max(initial=0))
+
+
+def composite_model():
+    """Joint types of pinocchio that have no entry of their own in our table."""
+    model = pin.Model()
+    chain = pin.JointModelComposite(pin.JointModelRX())
+    chain.addJoint(pin.JointModelPY(), pin.SE3.Random())
+    chain.addJoint(pin.JointModelRevoluteUnaligned(0.6, 0.0, 0.8), pin.SE3.Random())
+    joints = [
+        ("composite", chain),
+        ("translation", pin.JointModelTranslation()),
+        ("zyx", pin.JointModelSphericalZYX()),
+        ("cardan", pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]))),
+        ("screw", pin.JointModelHX(0.3)),
+        ("ball", pin.JointModelSpherical()),
+        ("endless", pin.JointModelRUBY()),
+        ("free", pin.JointModelFreeFlyer()),
+    ]
+    pin.seed(1)
+    parent = 0
+    for name, joint in joints:
+        number = model.addJoint(parent, joint, pin.SE3.Random(), name)
+        model.appendBodyToJoint(number, pin.Inertia.Random(), pin.SE3.Identity())
+        parent = max(0, number - 1)
+    return model
+
+
+def test_joints_without_an_entry_become_chains():
+    model = composite_model()
+    ours = mbd.Mechanism.from_pinocchio(model)
+    assert {"composite_1", "translation_3", "zyx_2", "ball", "cardan_1"} <= set(ours.joint_names)
+    prepared, data = bridge.prepare(model), model.createData()
+    rng = np.random.default_rng(0)
+    q = pin.integrate(model, pin.neutral(model), rng.normal(size=model.nv))
+    v, a = rng.normal(size=(2, model.nv))
+    tau = pin.rnea(model, data, q, v, a)
+    assert np.abs(bridge.rnea(prepared, None, q, v, a) - tau).max() <= REFEREE * np.abs(tau).max()
+    forces = np.array([f.vector for f in data.f])
+    forces[0] = 0
+    assert np.allclose(bridge.joint_forces(prepared, None, q, v, a), forces, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", ["pb/kuka_iiwa/model", "erd/talos/talos_reduced", "pb/racecar/racecar"]
+)
+def test_pinocchios_calls_give_pinocchios_results(name):
+    model = pin.buildModelFromUrdf(str(robot(name)))
+    data, fast = model.createData(), bridge.prepare(model)
+    rng = np.random.default_rng(0)
+    q = pin.integrate(model, pin.neutral(model), rng.normal(size=model.nv))
+    v, a = rng.normal(size=(2, model.nv))
+    mine = fast.createData()
+
+    tau = pin.rnea(model, data, q, v, a)
+
+    def equal(ours, theirs, slack=1.0, size=0.0):
+        largest = max(size, np.abs(theirs).max())
+        assert np.abs(ours - theirs).max() <= slack * REFEREE * largest
+
+    equal(bridge.rnea(fast, mine, q, v, a), tau)
+    equal(mine.tau, data.tau)
+    forces = np.array([f.vector for f in data.f])
+    forces[0] = 0
+    equal(bridge.joint_forces(fast, mine, q, v, a), forces)
+    equal(
+        bridge.nle(fast, mine, q, v),
+        pin.nonLinearEffects(model, data, q, v),
+        size=np.abs(tau).max(),
+    )
+    M = pin.crba(model, data, q)
+    equal(bridge.crba(fast, mine, q), np.triu(M) + np.triu(M, 1).T)
+    equal(bridge.aba(fast, mine, q, v, a), pin.aba(model, data, q, v, a), slack=100)
+
+
+def test_batches_in_pinocchios_order():
+    model = pin.buildModelFromUrdf(str(robot("erd/talos/talos_reduced")))
+    data, fast = model.createData(), bridge.prepare(model)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 10, model.nv))
+    tau = bridge.rnea(fast, None, q, v, a)
+    expected = [pin.rnea(model, data, *row) for row in zip(q, v, a, strict=True)]
+    assert np.allclose(tau, expected, rtol=1e-11, atol=1e-9)
+
+
+def test_fixed_joints_of_a_pinocchio_model_keep_their_loads():
+    """... if the frames say what they weigh, as ours do; else they are not offered at all."""
+    path = robot("erd/talos/talos_reduced")
+    direct = mbd.load(path)
+    merged = mbd.Mechanism.from_pinocchio(pin.buildModelFromUrdf(str(path)))
+    assert "wrist_left_ft_joint" not in merged.joint_names
+    through = mbd.Mechanism.from_pinocchio(direct.to_pinocchio())
+    fixed = [j.name for j in direct.model.joints[1:] if not j.moving and j.inertia.mass]
+    assert "wrist_left_ft_joint" in fixed and set(fixed) <= set(through.joint_names)
+    q, v, a = np.random.default_rng(0).normal(size=(3, direct.nv))
+    order = [direct.coordinate_names.index(name) for name in through.coordinate_names]
+    one = direct.joint_loads(q, v, a, fixed)
+    other = through.joint_loads(q[order], v[order], a[order], fixed)
+    assert np.allclose(one.wrench(), other.wrench(), rtol=1e-9, atol=1e-9)
+
+
+def test_a_floating_model_stays_floating():
+    model = pin.buildModelFromUrdf(str(robot("erd/go2/go2")), pin.JointModelFreeFlyer())
+    ours = mbd.Mechanism.from_pinocchio(model)
+    assert ours.model.floating and ours.nv == model.nv
+    assert ours.coordinate_names[0] == "root_joint.x"
+
+
+def test_armature_is_not_dropped_in_silence():
+    model = pin.buildModelFromUrdf(str(robot("pb/kuka_iiwa/model")))
+    model.armature = np.full(model.nv, 0.1)
+    with pytest.warns(MbdWarning, match="armature"):
+        mbd.Mechanism.from_pinocchio(model)
+
+
+def test_what_has_no_counterpart_is_named():
+    model = pin.Model()
+    model.addJoint(0, pin.JointModelEllipsoid(1.0, 2.0, 3.0), pin.SE3.Identity(), "egg")
+    with pytest.raises(ModelError, match="'egg'"):
+        mbd.Mechanism.from_pinocchio(model)

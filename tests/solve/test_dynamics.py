@@ -1,0 +1,130 @@
+"""Dynamics as kernels: against the reference, against fifty digits, at awkward states."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Builder, build_model
+from mbd_bridge.solve import FUNCTIONS, prepare
+from mbd_bridge.solve.dynamics import traceable
+from mbd_bridge.solve.factor import factorise, substitute
+from tests.oracles.many_digits import precisely
+from tests.robots import own_urdfs
+from tests.tolerances import KERNEL
+from tests.trees import random_state, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+ARGUMENTS = {
+    "inverse_dynamics": ("q", "v", "a"),
+    "bias_forces": ("q", "v"),
+    "mass_matrix": ("q",),
+    "forward_dynamics": ("q", "v", "a"),
+}
+
+
+@settings(max_examples=12, deadline=None)
+@given(SEEDS, st.booleans())
+def test_kernels_equal_the_reference(seed, floating):
+    rng = np.random.default_rng(seed)
+    builder = random_tree(rng, 5, mimics=0.2)
+    model = build_model(builder.description(), floating=floating)
+    state = dict(zip("qva", random_state(model, rng), strict=True))
+    for what in FUNCTIONS:
+        arguments = [state[name] for name in ARGUMENTS[what]]
+        reference = traceable(model, what).function(*arguments)
+        for ours, expected in zip(prepare(model, what)(*arguments), reference, strict=True):
+            size = np.abs(expected).max(initial=1.0)
+            slack = 1e3 if what == "forward_dynamics" else 1  # M may be badly conditioned
+            assert np.abs(ours - expected).max(initial=0.0) <= slack * KERNEL * size
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.booleans())
+def test_forward_dynamics_undoes_inverse_dynamics(seed, floating):
+    rng = np.random.default_rng(seed)
+    model = build_model(random_tree(rng, 7, mimics=0.2).description(), floating=floating)
+    q, v, a = random_state(model, rng)
+    tau = traceable(model, "inverse_dynamics").function(q, v, a)[0]
+    again = traceable(model, "forward_dynamics").function(q, v, tau)[0]
+    M = traceable(model, "mass_matrix").function(q)[0]
+    allowed = 1e-15 * 100 * (np.linalg.cond(M) if model.nv else 1.0)
+    size = np.abs(a).max(initial=1.0) + np.abs(tau).max(initial=0.0)
+    assert np.abs(again - a).max(initial=0.0) <= allowed * size
+
+
+def test_forward_dynamics_of_the_humanoid_against_fifty_digits():
+    model = mbd.load(own_urdfs()["humanoid"], floating=True).model
+    q, v, tau = random_state(model, np.random.default_rng(2))
+    exact = precisely(traceable(model, "forward_dynamics").function, q, v, tau)[0]
+    ours = prepare(model, "forward_dynamics")(q, v, tau)[0]
+    assert np.abs(ours - exact).max() <= 1e-12 * np.abs(exact).max()
+
+
+def test_light_far_links_keep_their_digits():
+    """A 1 g finger on a 5 m boom: about one common origin M would keep ten digits of it."""
+    builder = (
+        Builder("boom")
+        .link("boom", 500.0, (2.5, 0, 0), (10, 1000, 1000))
+        .link("finger", 1e-3, (0.01, 0, 0), (1e-9, 1e-8, 1e-8))
+        .joint("boom", "revolute", "base", "boom", axis=(0, 0, 1))
+        .joint("finger", "revolute", "boom", "finger", (5, 0, 0), axis=(0, 0, 1))
+    )
+    model = build_model(builder.description())
+    q = np.array([0.3, 1.1])
+    exact = precisely(traceable(model, "mass_matrix").function, q)[0]
+    ours = prepare(model, "mass_matrix")(q)[0]
+    assert np.abs(ours / exact - 1).max() < 1e-14
+
+
+def test_a_floating_base_a_kilometre_away_loses_no_digits():
+    robot = mbd.load(own_urdfs()["humanoid"], floating=True)
+    q, v, a = random_state(robot.model, np.random.default_rng(0))
+    away = q.copy()
+    away[:3] += 1000.0
+    assert np.array_equal(robot.inverse_dynamics(q, v, a), robot.inverse_dynamics(away, v, a))
+    assert np.array_equal(robot.forward_dynamics(q, v, a), robot.forward_dynamics(away, v, a))
+    here, there = robot.joint_loads(q, v, a), robot.joint_loads(away, v, a)
+    assert np.array_equal(here.wrench(), there.wrench())
+
+
+@pytest.mark.parametrize("angle", [1e-9, 1e6, -1e6 - 0.5])
+def test_kernels_at_tiny_and_huge_angles(angle):
+    robot = mbd.load(own_urdfs()["kuka_iiwa"])
+    q = np.full(robot.nq, angle)
+    v, a = np.random.default_rng(0).normal(size=(2, robot.nv))
+    exact = precisely(traceable(robot.model, "inverse_dynamics").function, q, v, a)[0]
+    assert np.abs(robot.inverse_dynamics(q, v, a) - exact).max() < KERNEL * np.abs(exact).max()
+
+
+def test_nan_comes_out_where_it_goes_in_and_nowhere_else():
+    robot = mbd.load(own_urdfs()["kuka_iiwa"])
+    q, v, a = np.random.default_rng(0).normal(size=(3, 33, robot.nq))
+    clean = robot.inverse_dynamics(q, v, a)
+    v[17, 3] = np.nan
+    tau = robot.inverse_dynamics(q, v, a)
+    assert np.isnan(tau[17]).any()
+    others = np.arange(33) != 17
+    assert np.array_equal(tau[others], clean[others])
+
+
+def test_a_joint_that_moves_nothing_is_named():
+    builder = Builder("b").link("rod", 1.0, (1, 0, 0), (0.1, 0.1, 0.1))
+    builder.joint("good", "revolute", "base", "rod").joint("idle", "revolute", "rod", "ghost")
+    robot = mbd.Mechanism.build(builder)
+    with pytest.raises(SolveError, match="'idle'"):
+        robot.forward_dynamics([0, 0], [0, 0], [0, 0])
+    assert np.isfinite(robot.inverse_dynamics([0, 0], [0, 0], [0, 0])).all()
+
+
+def test_factors_of_a_branched_matrix_have_no_fill():
+    pattern = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1]], dtype=bool)
+    M = np.array([[4.0, 1, 2], [1, 3, 0], [2, 0, 5]])
+    factor = factorise(M, pattern, "abc")
+    assert factor.rows == [[], [0], [0]]
+    assert np.allclose(M @ substitute(factor, np.array([1.0, 2, 3])), [1, 2, 3])
+    dense = np.ones((3, 3), dtype=bool)
+    A = M + 0.3
+    assert np.allclose(A @ substitute(factorise(A, dense, "abc"), np.ones(3)), 1)
