@@ -19,7 +19,10 @@ def split(total: int, parts: int, block: int) -> list[tuple[int, int]]:
 
     There are `parts` of them, or fewer if there are fewer processors or not enough states.
     """
-    parts = max(1, min(parts, os.cpu_count() or 1, total // SMALLEST_SHARE))
+    parts = min(parts, total // SMALLEST_SHARE)
+    if parts <= 1:
+        return [(0, total)]
+    parts = min(parts, os.cpu_count() or 1)
     blocks = -(-total // block)
     cuts = [min(total, (blocks * k // parts) * block) for k in range(parts)] + [total]
     return list(itertools.pairwise(cuts))
