@@ -78,7 +78,7 @@ def differences(shown: str, printed: str) -> list[str]:
 
 
 def _lines(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines() if line.strip()]
+    return [re.split(r"[\s,]+", line.strip()) for line in text.splitlines() if line.strip()]
 
 
 def _same(wanted: list[str], got: list[str]) -> bool:

@@ -20,7 +20,7 @@ import pytest
 
 from tests.docs.pages import ROOT, Block, blocks, differences, pages
 
-KNOWN = {"python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
+KNOWN = {"", "python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
 INSTALL = "pip install . && "
 """What the README's first command begins with; the test runs what follows."""
 
@@ -51,7 +51,8 @@ def test_python_blocks_run_and_print_what_the_page_shows(page: Path, place: Path
         if block.info != "python":
             continue
         printed = io.StringIO()
-        code = compile("\n" * (block.line - 1) + block.text, str(block.page), "exec")
+        text = "\n" * (block.line - 1) + block.text
+        code = compile(text, str(block.page), "exec", dont_inherit=True)
         with contextlib.redirect_stdout(printed):
             exec(code, names)
         behind = found[k + 1] if k + 1 < len(found) else None
