@@ -21,7 +21,7 @@ from mbd_bridge.formats import Description, read
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
-from mbd_bridge.solve import Dynamics, prepare
+from mbd_bridge.solve import Dynamics, ForwardDynamics, check_finite, prepare
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
@@ -123,6 +123,7 @@ class Mechanism:
         external: External | None = None,
         reaction: bool = False,
         threads: int = 1,
+        check: bool = True,
     ) -> JointLoads:
         """Return force, moment and drive of chosen joints at one state or at N states.
 
@@ -138,6 +139,7 @@ class Mechanism:
         external : wrenches on links
         reaction : give the load without the drive's part as well
         threads : share the states among this many threads
+        check : raise if a result is not finite; False leaves nan where it comes out
         """
         wanted = self.model.joint_numbers(joints)
         point = at if isinstance(at, str) else tuple(at)
@@ -148,7 +150,7 @@ class Mechanism:
             solver = self.load_solver(wanted, on=on, at=at, in_=in_, links=links, reaction=reaction)
             self._prepared[key] = solver
         packed = pack_external(external, links) if external else None
-        result: JointLoads = solver(q, v, a, packed, threads=threads)
+        result: JointLoads = solver(q, v, a, packed, threads=threads, check=check)
         return result
 
     def load_solver(
@@ -165,9 +167,11 @@ class Mechanism:
         external: External | None = None,
         *,
         threads: int = 1,
+        check: bool = True,
     ) -> Array:
         """Return the generalised forces (nv,) or (N, nv) that give the accelerations a."""
-        return self._run("inverse_dynamics", (q, v, a), external, threads)[0]
+        inputs = {"q": q, "v": v, "a": a}
+        return self._run("inverse_dynamics", inputs, external, threads, check)
 
     def bias_forces(
         self,
@@ -176,13 +180,14 @@ class Mechanism:
         external: External | None = None,
         *,
         threads: int = 1,
+        check: bool = True,
     ) -> Array:
         """Return the generalised forces of gravity and velocity: they give no acceleration."""
-        return self._run("bias_forces", (q, v), external, threads)[0]
+        return self._run("bias_forces", {"q": q, "v": v}, external, threads, check)
 
-    def mass_matrix(self, q: ArrayLike, *, threads: int = 1) -> Array:
+    def mass_matrix(self, q: ArrayLike, *, threads: int = 1, check: bool = True) -> Array:
         """Return M (nv, nv) or (N, nv, nv)."""
-        return self._run("mass_matrix", (q,), None, threads)[0]
+        return self._run("mass_matrix", {"q": q}, None, threads, check)
 
     def forward_dynamics(
         self,
@@ -192,32 +197,48 @@ class Mechanism:
         external: External | None = None,
         *,
         threads: int = 1,
+        check: bool = True,
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv) under the generalised forces tau."""
-        return self._run("forward_dynamics", (q, v, tau), external, threads)[0]
+        inputs = {"q": q, "v": v, "tau": tau}
+        return self._run("forward_dynamics", inputs, external, threads, check)
 
     def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
         """Return the prepared kernel of one of the functions above."""
-        key = (what, tuple(links))
+        key = ("kernel", what, tuple(links))
         if key not in self._prepared:
             numbers = tuple(self.model.link_number(name) for name in links)
             self._prepared[key] = prepare(self.model, what, numbers)
         found: Kernel = self._prepared[key]
         return found
 
+    def _forward(self, links: tuple[str, ...]) -> ForwardDynamics:
+        key = ("forward", links)
+        if key not in self._prepared:
+            numbers = tuple(self.model.link_number(name) for name in links)
+            self._prepared[key] = ForwardDynamics(self.model, numbers)
+        found: ForwardDynamics = self._prepared[key]
+        return found
+
     def _run(
         self,
         what: Dynamics,
-        arguments: tuple[ArrayLike, ...],
+        inputs: dict[str, ArrayLike],
         external: External | None,
         threads: int,
-    ) -> tuple[Array, ...]:
+        check: bool,
+    ) -> Array:
         links = tuple(external or ())
-        kernel = self.kernel(what, links)
         if external:
             packed = pack_external(external, links)
-            arguments = (*arguments, packed.reshape(*packed.shape[:-2], 6 * len(links)))
-        return kernel(*arguments, threads=threads)
+            inputs["external"] = packed.reshape(*packed.shape[:-2], 6 * len(links))
+        if what == "forward_dynamics":
+            result = self._forward(links)(*inputs.values(), threads=threads)
+        else:
+            result = self.kernel(what, links)(*inputs.values(), threads=threads)[0]
+        if check:
+            check_finite(self.model, inputs, result)
+        return result
 
     def crosscheck(self, **options: Any) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""

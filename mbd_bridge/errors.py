@@ -64,6 +64,6 @@ def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:
     """Say that a name is unknown, what is near it and what there is."""
     names = list(available)
     near = get_close_matches(str(name), names, n=3)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
     shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
     return f"no {kind} named {name!r}{hint} Available: {shown or 'none'}"

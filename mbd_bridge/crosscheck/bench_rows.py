@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import pinocchio as pin
 
-from mbd_bridge.bridges.pinocchio import Twin, to_pinocchio
+from mbd_bridge.bridges.pinocchio import Twin, rival, to_pinocchio
 from mbd_bridge.crosscheck.states import random_states
 from mbd_bridge.crosscheck.timing import Timing, Work, in_turns
 from mbd_bridge.errors import ModelError
@@ -62,25 +61,25 @@ class Rows:
         yield "one state at a time, read and named", self._single_read
 
     def _inverse(self) -> Timing:
-        kernel, pool = self.kernels["inverse_dynamics"], pin.ModelPool(self.twin.model, 1)
+        kernel = self.kernels["inverse_dynamics"]
         out, tau = np.empty_like(self.ours[2]), np.empty_like(self.peer[2])
         return self._row(
             "inverse dynamics",
             partial(kernel, *self.ours, out=(out,)),
             "rneaInParallel",
-            partial(pin.rneaInParallel, 1, pool, *self.peer, tau),
+            rival.rnea_in_parallel(self.twin, *self.peer, tau),
             lambda: (out, self._back(tau.T)),
         )
 
     def _forward(self) -> Timing:
-        kernel, pool = self.kernels["forward_dynamics"], pin.ModelPool(self.twin.model, 1)
+        kernel = self.kernels["forward_dynamics"]
         out = tuple(np.empty((self.count, *shape)) for shape in kernel.shapes)
         a = np.empty_like(self.peer[2])
         return self._row(
             "forward dynamics",
             partial(kernel, *self.ours, out=out),
             "abaInParallel",
-            partial(pin.abaInParallel, 1, pool, *self.peer, a),
+            rival.aba_in_parallel(self.twin, *self.peer, a),
             lambda: (out[0], self._back(a.T)),
         )
 
@@ -89,53 +88,39 @@ class Rows:
         nv = self.model.nv
         count = min(self.count, max(1, MATRIX_NUMBERS // nv**2))
         out = np.empty((count, nv, nv))
-        states, model, data = list(self.peer[0].T[:calls]), self.twin.model, self.twin.data
-
-        def theirs() -> None:
-            for q in states:
-                pin.crba(model, data, q)
-
+        states = list(self.peer[0].T[:calls])
         ours = partial(kernel, self.ours[0][:count], out=(out,))
-        best = in_turns([ours, theirs])
+        best = in_turns([ours, rival.crba_each(self.twin, states)])
         apart, order = None, self.twin.order()
         if order is not None:
-            upper = np.triu(pin.crba(model, data, states[0]))
-            other = upper + np.triu(upper, 1).T
+            other = rival.mass_matrix(self.twin, states[0])
             apart = float(np.abs(out[0][np.ix_(order, order)] - other).max() / np.abs(other).max())
         mine, others = best[0] / count, best[1] / calls
         return Timing("mass matrix", mine, "crba, a call a state", others, apart)
 
     def _loads(self) -> Timing:
-        pool, tau = pin.ModelPool(self.twin.model, 1), np.empty_like(self.peer[2])
+        tau = np.empty_like(self.peer[2])
         return self._row(
             f"joint loads of {', '.join(self.joints)}: force, moment, drive, new arrays",
             partial(self.solver, *self.ours),
             "rneaInParallel, torques only",
-            partial(pin.rneaInParallel, 1, pool, *self.peer, tau),
+            rival.rnea_in_parallel(self.twin, *self.peer, tau),
         )
 
     def _single(self) -> Timing:
-        model, data = self.twin.model, self.twin.data
         return self._calls(
             f"one call from Python, prepared: loads of {', '.join(self.joints)}",
             self.solver.kernel.single().run,
             "rnea, data.f not read",
-            lambda q, v, a: pin.rnea(model, data, q, v, a),
+            rival.rnea_once(self.twin),
         )
 
     def _single_read(self) -> Timing:
-        model, data = self.twin.model, self.twin.data
-        index = next((p.joint for p in self.twin.places if p.name == self.joints[0]), 1)
-
-        def theirs(q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-            tau = pin.rnea(model, data, q, v, a)
-            return tau, data.f[index].vector
-
         return self._calls(
             "one call from Python, checked and named: LoadSolver",
             self.solver,
             "rnea, then data.f of one joint",
-            theirs,
+            rival.rnea_and_load(self.twin, self.joints[0]),
         )
 
     def _calls(self, what: str, ours: Call, peer: str, theirs: Call) -> Timing:

@@ -1,7 +1,15 @@
 """What the user asks: the loads of chosen joints."""
 
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.motion import Motion, motion_from_table
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import LoadSolver
 
-__all__ = ["Convention", "JointLoads", "LoadSolver", "OneJoint"]
+__all__ = [
+    "Convention",
+    "JointLoads",
+    "LoadSolver",
+    "Motion",
+    "OneJoint",
+    "motion_from_table",
+]

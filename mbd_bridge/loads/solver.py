@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import ModelError
-from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
+from mbd_bridge.solve import check_finite
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.spatial import Array, zeros
 
@@ -95,6 +96,7 @@ class LoadSolver:
         external: ArrayLike | None = None,
         *,
         threads: int = 1,
+        check: bool = True,
     ) -> JointLoads:
         """Return the loads at one state, or at N states.
 
@@ -104,12 +106,34 @@ class LoadSolver:
         external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
             link's origin, in the link's axes
         threads : share the states among this many threads
+        check : raise if a result is not finite; False leaves nan where it comes out
         """
-        arguments = [q, v, a]
+        inputs = {"q": q, "v": v, "a": a}
         if self.links:
-            flat = np.asarray(external, dtype=np.float64)
-            arguments.append(flat.reshape(*flat.shape[:-2], 6 * len(self.links)))
-        return self.result(self.kernel(*arguments, threads=threads))
+            inputs["external"] = self._packed(external)
+        outputs = self.kernel(*inputs.values(), threads=threads)
+        if check:
+            check_finite(self.model, inputs, *outputs)
+        return self.result(outputs)
+
+    def single(self) -> Single:
+        """Return the fastest way for one state at a time, as in a control loop.
+
+        ``run(q, v, a)`` of the result returns force (J, 3), moment (J, 3) and drive (F,): always
+        the same arrays, overwritten by the next call, unchecked for nan.
+        """
+        return self.kernel.single()
+
+    def _packed(self, external: ArrayLike | None) -> Array:
+        count = len(self.links)
+        flat = np.asarray(np.nan if external is None else external, dtype=np.float64)
+        if flat.ndim not in (2, 3) or flat.shape[-2:] != (count, 6):
+            got = "nothing" if external is None else f"the shape {flat.shape}"
+            raise StateError(
+                f"external: expected ({count}, 6) or (N, {count}, 6), a wrench for each of the "
+                f"links this solver was prepared for, got {got}"
+            )
+        return flat.reshape(*flat.shape[:-2], 6 * count)
 
     def result(self, outputs: tuple[Array, ...]) -> JointLoads:
         """Return the kernel's outputs with their names and convention."""

@@ -37,6 +37,16 @@ def mass_pattern(model: Model) -> Array:
     return pattern
 
 
+def elimination_operations(pattern: Array) -> int:
+    """Return the multiply-adds that `factorise` needs for a pattern, fill included."""
+    filled, count = pattern.copy(), 0
+    for k in range(len(filled) - 1, -1, -1):
+        row = np.flatnonzero(filled[k, :k])
+        filled[np.ix_(row, row)] = True
+        count += len(row) * (len(row) + 3) // 2
+    return count
+
+
 def factorise(M: Array, pattern: Array, names: Sequence[str]) -> Factor:
     """Return the factors of M (n, n), computing only what `pattern` (or fill) makes necessary.
 

@@ -142,7 +142,8 @@ def test_fixed_joints_of_a_pinocchio_model_keep_their_loads():
     order = [direct.coordinate_names.index(name) for name in through.coordinate_names]
     one = direct.joint_loads(q, v, a, fixed)
     other = through.joint_loads(q[order], v[order], a[order], fixed)
-    assert np.allclose(one.wrench(), other.wrench(), rtol=1e-9, atol=1e-9)
+    difference = np.abs(one.wrench() - other.wrench()).max()
+    assert difference <= REFEREE * np.abs(one.wrench()).max()
 
 
 def test_a_floating_model_stays_floating():

@@ -74,7 +74,7 @@ def test_a_wrong_model_is_caught_and_the_place_is_named(what):
             body, inertia=replace(body.inertia, mass=body.inertia.mass * (1 + 1e-6))
         )
     else:
-        moved = body.placement.translation + [0, 0, 1e-6]
+        moved = body.placement.translation + np.array([0, 0, 1e-6])
         bodies[4] = replace(body, placement=replace(body.placement, translation=moved))
     report = compare.crosscheck(replace(model, bodies=tuple(bodies)), states=3, pybullet=False)
     assert not report.passed

@@ -202,6 +202,23 @@ def test_reaction_is_the_load_without_the_drives_part():
     assert abs(axis @ rest) < 1e-12
 
 
+def test_one_state_at_a_time():
+    m = mbd.load(own_urdfs()["kuka_iiwa"])
+    solver = m.load_solver(["lbr_iiwa_joint_3"])
+    state = np.random.default_rng(0).normal(size=(3, m.nv))
+    force, moment, drive = solver.single().run(*state)
+    loads = solver(*state)
+    assert np.array_equal(force, loads.force)
+    assert np.array_equal(moment, loads.moment)
+    assert np.array_equal(drive, loads.drive)
+
+
+def test_a_solver_prepared_for_external_wrenches_wants_them():
+    solver = boom().load_solver(["pin"], links=["plate"])
+    with pytest.raises(StateError, match="got nothing"):
+        solver([0], [0], [0])
+
+
 def test_everything_in_a_tree_is_determined():
     assert boom().joint_loads([0], [0], [0]).unique.all()
 

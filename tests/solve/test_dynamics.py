@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError
+from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.mechanism import Builder, build_model
-from mbd_bridge.solve import FUNCTIONS, prepare
+from mbd_bridge.solve import FUNCTIONS, ForwardDynamics, forward, prepare
 from mbd_bridge.solve.dynamics import traceable
-from mbd_bridge.solve.factor import factorise, substitute
+from mbd_bridge.solve.factor import elimination_operations, factorise, substitute
 from tests.oracles.many_digits import precisely
 from tests.robots import own_urdfs
 from tests.tolerances import KERNEL
@@ -104,10 +104,62 @@ def test_nan_comes_out_where_it_goes_in_and_nowhere_else():
     q, v, a = np.random.default_rng(0).normal(size=(3, 33, robot.nq))
     clean = robot.inverse_dynamics(q, v, a)
     v[17, 3] = np.nan
-    tau = robot.inverse_dynamics(q, v, a)
+    tau = robot.inverse_dynamics(q, v, a, check=False)
     assert np.isnan(tau[17]).any()
     others = np.arange(33) != 17
     assert np.array_equal(tau[others], clean[others])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_states_that_are_not_finite_are_named(value):
+    robot = mbd.load(own_urdfs()["kuka_iiwa"])
+    q, v, a = np.random.default_rng(0).normal(size=(3, 33, robot.nq))
+    v[17, 3] = value
+    with pytest.raises(StateError, match=r"state 17: v\[3\] \(lbr_iiwa_joint_4\) is"):
+        robot.inverse_dynamics(q, v, a)
+    with pytest.raises(StateError, match="state 17"):
+        robot.joint_loads(q, v, a, ["lbr_iiwa_joint_2"])
+    with pytest.raises(StateError, match=r"^v\[3\]"):
+        robot.forward_dynamics(q[17], v[17], a[17])
+
+
+def test_a_state_at_which_m_is_singular_is_named():
+    """A point mass at the end of two massless links: stretched, nothing resists along them."""
+    builder = (
+        mbd.Builder("reach")
+        .link("tip", 1.0)
+        .joint("one", "revolute", "base", "rod", axis=(0, 0, 1))
+        .joint("two", "revolute", "rod", "mid", (1, 0, 0), axis=(0, 0, 1))
+        .joint("end", "fixed", "mid", "tip", (1, 0, 0))
+    )
+    robot = mbd.Mechanism.build(builder, gravity=(0, 0, 0))
+    bent, stretched, zero = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.zeros(2)
+    assert np.isfinite(robot.forward_dynamics(bent, zero, np.ones(2))).all()
+    with pytest.raises(SolveError, match="singular"):
+        robot.forward_dynamics(stretched, zero, np.ones(2))
+
+
+def test_beyond_the_size_for_straight_lines_lapack_solves(monkeypatch):
+    rng = np.random.default_rng(0)
+    model = build_model(random_tree(rng, 9).description(), floating=True)
+    whole = ForwardDynamics(model, (1,))
+    monkeypatch.setattr(forward, "LARGEST", 0)
+    monkeypatch.setattr(forward, "BLOCK", 3 * model.nv**2)  # three states at a time
+    split = ForwardDynamics(model, (1,))
+    assert whole.straight and not split.straight
+    states = [random_state(model, rng) for _ in range(8)]
+    q, v, tau = (np.array(column) for column in zip(*states, strict=True))
+    push = rng.normal(size=6)
+    expected = whole(q, v, tau, push)
+    assert np.allclose(split(q, v, tau, push), expected, rtol=1e-9, atol=1e-9)
+    assert np.allclose(split(q[0], v[0], tau[0], push), expected[0], rtol=1e-9, atol=1e-9)
+    assert np.allclose(split(q[0], v, tau, push)[0], expected[0], rtol=1e-9, atol=1e-9)
+
+
+def test_operations_of_the_factorisation_are_counted_with_fill():
+    dense = np.ones((4, 4), dtype=bool)
+    assert elimination_operations(dense) == 9 + 5 + 2
+    assert elimination_operations(np.eye(4, dtype=bool)) == 0
 
 
 def test_a_joint_that_moves_nothing_is_named():

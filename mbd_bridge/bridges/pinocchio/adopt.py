@@ -4,9 +4,9 @@ Joints that have no entry of their own in our table become chains of those that 
 massless links between): composite joints, translations, ZYX angles.
 
 pinocchio's URDF reader merges links that fixed joints hold and forgets their inertia. Their
-joints therefore appear here only where the frame carries an inertia (as in models made by
-`to_pinocchio`): a load computed without it would be wrong. To ask for the load of a fixed joint,
-load the URDF itself.
+joints therefore appear here only if the model's frames carry inertias (as in models made by
+`to_pinocchio`): a load computed without them would be wrong. To ask for the load of a fixed
+joint, load the URDF itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Reader:
         self.taken = {frame.name for frame in model.frames} | {ROOT_JOINT}
         self.frame_of_link: dict[str, Frame] = {}  # link -> its frame in its pinocchio joint
         self.floating = self._free_root()
-        self.first = [self._first_link(j) for j in range(model.njoints)]
+        self.first: list[str] = [self._first_link(j) for j in range(model.njoints)]
 
     def _free_root(self) -> bool:
         """Return whether the model is a floating machine: one free joint alone on the ground."""
@@ -94,13 +94,14 @@ class _Reader:
                 self._fixed(frame, first)
 
     def _fixed_frames(self) -> list[list[Any]]:
-        """Return, for each joint, the links that fixed joints hang on it, with their inertia."""
+        """Return, for each joint, the links that fixed joints hang on it, if they have inertia."""
         found: list[list[Any]] = [[] for _ in range(self.model.njoints)]
+        known = False
         for frame in self.model.frames:
-            weighs = frame.inertia.mass != 0.0 or np.any(frame.inertia.inertia)
-            if frame.type == pin.FrameType.BODY and self._over_fixed(frame) and weighs:
+            if frame.type == pin.FrameType.BODY and self._over_fixed(frame):
                 found[frame.parentJoint].append(frame)
-        return found
+                known |= frame.inertia.mass != 0.0 or bool(np.any(frame.inertia.inertia))
+        return found if known else [[] for _ in found]
 
     def _over_fixed(self, frame: Any) -> bool:
         above = self.model.frames[frame.parentFrame]
@@ -159,7 +160,7 @@ class _Reader:
                 above = self.model.frames[frame.parentFrame]
                 if above.name in self.frame_of_link and above.parentJoint == parent:
                     return str(above.name)
-        return self.first[parent]
+        return str(self.first[parent])
 
 
 Part = tuple[str, Array, Frame, int, int, dict[str, Any]]

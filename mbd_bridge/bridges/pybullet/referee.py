@@ -31,7 +31,7 @@ class PybulletReferee:
     name : engine and version
     """
 
-    tolerance = 1e-8  # it turns each inertia to principal axes, by an iteration that stops early
+    tolerance = 1e-6  # it turns inertias to principal axes, and stops at a residue of 1e-5
     joints: tuple[str, ...] = ()  # it knows loads of joints only after a step of its own
 
     def __init__(self, model: Model) -> None:

@@ -1,0 +1,60 @@
+"""No quiet nan: find the state and the coordinate that a result is not finite for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+
+
+def check_finite(model: Model, inputs: Mapping[str, ArrayLike], *results: Array) -> None:
+    """Raise if a result is not finite.
+
+    Sums are enough to see it, and cost a small part of what made the results.
+
+    Raises
+    ------
+    StateError
+        An input is not finite: which entry of which state.
+    SolveError
+        The inputs are finite, the results are not: which state.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = [float(result.sum()) for result in results]
+    if all(map(math.isfinite, sums)):
+        return
+    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in inputs.items()}
+    for name, array in arrays.items():
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            *state, entry = (int(k) for k in bad[0])
+            raise StateError(
+                f"{_at(state)}{name}[{entry}]{_called(model, name, entry)} is "
+                f"{float(array[tuple(bad[0])])}; {len(bad)} entries of {name} are not finite. "
+                f"Remove these states, or pass check=False to have nan in their results"
+            )
+    for result in results:
+        bad = np.argwhere(~np.isfinite(result))
+        if len(bad):
+            several = any(array.ndim > 1 for array in arrays.values())
+            state = [int(bad[0][0])] if several else []
+            raise SolveError(
+                f"{_at(state)}the result is not finite although the state is: the mass matrix is "
+                f"singular there, or numbers overflow. Pass check=False to have the results as "
+                f"they are"
+            )
+
+
+def _at(state: list[int]) -> str:
+    return f"state {state[0]}: " if state else ""
+
+
+def _called(model: Model, name: str, entry: int) -> str:
+    names = {"q": model.coordinate_names, "external": ()}.get(name, model.velocity_names)
+    return f" ({names[entry]})" if entry < len(names) else ""

@@ -1,0 +1,76 @@
+"""Forward dynamics of a mechanism of any size: v̇ = M⁻¹ (τ - h).
+
+Up to some sixty freedoms that all depend on each other, the whole solution is straight-line
+machine code, which runs for several states in the lanes of a vector at once. The factorisation
+grows with the cube of the freedoms, and with it the time to compile: beyond `LARGEST` operations
+a kernel gives M and h, and LAPACK solves, some thousand states at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.factor import elimination_operations, mass_pattern
+from mbd_bridge.spatial import Array
+
+LARGEST = 50_000
+"""Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense freedoms."""
+
+BLOCK = 2_000_000
+"""Entries of mass matrices that are held at a time: 16 MB."""
+
+
+class ForwardDynamics:
+    """Accelerations of one mechanism, prepared once.
+
+    Parameters
+    ----------
+    model : the mechanism
+    links : link indices that carry external wrenches (a further argument)
+
+    Attributes
+    ----------
+    straight : whether one kernel does it all
+    """
+
+    def __init__(self, model: Model, links: tuple[int, ...] = ()) -> None:
+        self.model = model
+        self.straight = elimination_operations(mass_pattern(model)) <= LARGEST
+        if self.straight:
+            self._whole = prepare(model, "forward_dynamics", links)
+        else:
+            self._mass = prepare(model, "mass_matrix")
+            self._bias = prepare(model, "bias_forces", links)
+
+    def __call__(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
+    ) -> Array:
+        """Return the accelerations (nv,) or (N, nv)."""
+        if self.straight:
+            return self._whole(q, v, tau, *external, threads=threads)[0]
+        (h,) = self._bias(q, v, *external, threads=threads)
+        force = np.asarray(tau, dtype=np.float64) - h
+        q = np.asarray(q, dtype=np.float64)
+        if q.ndim == 1 and force.ndim == 1:
+            return _solve(self._mass(q)[0], force)
+        q = np.broadcast_to(q, (len(force), self.model.nq))
+        out = np.empty(np.broadcast_shapes(force.shape, (len(q), self.model.nv)))
+        size = max(1, BLOCK // self.model.nv**2)
+        for start in range(0, len(out), size):
+            part = slice(start, start + size)
+            (M,) = self._mass(q[part], threads=threads)
+            out[part] = _solve(M, np.broadcast_to(force, out.shape)[part])
+        return out
+
+
+def _solve(M: Array, force: Array) -> Array:
+    try:
+        return np.asarray(np.linalg.solve(M, force[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "the mass matrix is singular: something that moves has no mass. `mbd check` names it"
+        ) from None
