@@ -54,7 +54,6 @@ def to_pinocchio(ours: Model) -> Twin:
         entry = _joint_model(body, frames[index].rotation.T @ np.array([0.0, 0.0, 1.0]), ours)
         carrier = numbers.get(body.parent, 0)
         number = model.addJoint(carrier, entry, _se3(placed), joint.name)
-        model.addJointFrame(number)
         inertia = body.inertia.seen_from(frames[index].inverse())
         model.appendBodyToJoint(number, _inertia(inertia), pin.SE3.Identity())
         numbers[index] = number
