@@ -6,7 +6,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.formats.table import read_table
-from mbd_bridge.loads.motion import motion_from_table
+from mbd_bridge.loads import motion_from_table
 
 URDF = Path(__file__).parents[1] / "urdf"
 robot = mbd.load(URDF / "kuka_iiwa.urdf")

@@ -35,7 +35,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder like the repository's root, into which the pages may write."""
     for name in ("urdf", "docs", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path / "kernels"))  # and what a page sets ends here
+    # What a page sets of this variable ends with the test, too.
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path / "kernels"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -108,12 +108,10 @@ def _frames(
         inside = frames[joint.body].inverse() @ joint.frame
         if number == 0:
             inside = ours.bodies[joint.body].placement @ inside
-        before = (
-            model.getFrameId(joint.name, pin.FrameType.JOINT)
-            if joint.moving
-            else ids.get(joint.parent, 0)
-        )
-        if not joint.moving and joint.parent >= 0:
+        before = ids.get(joint.parent, 0)
+        if joint.moving:
+            before = model.addJointFrame(number, before)
+        elif joint.parent >= 0:
             kind = pin.FrameType.FIXED_JOINT
             before = model.addFrame(pin.Frame(joint.name, number, before, _se3(inside), kind))
         # The link's own inertia goes with its frame: pinocchio's joint has it lumped already.
