@@ -27,7 +27,8 @@ INSTALL = "pip install . && "
 SECONDS = 120
 """Any one command."""
 
-_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+)(?:#[^)]*)?\)")
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+)(?:#(?P<anchor>[^)]*))?\)")
+_HEADING = re.compile(r"^#+ (?P<title>.*)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -99,10 +100,19 @@ def run(command: str, place: Path) -> str:
 
 @pytest.mark.parametrize("page", pages(), ids=ids)
 def test_links_lead_somewhere_and_blocks_have_a_known_kind(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    targets = [m["target"] for m in _LINK.finditer(text) if "://" not in m["target"]]
-    assert not [t for t in targets if not (page.parent / t).exists()]
+    for link in _LINK.finditer(page.read_text(encoding="utf-8")):
+        if "://" in link["target"]:
+            continue
+        target = page.parent / link["target"]
+        assert target.exists(), link[0]
+        assert link["anchor"] is None or link["anchor"] in anchors(target), link[0]
     assert not [str(block) for block in blocks(page) if block.info not in KNOWN]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a page's headings get: small letters, blanks to dashes."""
+    titles = [m["title"] for m in _HEADING.finditer(page.read_text(encoding="utf-8"))]
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
 def test_every_page_is_reached_from_the_first_one() -> None:
