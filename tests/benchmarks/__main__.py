@@ -1,0 +1,32 @@
+"""``python -m tests.benchmarks [robots|table3|freedoms ...]``: figures beside those of peers.
+
+Ratios, printed and written as JSON to ``benchmarks.json``: one process, one thread each, the best
+of several turns. Nothing here can fail on a slow day; look at the ratios, on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from tests.benchmarks import freedoms, robots, table3
+
+PARTS = {"robots": robots, "table3": table3, "freedoms": freedoms}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--json", default="benchmarks.json", help="where the figures go")
+    options = parser.parse_args()
+    results = {}
+    for name in options.parts or PARTS:
+        print(f"\n=== {name}: {PARTS[name].__doc__.splitlines()[0]}")
+        results[name] = PARTS[name].run()
+    Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    print(f"\nwritten to {options.json}")
+
+
+if __name__ == "__main__":
+    main()
