@@ -21,7 +21,7 @@ from mbd_bridge.formats import Description, read
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
-from mbd_bridge.solve import Dynamics, ForwardDynamics, check_finite, prepare
+from mbd_bridge.solve import Dynamics, ForwardDynamics, explain, prepare
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
@@ -234,10 +234,12 @@ class Mechanism:
             inputs["external"] = packed.reshape(*packed.shape[:-2], 6 * len(links))
         if what == "forward_dynamics":
             result = self._forward(links)(*inputs.values(), threads=threads)
+            finite = bool(np.isfinite(result).all())  # its pivots may be what is not
         else:
-            result = self.kernel(what, links)(*inputs.values(), threads=threads)[0]
-        if check:
-            check_finite(self.model, inputs, result)
+            outputs, finite = self.kernel(what, links).run(*inputs.values(), threads=threads)
+            result = outputs[0]
+        if check and not finite:
+            explain(self.model, inputs, result)
         return result
 
     def crosscheck(self, **options: Any) -> Report:

@@ -18,6 +18,9 @@ PART_LENGTH = 20_000
 operations): 11.7 s to compile in one piece, 8.2 s in parts, and the same speed; below 20,000 the
 time to compile is proportional to the length."""
 
+WATCHES = 4
+"""Sums over the outputs that do not wait for each other."""
+
 _PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FUSED = {"fma": (False, False), "fms": (False, True), "fnma": (True, False)}
 """Whether the first factor and the summand change sign."""
@@ -85,7 +88,12 @@ def cross(program: Program, first_free: int) -> Crossing:
 
 
 def body_text(
-    program: Program, lanes: int, slots: Slots, crossing: Crossing, sine_lanes: int | None = None
+    program: Program,
+    lanes: int,
+    slots: Slots,
+    crossing: Crossing,
+    sine_lanes: int | None = None,
+    watch: int | None = None,
 ) -> str:
     """Return ``@body(stage)``: reads and writes vectors in a staging area.
 
@@ -96,10 +104,12 @@ def body_text(
     slots, crossing : where inputs, outputs and values between parts are
     sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
         the sines of several inputs share its lanes
+    watch : slot whose vector becomes nan when an output is not finite, or None
     """
     texts, calls = [], []
     for k, span in enumerate(crossing.parts):
-        part = _Part(program, lanes, lanes if sine_lanes is None else sine_lanes, slots, crossing)
+        width = lanes if sine_lanes is None else sine_lanes
+        part = _Part(program, lanes, width, slots, crossing, watch)
         texts.append(part.text(f"@part{k}", span))
         calls.append(f"  call void @part{k}(ptr %stage)")
     return "\n".join(
@@ -111,8 +121,15 @@ class _Part:
     """Writes the instructions of one part, one after the other."""
 
     def __init__(
-        self, program: Program, lanes: int, sine_lanes: int, slots: Slots, crossing: Crossing
+        self,
+        program: Program,
+        lanes: int,
+        sine_lanes: int,
+        slots: Slots,
+        crossing: Crossing,
+        watch: int | None,
     ) -> None:
+        self.watch = watch
         self.code = program.instructions
         self.lanes, self.sine_lanes = lanes, sine_lanes
         self.type, self.suffix = f"<{lanes} x double>", f"v{lanes}f64"
@@ -144,6 +161,8 @@ class _Part:
                 self.store(self.names[index], slot)
             if index in self.crossing.slot:
                 self.store(self.names[index], self.crossing.slot[index])
+        if self.watch is not None:
+            self.look_at([self.names[k] for k in range(*span) if k in self.stores])
         self.lines.append("  ret void\n}")
         return "\n".join(self.lines)
 
@@ -213,6 +232,22 @@ class _Part:
         """Write a vector of the stage."""
         place = self.at(slot)
         self.lines.append(f"  store {self.type} {name}, ptr {place}, align {8 * self.lanes}")
+
+    def look_at(self, outputs: list[str]) -> None:
+        """Add 0 times each output to the watch: zero, until one of them is not finite."""
+        assert self.watch is not None
+        zero = splat(0.0, self.lanes)
+        sums = [self.load(self.watch)] + [zero] * (WATCHES - 1)
+        for k, name in enumerate(outputs):
+            self.lines.append(
+                f"  %w{k} = call {self.type} @llvm.fma.{self.suffix}"
+                f"({self.type} {name}, {self.type} {zero}, {self.type} {sums[k % WATCHES]})"
+            )
+            sums[k % WATCHES] = f"%w{k}"
+        for k in range(1, WATCHES):
+            self.lines.append(f"  %y{k} = fadd {self.type} {sums[0]}, {sums[k]}")
+            sums[0] = f"%y{k}"
+        self.store(sums[0], self.watch)
 
     def sine(self, index: int, argument: int) -> None:
         """Form sine and cosine of one value."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,15 @@ from mbd_bridge.kernels.source import Source
 from mbd_bridge.kernels.store import Store
 from mbd_bridge.kernels.trace import Graph
 
-_BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+_BATCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALIGNMENT = 64
+
+
+class Run(NamedTuple):
+    """What a call gives: the outputs, and whether every entry of them is finite."""
+
+    outputs: tuple[Floats, ...]
+    finite: bool
 
 
 class Kernel:
@@ -153,7 +160,16 @@ class Kernel:
         out: Sequence[Floats | None] | None = None,
         threads: int = 1,
     ) -> tuple[Floats, ...]:
-        """Compute all outputs for one state or for N states.
+        """Compute all outputs for one state or for N states; see `run`."""
+        return self.run(*values, out=out, threads=threads).outputs
+
+    def run(
+        self,
+        *values: ArrayLike,
+        out: Sequence[Floats | None] | None = None,
+        threads: int = 1,
+    ) -> Run:
+        """Compute all outputs for one state or for N states, and say whether they are finite.
 
         Parameters
         ----------
@@ -167,7 +183,8 @@ class Kernel:
 
         Returns
         -------
-        tuple of (N, *shape), for one state of (*shape)
+        Run
+            outputs, each (N, *shape), for one state (*shape); and whether every entry is finite
 
         Raises
         ------
@@ -186,15 +203,16 @@ class Kernel:
                 else result
                 for k, result in enumerate(results)
             ]
-        self._run(arrays + targets, 1 if number is None else number, threads)
+        finite = self._run(arrays + targets, 1 if number is None else number, threads)
         for result, target in zip(results, targets, strict=True):
             if result is not target:
                 result[...] = target
-        return tuple(results)
+        return Run(tuple(results), finite)
 
-    def _run(self, arrays: list[Floats], number: int, workers: int) -> None:
+    def _run(self, arrays: list[Floats], number: int, workers: int) -> bool:
         if number == 0:
-            return
+            return True
+        flags: list[int] = []
         described = layout.Layout(arrays, self._ranks)
         address = described.address
 
@@ -202,6 +220,7 @@ class Kernel:
             stage = np.empty(self._artifact.stage_bytes + _ALIGNMENT, dtype=np.uint8)
             start = stage.ctypes.data
             start += -start % _ALIGNMENT
-            self._batch(address, first, last, start)
+            flags.append(self._batch(address, first, last, start))
 
         threads.run(work, threads.split(number, workers, self.lanes))
+        return not any(flags)

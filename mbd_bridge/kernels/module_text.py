@@ -33,13 +33,15 @@ def lay_slots(program: Program) -> Slots:
 def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     """Return a module that has ``kernel(arrays, first, last, stage)``, and the bytes of a stage.
 
-    It computes the states first, first + 1, ..., last - 1. `stage` is aligned to a vector; every
+    It computes the states first, first + 1, ..., last - 1, and returns 0 if all results are
+    finite. `stage` is aligned to a vector; every
     thread has its own.
     """
     in_sizes = list(program.inputs.values())
     out_sizes = [prod(shape) for shape in program.shapes]
     slots = lay_slots(program)
     crossing = cross(program, slots.first_free)
+    vector, watch = f"<{lanes} x double>", crossing.end
     transfers = [
         *(transfer_text.pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
         *(transfer_text.unpack_text(lanes, size) for size in sorted({*out_sizes} - {0})),
@@ -64,9 +66,11 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         transfer_text.declarations(lanes),
         sincos_text.sincos_text(lanes),
         *transfers,
-        body_text(program, lanes, slots, crossing),
-        "define void @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #0 {",
+        body_text(program, lanes, slots, crossing, watch=watch),
+        "define i64 @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #0 {",
         *addresses,
+        f"  %watch = getelementptr i8, ptr %stage, i64 {watch * 8 * lanes}",
+        f"  store {vector} zeroinitializer, ptr %watch, align {8 * lanes}",
         "  %number = sub i64 %end, %begin",
         f"  %rest = urem i64 %number, {lanes}",
         "  %full = sub i64 %end, %rest",
@@ -89,7 +93,11 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         *tails["unpack"],
         "  br label %done",
         "done:",
-        "  ret void\n}",
+        f"  %seen = load {vector}, ptr %watch, align {8 * lanes}",
+        f"  %nan = fcmp uno {vector} %seen, %seen",
+        f"  %bits = bitcast <{lanes} x i1> %nan to i{lanes}",
+        f"  %flag = zext i{lanes} %bits to i64",
+        "  ret i64 %flag\n}",
         'attributes #0 = { nounwind "prefer-vector-width"="512" }',
     ]
-    return "\n".join(lines), crossing.end * lanes * 8
+    return "\n".join(lines), (watch + 1) * lanes * 8

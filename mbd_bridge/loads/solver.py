@@ -19,7 +19,7 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
-from mbd_bridge.solve import check_finite
+from mbd_bridge.solve import explain
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.spatial import Array, zeros
 
@@ -111,9 +111,9 @@ class LoadSolver:
         inputs = {"q": q, "v": v, "a": a}
         if self.links:
             inputs["external"] = self._packed(external)
-        outputs = self.kernel(*inputs.values(), threads=threads)
-        if check:
-            check_finite(self.model, inputs, *outputs)
+        outputs, finite = self.kernel.run(*inputs.values(), threads=threads)
+        if check and not finite:
+            explain(self.model, inputs, *outputs)
         return self.result(outputs)
 
     def single(self) -> Single:
