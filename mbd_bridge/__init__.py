@@ -5,7 +5,7 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
-from mbd_bridge.api import Mechanism, crosscheck, load
+from mbd_bridge.api import Mechanism, crosscheck, load, load_motion
 from mbd_bridge.errors import (
     FileError,
     KernelError,
@@ -16,7 +16,7 @@ from mbd_bridge.errors import (
     SolveError,
     StateError,
 )
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Builder
 
 __version__ = "0.1.0"
@@ -32,9 +32,11 @@ __all__ = [
     "Mechanism",
     "MissingPackageError",
     "ModelError",
+    "Motion",
     "SolveError",
     "StateError",
     "__version__",
     "crosscheck",
     "load",
+    "load_motion",
 ]

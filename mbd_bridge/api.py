@@ -18,8 +18,9 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats import Description, read
+from mbd_bridge.formats.table import read_table
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadSolver, Motion, motion_from_table
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
 from mbd_bridge.solve import Dynamics, ForwardDynamics, explain, prepare
 from mbd_bridge.spatial import Array
@@ -46,6 +47,17 @@ def load(
     """
     description = read(path, mesh_directories=mesh_directories)
     return Mechanism(build_model(description, floating=floating, gravity=gravity))
+
+
+def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool = False) -> Motion:
+    """Read a motion of a mechanism from a CSV table: time, and columns named after coordinates.
+
+    Parameters
+    ----------
+    path : the file; rates that it does not have come from splines (``.notes`` says so)
+    rest : hold coordinates that the file does not have at their zero position
+    """
+    return motion_from_table(read_table(path), mechanism.model, rest=rest)
 
 
 class Mechanism:

@@ -56,8 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=_point,
         default="joint",
-        metavar="joint|x,y,z",
-        help="moment about the joint's origin (default) or about a point of the child link, m; "
+        metavar="joint|parent|x,y,z",
+        help="moment about the joint's origin on the child (default), on the parent (which a "
+        "sliding child leaves behind), or about a point of the child link, m; "
         "a negative x needs the sign =: --at=-0.1,0,0",
     )
     parser.add_argument(
@@ -176,7 +177,7 @@ def _summary(peaks: Peaks) -> Any:
 
 
 def _point(text: str) -> str | tuple[float, ...]:
-    if text == "joint":
+    if text in ("joint", "parent"):
         return text
     try:
         point = tuple(float(part) for part in text.split(","))

@@ -23,7 +23,9 @@ from mbd_bridge.kernels.source import Source
 from mbd_bridge.kernels.store import Store
 from mbd_bridge.kernels.trace import Graph
 
-_BATCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+_BATCH = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+)
 _ALIGNMENT = 64
 
 
@@ -53,7 +55,7 @@ class Kernel:
     )
 
     _artifact: Artifact
-    _batch: Callable[[int, int, int, int], None]
+    _batch: Callable[[int, int, int, int], int]
     _code: machine.Loaded
     _entry: tuple[machine.Loaded, Artifact] | None
     _ranks: tuple[int, ...]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import uuid
 
 import numpy as np
 
@@ -29,6 +31,10 @@ def digest(model: Model) -> str:
         numbers(value.mass, value.centre, value.central)
 
     numbers(model.gravity)
+    for kind in sorted({type(body.type) for body in model.bodies}, key=lambda k: k.__qualname__):
+        # Types of this package are covered by the address of its source; others bring their own.
+        if not kind.__module__.startswith("mbd_bridge."):
+            sink.update(f"|{kind.__module__} {kind.__qualname__} {_source(kind)}".encode())
     for body in model.bodies:
         sink.update(f"|{body.parent} {body.joint} {body.type!r} {body.q} {body.v}".encode())
         sink.update(f" {body.coupled} {body.ratio!r} {body.offset!r}".encode())
@@ -43,3 +49,11 @@ def digest(model: Model) -> str:
         frame(joint.parent_frame)
         inertia(joint.inertia)
     return sink.hexdigest()
+
+
+def _source(kind: type) -> str:
+    """Return the source of a class, or something that no other class has."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        return uuid.uuid4().hex

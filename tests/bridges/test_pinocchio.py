@@ -129,13 +129,16 @@ def test_batches_in_pinocchios_order():
     assert np.allclose(tau, expected, rtol=1e-11, atol=1e-9)
 
 
-def test_fixed_joints_of_a_pinocchio_model_keep_their_loads():
-    """... if the frames say what they weigh, as ours do; else they are not offered at all."""
+@pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
+@pytest.mark.parametrize("made_by", ["pinocchio", "us"])
+def test_fixed_joints_of_a_pinocchio_model_keep_their_loads(made_by):
+    """pinocchio merges them, but its frames know what they weigh: read by it, or made by us."""
     path = robot("erd/talos/talos_reduced")
     direct = mbd.load(path)
-    merged = mbd.Mechanism.from_pinocchio(pin.buildModelFromUrdf(str(path)))
-    assert "wrist_left_ft_joint" not in merged.joint_names
-    through = mbd.Mechanism.from_pinocchio(direct.to_pinocchio())
+    if made_by == "pinocchio":
+        through = mbd.Mechanism.from_pinocchio(pin.buildModelFromUrdf(str(path)))
+    else:
+        through = mbd.Mechanism.from_pinocchio(direct.to_pinocchio())
     fixed = [j.name for j in direct.model.joints[1:] if not j.moving and j.inertia.mass]
     assert "wrist_left_ft_joint" in fixed and set(fixed) <= set(through.joint_names)
     q, v, a = np.random.default_rng(0).normal(size=(3, direct.nv))
@@ -144,6 +147,16 @@ def test_fixed_joints_of_a_pinocchio_model_keep_their_loads():
     other = through.joint_loads(q[order], v[order], a[order], fixed)
     difference = np.abs(one.wrench() - other.wrench()).max()
     assert difference <= REFEREE * np.abs(one.wrench()).max()
+
+
+def test_fixed_joints_whose_weight_is_lost_are_not_offered():
+    model = mbd.load(robot("erd/talos/talos_reduced")).to_pinocchio()
+    bare = pin.Model(model)
+    for frame in bare.frames:
+        frame.inertia = pin.Inertia.Zero()
+    ours = mbd.Mechanism.from_pinocchio(bare)
+    assert "wrist_left_ft_joint" not in ours.joint_names
+    assert ours.crosscheck(states=2).passed
 
 
 def test_a_floating_model_stays_floating():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats import read_urdf_text
 from mbd_bridge.formats.table import Column, Table, header_text, read_table, rows_text
 from mbd_bridge.loads.derivatives import rotation_rates
 from mbd_bridge.loads.motion import motion_from_table
 from mbd_bridge.mechanism import build_model
+from tests.robots import own_urdfs
 
 LINKS = ("ground", "arm", "slide", "ball", "tip", "finger", "thumb")
 JOINTS = """
@@ -264,3 +266,11 @@ def test_numbers_too_large_for_a_spline_are_refused(model):
     huge = np.where(np.arange(11) % 2, 1e308, -1e308)
     with pytest.raises(FileError, match=r"rates of 'elbow' .* not finite"):
         motion_from_table(table(time=time, elbow=huge), model, rest=True)
+
+
+def test_a_motion_is_read_for_a_mechanism_in_one_call():
+    path = own_urdfs()["kuka_iiwa"]
+    arm = mbd.load(path)
+    motion = mbd.load_motion(path.with_name("kuka_iiwa_motion.csv"), arm)
+    assert motion.q.shape == (len(motion.time), arm.nq)
+    assert any("spline" in note for note in motion.notes)

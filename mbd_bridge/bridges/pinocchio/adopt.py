@@ -3,10 +3,9 @@
 Joints that have no entry of their own in our table become chains of those that have (with
 massless links between): composite joints, translations, ZYX angles.
 
-pinocchio's URDF reader merges links that fixed joints hold and forgets their inertia. Their
-joints therefore appear here only if the model's frames carry inertias (as in models made by
-`to_pinocchio`): a load computed without them would be wrong. To ask for the load of a fixed
-joint, load the URDF itself.
+pinocchio merges links that fixed joints hold; their own inertia stays with the frames of the
+fixed joint (its URDF reader) or of the link (`to_pinocchio`). A model whose frames carry none has
+lost it: its fixed joints do not appear here, since any load of theirs would be wrong.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ class _Reader:
         for j in range(int(self.floating), self.model.njoints):
             own = pin.Inertia(self.model.inertias[j])
             for frame in fixed[j]:
-                own = _minus(own, frame.placement.act(frame.inertia))
+                own = _minus(own, frame.placement.act(self._own(frame)))
             first = self.first[j]
             self.frame_of_link[first] = Frame.identity()
             self.links.append(Link(first, _inertia(own)))
@@ -100,8 +99,17 @@ class _Reader:
         for frame in self.model.frames:
             if frame.type == pin.FrameType.BODY and self._over_fixed(frame):
                 found[frame.parentJoint].append(frame)
-                known |= frame.inertia.mass != 0.0 or bool(np.any(frame.inertia.inertia))
+                own = self._own(frame)
+                known |= own.mass != 0.0 or bool(np.any(own.inertia))
         return found if known else [[] for _ in found]
+
+    def _own(self, frame: Any) -> pin.Inertia:
+        """Return the inertia of a link that a fixed joint holds, in the link's frame."""
+        above = self.model.frames[frame.parentFrame]
+        if above.inertia.mass == 0.0 and not np.any(above.inertia.inertia):
+            return frame.inertia
+        step = frame.placement.actInv(above.placement)
+        return step.act(above.inertia) + frame.inertia
 
     def _over_fixed(self, frame: Any) -> bool:
         above = self.model.frames[frame.parentFrame]
@@ -129,7 +137,7 @@ class _Reader:
         here = _frame(frame.placement)
         origin = self.frame_of_link[carrier].inverse() @ here
         self.frame_of_link[frame.name] = here
-        self.links.append(Link(frame.name, _inertia(frame.inertia)))
+        self.links.append(Link(frame.name, _inertia(self._own(frame))))
         self.joints.append(Joint(above.name, "fixed", carrier, frame.name, origin))
 
     def _moving(self, j: int, child: str) -> None:

@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio
 from mbd_bridge.bridges.pinocchio.twin import Twin
+from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
@@ -98,10 +99,9 @@ def _own_reading(model: Model) -> Twin | None:
     if any(j.type.name == "planar" and j.axis != (0.0, 0.0, 1.0) for j in model.joints):
         return None  # pinocchio's reader ignores the axis of a planar joint
     try:
-        if model.floating:
-            read = pin.buildModelFromUrdf(source, pin.JointModelFreeFlyer())
-        else:
-            read = pin.buildModelFromUrdf(source)
+        root = (pin.JointModelFreeFlyer(),) if model.floating else ()
+        with quiet():  # urdfdom tells of every shape that it does not know
+            read = pin.buildModelFromUrdf(source, *root)
         return Twin.by_name(model, read)
     except (ValueError, RuntimeError, ModelError):
         return None

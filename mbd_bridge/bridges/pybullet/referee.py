@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import MissingPackageError, ModelError
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.mechanism import Model
@@ -39,7 +36,7 @@ class PybulletReferee:
             raise MissingPackageError("pybullet is not installed: pip install pybullet")
         self.model = model
         _refuse(model)
-        with _quiet():
+        with quiet():
             self.engine: Any = import_module("pybullet")
             self.client = self.engine.connect(self.engine.DIRECT)
             self.body = self._load()
@@ -81,7 +78,7 @@ class PybulletReferee:
 
     def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the generalised forces (nv,) at one state; pybullet gives no loads with them."""
-        with _quiet():
+        with quiet():
             tau = self.engine.calculateInverseDynamics(
                 self.body,
                 list(self.G @ q + self.offset),
@@ -93,7 +90,7 @@ class PybulletReferee:
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""
-        with _quiet():
+        with quiet():
             M = self.engine.calculateMassMatrix(
                 self.body, list(self.G @ q + self.offset), physicsClientId=self.client
             )
@@ -128,20 +125,3 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("pybullet")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what pybullet's native code prints, on import too."""
-    sys.stdout.flush()
-    saved = os.dup(1), os.dup(2)
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        yield
-    finally:
-        os.dup2(saved[0], 1)
-        os.dup2(saved[1], 2)
-        for handle in (*saved, sink):
-            os.close(handle)
