@@ -2,6 +2,7 @@
 
 from mbd_bridge.mechanism.build import EARTH, build_model
 from mbd_bridge.mechanism.builder import Builder
+from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Cut, Distance
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
@@ -14,12 +15,17 @@ from mbd_bridge.mechanism.spanning_tree import (
 )
 
 __all__ = [
+    "CUT_ROWS",
     "EARTH",
     "GROUND",
     "JOINT_TYPES",
     "ROOT_JOINT",
+    "Across",
+    "Along",
     "Body",
     "Builder",
+    "Cut",
+    "Distance",
     "Edge",
     "JointType",
     "Model",

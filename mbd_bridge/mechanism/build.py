@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats.description import Description, Joint
+from mbd_bridge.formats.description import Description, Joint, Loop
+from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -107,6 +108,21 @@ def _entry(joint: Joint) -> JointType:
     return kind()
 
 
+def _second_axis(loop: Loop, where: str) -> Frame:
+    """Return the turn of a universal joint's successor frame: x along the second axis."""
+    first = np.asarray(loop.axis)
+    second = np.asarray(loop.axis2) if loop.axis2 is not None else _across(loop.axis)
+    second = second / np.linalg.norm(second)
+    if not abs(first @ second) < PERPENDICULAR:
+        raise ModelError(
+            f"{where}the two axes of a universal joint are perpendicular, these are {loop.axis} "
+            f"and {loop.axis2}"
+        )
+    z = first - (first @ second) * second
+    z = z / np.linalg.norm(z)
+    return Frame(np.column_stack([second, np.cross(z, second), z]), np.zeros(3))
+
+
 def _across(axis: Sequence[float]) -> np.ndarray:
     """Return a unit vector across `axis`: the coordinate direction after its largest component."""
     return rotation_that_takes_z_to(np.asarray(axis))[:, 0]
@@ -181,11 +197,59 @@ class _Builder:
             tuple(self.links),
             self._joints(couplings),
             self.description.loops,
+            tuple(self._cut(loop) for loop in self.description.loops),
             nq,
             nv,
             gravity,
             self.description,
         )
+
+    def _cut(self, loop: Loop) -> Cut:
+        where = f"loop {loop.name!r}: "
+        sides = []
+        for end in (loop.predecessor, loop.successor):
+            if end.link not in self.number:
+                raise ModelError(where + unknown_name("link", end.link, self.number))
+            link = self.links[self.number[end.link]]
+            sides.append((link.body, link.frame @ end.frame))
+        (p, a), (s, b) = sides
+        if p == s:
+            raise ModelError(
+                f"{where}both ends move together, on {loop.predecessor.link!r} and "
+                f"{loop.successor.link!r}; a loop joint holds two links that can move against each "
+                f"other"
+            )
+        if loop.type == "distance":
+            return Cut(loop.name, loop.type, p, s, a, b, (Distance(self._length(loop, a, b)),))
+        if loop.type not in CUT_ROWS:
+            raise ModelError(where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance")))
+        turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
+        a = a @ turn
+        b = b @ (_second_axis(loop, where) if loop.type == "universal" else turn)
+        return Cut(loop.name, loop.type, p, s, a, b, CUT_ROWS[loop.type])
+
+    def _length(self, loop: Loop, a: Frame, b: Frame) -> float:
+        """Return the length of a distance joint: given, or that of the reference position."""
+        if loop.length is not None:
+            length = loop.length
+        else:
+            neutral = [self._at_zero(self.number[loop.predecessor.link], a)]
+            neutral.append(self._at_zero(self.number[loop.successor.link], b))
+            length = float(np.linalg.norm(neutral[1] - neutral[0]))
+        if not length > 0.0:
+            raise ModelError(
+                f"loop {loop.name!r}: a distance joint of length {length} holds nothing at a "
+                f"distance; use a spherical joint for a common point"
+            )
+        return length
+
+    def _at_zero(self, link: int, frame: Frame) -> np.ndarray:
+        """Return where a frame's origin is in the world with every joint in its zero position."""
+        body = self.links[link].body
+        while body >= 0:
+            frame = self.bodies[body][3] @ frame
+            body = self.bodies[body][0]
+        return frame.translation
 
     def _joints(self, couplings: dict[int, tuple[int, float, float]]) -> tuple[ModelJoint, ...]:
         welded: list[list[int]] = [[] for _ in self.links]

@@ -48,6 +48,10 @@ def digest(model: Model) -> str:
         sink.update(str(joint.children).encode())
         frame(joint.parent_frame)
         inertia(joint.inertia)
+    for cut in model.cuts:
+        sink.update(f"|{cut.predecessor} {cut.successor} {cut.rows!r}".encode())
+        frame(cut.a)
+        frame(cut.b)
     return sink.hexdigest()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Loop
+from mbd_bridge.mechanism.cut_table import Cut
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -110,6 +111,7 @@ class Model:
     bodies : parents before children; body 0 is the root body
     links, joints : in the order of a depth-first walk; joint 0 is the root joint
     loops : joints that close loops, as described
+    cuts : the same, as they are cut
     nq, nv : number of independent coordinates and velocities
     gravity : (3,) array, m/s², in the world's axes
     description : what the model was built from
@@ -120,6 +122,7 @@ class Model:
     links: tuple[ModelLink, ...]
     joints: tuple[ModelJoint, ...]
     loops: tuple[Loop, ...]
+    cuts: tuple[Cut, ...]
     nq: int
     nv: int
     gravity: Array

@@ -1,0 +1,125 @@
+"""Constraints of cut joints: Φ, Φ_q and γ (Lee94 section 4).
+
+With the joint's frames a and b moving with their bodies, d = r_b - r_a, and u = (d for Along and
+Distance, b_j for Across):
+
+    Φ  = a_i · u                                                         (13)
+    Φ̇  = a_i · u̇ + ȧ_i · u = Φ_q q̇                                       (17)
+    Φ̈  = a_i · ü + 2 ȧ_i · u̇ + ä_i · u = Φ_q q̈ - γ                       (18)
+
+ȧ = ω × a, ä = ω̇ × a + ω × ȧ. Every row acts on the successor as a wrench: Along(i) as a force along
+a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a force along d / L. The
+predecessor has the opposite wrench through the same point. Φ_q is this wrench times the relative
+velocity that each joint between base and cut gives; what carries both bodies gives none.
+
+All vectors are in the root frame of `state_vectors`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.state_vectors import MechanismState
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.cut_table import Across, Along, Cut, Distance, Row
+from mbd_bridge.spatial import Array, Frame, cross, zeros
+
+
+class Constraints(NamedTuple):
+    """Rows of all cuts, in their order: Φ (m,), Φ_q (m, nv), γ (m,) and the rows' wrenches.
+
+    ``wrenches[k]`` (6,) is force and moment of row k on the successor for a unit multiplier,
+    about the root frame's origin.
+    """
+
+    phi: Array
+    phi_q: Array
+    gamma: Array
+    wrenches: Array
+
+
+class _Side(NamedTuple):
+    """A frame of a cut joint: axes (columns), origin, and their rates when q̈ = 0."""
+
+    axes: Array
+    origin: Array
+    omega: Array
+    alpha: Array
+    velocity: Array
+    acceleration: Array
+
+
+def constraints(model: Model, state: MechanismState) -> Constraints:
+    """Return Φ, Φ_q, γ and the rows' wrenches of every cut at one state."""
+    count = sum(len(cut.rows) for cut in model.cuts)
+    example = (*(at.B for at in state.bodies), *(at.Y for at in state.bodies))
+    phi, gamma = zeros(count, *example), zeros(count, *example)
+    phi_q, wrenches = zeros((count, model.nv), *example), zeros((count, 6), *example)
+    k = 0
+    for cut in model.cuts:
+        a = _side(state, cut.predecessor, cut.a)
+        b = _side(state, cut.successor, cut.b)
+        for row in cut.rows:
+            phi[k], gamma[k] = _values(row, a, b)
+            wrenches[k] = _wrench(row, a, b)
+            _jacobian(model, state, cut, wrenches[k], phi_q[k])
+            k += 1
+    return Constraints(phi, phi_q, gamma, wrenches)
+
+
+def _side(state: MechanismState, body: int, frame: Frame) -> _Side:
+    at = state.bodies[body]
+    r = at.position + at.rotation @ frame.translation
+    omega, alpha = at.Y[3:], at.D_sum[3:]
+    velocity = at.Y[:3] + cross(omega, r)
+    acceleration = at.D_sum[:3] + cross(alpha, r) + cross(omega, velocity)
+    return _Side(at.rotation @ frame.rotation, r, omega, alpha, velocity, acceleration)
+
+
+def _values(row: Row, a: _Side, b: _Side) -> tuple[object, object]:
+    """Return Φ and γ of one row."""
+    d, d1, d2 = b.origin - a.origin, b.velocity - a.velocity, b.acceleration - a.acceleration
+    if isinstance(row, Distance):
+        length = row.length
+        phi = (d @ d - length**2) / (2.0 * length)
+        return phi, -(d @ d2 + d1 @ d1) / length
+    fixed = a.axes[:, row.i]
+    fixed1, fixed2 = _turned(fixed, a)
+    if isinstance(row, Along):
+        u, u1, u2 = d, d1, d2
+    else:
+        u = b.axes[:, row.j]
+        u1, u2 = _turned(u, b)
+    return fixed @ u, -(fixed @ u2 + 2.0 * (fixed1 @ u1) + fixed2 @ u)
+
+
+def _turned(axis: Array, side: _Side) -> tuple[Array, Array]:
+    """Return the first and second derivative of an axis that moves with a body."""
+    rate = cross(side.omega, axis)
+    return rate, cross(side.alpha, axis) + cross(side.omega, rate)
+
+
+def _wrench(row: Row, a: _Side, b: _Side) -> Array:
+    """Return ∂Φ/∂(displacement of the successor) as a wrench about the root frame's origin."""
+    if isinstance(row, Across):
+        moment = cross(b.axes[:, row.j], a.axes[:, row.i])
+        return np.concatenate([np.zeros(3), moment])
+    if isinstance(row, Distance):
+        force = (b.origin - a.origin) / row.length
+    else:
+        force = a.axes[:, row.i]
+    return np.concatenate([force, cross(b.origin, force)])
+
+
+def _jacobian(model: Model, state: MechanismState, cut: Cut, wrench: Array, row: Array) -> None:
+    """Write one row of Φ_q: the wrench's power on each joint's unit velocity."""
+    path = model.path
+    for j, body in enumerate(model.bodies):
+        sign = int(path[cut.successor, j]) - int(path[cut.predecessor, j])
+        if sign and body.type.nv:
+            B = state.bodies[j].B
+            for k in range(B.shape[1]):
+                place = body.v.start + k
+                row[place] = row[place] + sign * body.ratio * (wrench @ B[:, k])

@@ -1,0 +1,79 @@
+"""What a cut joint forbids: one entry a type, as a list of two kinds of elementary rows.
+
+Of the joint's frames a (on the predecessor) and b (on the successor), whose z is the joint's
+axis, with d the way from a's origin to b's:
+
+    Along(i)       a_i · d = 0            no motion along the axis i of a
+    Across(i, j)   a_i · b_j = 0          axis i of a stays perpendicular to axis j of b
+
+(Haug's dot-2 and dot-1 constraints; Lee94 (13) for the joints of his Table 1.) A universal joint's
+second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mbd_bridge.spatial import Frame
+
+X, Y, Z = range(3)
+
+
+class Along(NamedTuple):
+    """a_i · d = 0."""
+
+    i: int
+
+
+class Across(NamedTuple):
+    """a_i · b_j = 0."""
+
+    i: int
+    j: int
+
+
+class Distance(NamedTuple):
+    """(d · d - L²) / 2L = 0."""
+
+    length: float
+
+
+Row = Along | Across | Distance
+
+POINT = (Along(X), Along(Y), Along(Z))
+AXIS = (Across(X, Z), Across(Y, Z))
+"""z of b stays along z of a (or against it: assembly tells)."""
+SPIN = (Across(X, Y),)
+
+CUT_ROWS: dict[str, tuple[Row, ...]] = {
+    "planar": (Along(Z), *AXIS),
+    "spherical": POINT,
+    "cylindrical": (Along(X), Along(Y), *AXIS),
+    "universal": (*POINT, Across(Z, X)),
+    "revolute": (*POINT, *AXIS),
+    "translational": (Along(X), Along(Y), *AXIS, *SPIN),
+    "fixed": (*POINT, *AXIS, *SPIN),
+}
+"""Type name -> rows. ``distance`` has its length, and so no entry here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """A joint that closes a loop, as it is cut.
+
+    Attributes
+    ----------
+    name, type : as described
+    predecessor, successor : body indices
+    a, b : the joint's frames in these bodies, z along its axis
+    rows : what the joint forbids
+    """
+
+    name: str
+    type: str
+    predecessor: int
+    successor: int
+    a: Frame
+    b: Frame
+    rows: tuple[Row, ...]
