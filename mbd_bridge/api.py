@@ -16,13 +16,30 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.table import read_table
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.loads import JointLoads, LoadSolver, Motion, motion_from_table
+from mbd_bridge.loads import (
+    JointLoads,
+    LoadSolver,
+    LoopLoadSolver,
+    Motion,
+    motion_from_table,
+)
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
-from mbd_bridge.solve import Dynamics, ForwardDynamics, explain, prepare
+from mbd_bridge.solve import (
+    Assembly,
+    ConstrainedDynamics,
+    Dynamics,
+    ForwardDynamics,
+    LoopReport,
+    assemble,
+    explain,
+    prepare,
+    report,
+)
+from mbd_bridge.solve.assembly import Wish
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
@@ -136,6 +153,7 @@ class Mechanism:
         reaction: bool = False,
         threads: int = 1,
         check: bool = True,
+        actuated: Iterable[str] | None = None,
     ) -> JointLoads:
         """Return force, moment and drive of chosen joints at one state or at N states.
 
@@ -152,7 +170,12 @@ class Mechanism:
         reaction : give the load without the drive's part as well
         threads : share the states among this many threads
         check : raise if a result is not finite; False leaves nan where it comes out
+        actuated : in a mechanism with loops, the joints that have a drive; loops may then be named
+            among `joints` as well
         """
+        if self.model.cuts:
+            options = {"on": on, "at": at, "in_": in_}
+            return self._loop_loads(q, v, a, joints, options, external, actuated)
         wanted = self.model.joint_numbers(joints)
         point = at if isinstance(at, str) else tuple(at)
         links = tuple(external or ())
@@ -164,6 +187,45 @@ class Mechanism:
         packed = pack_external(external, links) if external else None
         result: JointLoads = solver(q, v, a, packed, threads=threads, check=check)
         return result
+
+    def _loop_loads(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        joints: Iterable[str | int] | str | None,
+        options: dict[str, Any],
+        external: External | None,
+        actuated: Iterable[str] | None,
+    ) -> JointLoads:
+        names = (joints,) if isinstance(joints, str) else joints
+        wanted = None if names is None else tuple(str(name) for name in names)
+        drives = None if actuated is None else tuple(actuated)
+        links = tuple(external or ())
+        key = ("loop loads", wanted, drives, links, *map(str, options.values()))
+        if key not in self._prepared:
+            self._prepared[key] = LoopLoadSolver(
+                self.model, wanted, actuated=drives, links=links, **options
+            )
+        solver: LoopLoadSolver = self._prepared[key]
+        if not external:
+            return solver(q, v, a)
+        packed = pack_external(external, links)
+        return solver(q, v, a, packed.reshape(*packed.shape[:-2], 6 * len(links)))
+
+    def assemble(self, near: Wish = None, **options: Any) -> Assembly:
+        """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.
+
+        Examples
+        --------
+        >>> q = bar.assemble(near={"crank": 1.0}, fixed="crank").q        # doctest: +SKIP
+        """
+        return assemble(self.model, near, **options)
+
+    def loop_report(self, q: ArrayLike) -> LoopReport:
+        """Return freedoms, redundant rows, condition and passive freedoms at a position."""
+        _, phi_q, _ = self.kernel("constraints")(q, np.zeros(self.nv))
+        return report(self.model, phi_q)
 
     def load_solver(
         self, joints: Iterable[str | int] | str | None = None, **options: Any
@@ -215,6 +277,13 @@ class Mechanism:
         inputs = {"q": q, "v": v, "tau": tau}
         return self._run("forward_dynamics", inputs, external, threads, check)
 
+    def constrained_dynamics(
+        self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
+    ) -> ConstrainedDynamics:
+        """Return forward and inverse dynamics of the mechanism with its loops closed."""
+        numbers = tuple(self.model.link_number(name) for name in links)
+        return ConstrainedDynamics(self.model, numbers, actuated)
+
     def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
         """Return the prepared kernel of one of the functions above."""
         key = ("kernel", what, tuple(links))
@@ -244,6 +313,11 @@ class Mechanism:
         if external:
             packed = pack_external(external, links)
             inputs["external"] = packed.reshape(*packed.shape[:-2], 6 * len(links))
+        if self.model.cuts and what in ("forward_dynamics", "inverse_dynamics"):
+            raise ModelError(
+                f"{what} of a mechanism with loops: use constrained_dynamics(), which also gives "
+                f"the multipliers, or kernel({what!r}) for the open tree alone"
+            )
         if what == "forward_dynamics":
             result = self._forward(links)(*inputs.values(), threads=threads)
             finite = bool(np.isfinite(result).all())  # its pivots may be what is not

@@ -106,11 +106,14 @@ def _wrench(row: Row, a: _Side, b: _Side) -> Array:
     if isinstance(row, Across):
         moment = cross(b.axes[:, row.j], a.axes[:, row.i])
         return np.concatenate([np.zeros(3), moment])
-    if isinstance(row, Distance):
-        force = (b.origin - a.origin) / row.length
-    else:
-        force = a.axes[:, row.i]
+    force = _along(row, a, b)
     return np.concatenate([force, cross(b.origin, force)])
+
+
+def _along(row: Along | Distance, a: _Side, b: _Side) -> Array:
+    if isinstance(row, Distance):
+        return (b.origin - a.origin) / row.length
+    return np.asarray(a.axes[:, row.i])
 
 
 def _jacobian(model: Model, state: MechanismState, cut: Cut, wrench: Array, row: Array) -> None:

@@ -1,6 +1,7 @@
 """What the user asks: the loads of chosen joints."""
 
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.loop_solver import LoopLoadSolver
 from mbd_bridge.loads.motion import Motion, motion_from_table
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import LoadSolver
@@ -9,6 +10,7 @@ __all__ = [
     "Convention",
     "JointLoads",
     "LoadSolver",
+    "LoopLoadSolver",
     "Motion",
     "OneJoint",
     "motion_from_table",

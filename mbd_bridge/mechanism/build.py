@@ -213,20 +213,23 @@ class _Builder:
             link = self.links[self.number[end.link]]
             sides.append((link.body, link.frame @ end.frame))
         (p, a), (s, b) = sides
+        on = self.number[loop.predecessor.link], self.number[loop.successor.link]
         if p == s:
             raise ModelError(
                 f"{where}both ends move together, on {loop.predecessor.link!r} and "
                 f"{loop.successor.link!r}; a loop joint holds two links that can move against each "
                 f"other"
             )
+        described = b
         if loop.type == "distance":
-            return Cut(loop.name, loop.type, p, s, a, b, (Distance(self._length(loop, a, b)),))
+            rod = (Distance(self._length(loop, a, b)),)
+            return Cut(loop.name, loop.type, p, s, on, a, b, rod, described)
         if loop.type not in CUT_ROWS:
             raise ModelError(where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance")))
         turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
         a = a @ turn
         b = b @ (_second_axis(loop, where) if loop.type == "universal" else turn)
-        return Cut(loop.name, loop.type, p, s, a, b, CUT_ROWS[loop.type])
+        return Cut(loop.name, loop.type, p, s, on, a, b, CUT_ROWS[loop.type], described)
 
     def _length(self, loop: Loop, a: Frame, b: Frame) -> float:
         """Return the length of a distance joint: given, or that of the reference position."""

@@ -66,14 +66,19 @@ class Cut:
     ----------
     name, type : as described
     predecessor, successor : body indices
+    links : indices of the two links
     a, b : the joint's frames in these bodies, z along its axis
     rows : what the joint forbids
+    described : the joint's frame on the successor as described, in the successor's body: its load
+        is reported along these axes
     """
 
     name: str
     type: str
     predecessor: int
     successor: int
+    links: tuple[int, int]
     a: Frame
     b: Frame
     rows: tuple[Row, ...]
+    described: Frame

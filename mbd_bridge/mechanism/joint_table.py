@@ -69,6 +69,10 @@ class JointType(ABC):
         """Return the coordinates after moving with the constant velocity `step` for one second."""
         return q + step
 
+    def difference(self, start: Array, end: Array) -> Array:
+        """Return the constant velocity that leads from one to the other in one second."""
+        return end - start
+
     def normalise(self, q: Array) -> Array:
         """Return q with its quaternion, if it has one, made a unit quaternion."""
         return q
@@ -193,6 +197,10 @@ class Spherical(JointType):
         """Return q ⊗ exp(step / 2)."""
         return quaternion_product(q, quaternion_exp(step))
 
+    def difference(self, start: Array, end: Array) -> Array:
+        """Return the rotation vector of start⁻¹ ⊗ end, the shorter way round."""
+        return quaternion_log(quaternion_product(start * [-1.0, -1.0, -1.0, 1.0], end))
+
     def normalise(self, q: Array) -> Array:
         """Return q / |q|."""
         return np.asarray(q / np.linalg.norm(q))
@@ -240,6 +248,12 @@ class Floating(JointType):
         position = q[:3] + rotation @ _left_jacobian(step[3:]) @ step[:3]
         return np.concatenate([position, Spherical().integrate(q[3:], step[3:])])
 
+    def difference(self, start: Array, end: Array) -> Array:
+        """Return the twist of start⁻¹ end (SE(3) logarithm)."""
+        turn = Spherical().difference(start[3:], end[3:])
+        way = quaternion_matrix(start[3:]).T @ (end[:3] - start[:3])
+        return np.concatenate([np.linalg.solve(_left_jacobian(turn), way), turn])
+
     def normalise(self, q: Array) -> Array:
         """Return the pose with a unit quaternion."""
         return np.concatenate([q[:3], Spherical().normalise(q[3:])])
@@ -256,6 +270,15 @@ def quaternion_exp(turn: Array) -> Array:
     angle = float(np.linalg.norm(turn))
     # sin(x/2)/x without a division by a small number: np.sinc(t) = sin(pi t)/(pi t)
     return np.append(0.5 * np.sinc(angle / (2 * np.pi)) * turn, np.cos(angle / 2))
+
+
+def quaternion_log(quaternion: Array) -> Array:
+    """Return the rotation vector (rad, at most pi) of a unit quaternion."""
+    x = quaternion if quaternion[3] >= 0.0 else -quaternion
+    sine = float(np.linalg.norm(x[:3]))
+    if sine < 1e-8:  # arctan(s/c)/s is 1 to rounding
+        return np.asarray(2.0 * x[:3])
+    return np.asarray((2.0 * np.arctan2(sine, x[3]) / sine) * x[:3])
 
 
 def _left_jacobian(turn: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Loop
-from mbd_bridge.mechanism.cut_table import Cut
+from mbd_bridge.mechanism.cut_table import Across, Cut
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -217,3 +217,37 @@ class Model:
             if not body.coupled:
                 out[body.q] = body.type.integrate(out[body.q], np.asarray(step)[body.v])
         return out
+
+    def difference(self, start: Array, end: Array) -> Array:
+        """Return the velocities (nv,) that lead from one position to another in one second."""
+        out = np.zeros(self.nv)
+        for body in self.bodies:
+            if not body.coupled:
+                out[body.v] = body.type.difference(start[body.q], end[body.q])
+        return out
+
+    @cached_property
+    def size(self) -> float:
+        """A length (m) typical of the mechanism: the largest way between joints of one body."""
+        ways = [np.linalg.norm(body.placement.translation) for body in self.bodies[1:]]
+        for cut in self.cuts:
+            ways += [np.linalg.norm(frame.translation) for frame in (cut.a, cut.b)]
+        return float(max(ways, default=0.0)) or 1.0
+
+    @cached_property
+    def velocity_scale(self) -> Array:
+        """Scale of each velocity: 1 for turns, `size` for translations (nv,)."""
+        scale = np.ones(self.nv)
+        for body in self.bodies:
+            if not body.coupled:
+                motion = body.type.motion(body.type.neutral(), np.zeros(body.type.nv))
+                slides = ~np.any(motion.angular != 0.0, axis=0)
+                scale[body.v] = np.where(slides, self.size, 1.0)
+        return scale
+
+    @cached_property
+    def row_scale(self) -> Array:
+        """Scale of each constraint row: `size` for rows that are lengths, 1 for angles (m,)."""
+        return np.array(
+            [1.0 if isinstance(row, Across) else self.size for cut in self.cuts for row in cut.rows]
+        )

@@ -4,6 +4,7 @@
     bias_forces        h(q, v): gravity, centrifugal and Coriolis
     mass_matrix        M(q)                                   KimYou97 (15)
     forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
+    constraints        Φ, Φ_q, γ of the cut joints               Lee94 (13), (17), (18)
 
 Both come from body-fixed axes, which need the fewest operations and keep the most digits; the
 papers' state vectors give the same (tests; docs/theory.md has counts and digits).
@@ -18,14 +19,18 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
 from mbd_bridge.spatial import Array
 
-Dynamics = Literal["inverse_dynamics", "bias_forces", "mass_matrix", "forward_dynamics"]
+Dynamics = Literal[
+    "inverse_dynamics", "bias_forces", "mass_matrix", "forward_dynamics", "constraints"
+]
 """What can be prepared."""
 
 FUNCTIONS: tuple[str, ...] = get_args(Dynamics)
@@ -65,6 +70,10 @@ def traceable(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Trac
         factor = factorise(mass(q)[0], mass_pattern(model), model.velocity_names)
         return substitute(factor, tau - bias(q, v, *rest)[0]), factor.pivots
 
+    def cut(q: Array, v: Array) -> tuple[Array, ...]:
+        found = constraints(model, state_vectors(model, q, v))
+        return found.phi, found.phi_q, found.gamma
+
     table = {
         "inverse_dynamics": Traceable({"q": nq, "v": nv, "a": nv, **carrying}, ("tau",), inverse),
         "bias_forces": Traceable({"q": nq, "v": nv, **carrying}, ("h",), bias),
@@ -72,6 +81,7 @@ def traceable(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Trac
         "forward_dynamics": Traceable(
             {"q": nq, "v": nv, "tau": nv, **carrying}, ("a", "pivots"), forward
         ),
+        "constraints": Traceable({"q": nq, "v": nv}, ("phi", "phi_q", "gamma"), cut),
     }
     return table[what]
 

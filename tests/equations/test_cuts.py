@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.tolerances import DIFFERENCE
-from tests.trees import random_tree
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
 from mbd_bridge.mechanism import CUT_ROWS, JOINT_TYPES, build_model
 from mbd_bridge.spatial import Frame
+from tests.tolerances import DIFFERENCE
+from tests.trees import random_tree
 
 TYPES = (*CUT_ROWS, "distance")
 SINGLE = {"translational": "prismatic"}

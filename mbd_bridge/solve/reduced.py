@@ -1,0 +1,144 @@
+"""Accelerations and multipliers of a constrained mechanism at one state: four roads.
+
+    M q̈ + Φ_qᵀ λ = Q,   Φ_q q̈ = γ                                       Lee94 (22)
+
+With a basis N of the null space, Φ_q N = 0, and a right inverse I_R, Φ_q I_R = 1 on its range,
+the multipliers vanish:
+
+    Nᵀ M N z̈ = Nᵀ (Q - M I_R γ),   q̈ = I_R γ + N z̈                       KimYoo97 (4.12), (4.8)
+    λ = I_Rᵀ (Q - M q̈)                                                    (4.11, sign corrected)
+
+``svd`` (LeeJoo90), ``qr`` and ``projection`` (KimYoo97) differ only in where N and I_R come from;
+``multipliers`` (Lee94) keeps all coordinates. Dependent rows are left out by rank, so λ is the
+smallest of all that give the same motion. Everything is dimensionless (see `rank`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.spatial import Array
+
+Method = Literal["svd", "qr", "projection", "multipliers"]
+
+
+class Reduced(NamedTuple):
+    """Basis N (nv, freedoms) and right inverse I_R (nv, m) of the constraints."""
+
+    N: Array
+    right: Array
+
+
+class Motion(NamedTuple):
+    """Accelerations (nv,) and multipliers (m,)."""
+
+    a: Array
+    lam: Array
+
+
+def by_svd(phi_q: Array) -> Reduced:
+    """N from the right singular vectors (LeeJoo90 (40), (42)), I_R the pseudo-inverse (43)."""
+    U, s, Vt = np.linalg.svd(phi_q)
+    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    return Reduced(Vt[rank:].T, (Vt[:rank].T / s[:rank]) @ U[:, :rank].T)
+
+
+def by_qr(phi_q: Array) -> Reduced:
+    """N from the orthogonal factor of Φ_qᵀ, its columns chosen by pivoting."""
+    Q, R, order, rank = _pivoted(phi_q.T)
+    # Φ_qᵀ P = Q [R1 R2; 0 0]: the pseudo-inverse of a matrix of full row rank, rows in order P
+    rows = np.zeros_like(R[:rank])
+    rows[:, order] = R[:rank]
+    small = np.linalg.solve(rows @ rows.T, rows) if rank else rows
+    return Reduced(Q[:, rank:], Q[:, :rank] @ small)
+
+
+def by_projection(phi_q: Array) -> Reduced:
+    """P_N = 1 - Φ_qᵀ (Φ_q Φ_qᵀ)⁻¹ Φ_q (KimYoo97 (3.6)) on independent rows; n - m columns."""
+    n = phi_q.shape[1]
+    _, _, order, rank = _pivoted(phi_q.T)
+    some = phi_q[np.sort(order[:rank])]
+    inverse = np.linalg.solve(some @ some.T, some).T if rank else np.zeros((n, 0))  # (3.1)
+    P = np.eye(n) - inverse @ some
+    columns = _pivoted(P)[2]
+    # the smallest multipliers of all rows, from those of the independent ones
+    spread = phi_q @ inverse
+    return Reduced(P[:, columns[: n - rank]], inverse @ np.linalg.pinv(spread))
+
+
+def _pivoted(matrix: Array) -> tuple[Array, Array, Array, int]:
+    """Return Q, R, the order of the columns and the rank, by QR with pivoting."""
+    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
+
+    Q, R, order = qr(matrix, pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    return Q, R, order, int(np.sum(diagonal > TOLERANCE * diagonal.max(initial=0.0)))
+
+
+BASES: dict[str, Callable[[Array], Reduced]] = {
+    "svd": by_svd,
+    "qr": by_qr,
+    "projection": by_projection,
+}
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> Motion:
+    """Return accelerations and multipliers by the reduced equations."""
+    N, right = basis
+    particular = right @ gamma
+    inner = N.T @ M @ N
+    z = _solve(inner, N.T @ (Q - M @ particular))
+    a = particular + N @ z
+    return Motion(a, right.T @ (Q - M @ a))
+
+
+def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> Motion:
+    """Return both from Lee94 (22), by the Schur complement Φ_q M⁻¹ Φ_qᵀ of M."""
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "the mass matrix of the tree is singular; use method='svd', which needs only that of "
+            "the closed mechanism"
+        ) from None
+    half = np.linalg.solve(L, phi_q.T)
+    free = np.linalg.solve(L, Q)
+    U, s, _ = np.linalg.svd(half.T)
+    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    U, s = U[:, :rank], s[:rank]
+    lam = U @ ((U.T @ (half.T @ free - gamma)) / s**2)
+    return Motion(np.linalg.solve(L.T, free - half @ lam), lam)
+
+
+def constrained_motion(
+    model: Model, M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method = "svd"
+) -> Motion:
+    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
+    rows, columns = model.row_scale, model.velocity_scale
+    phi_s, gamma_s = phi_q / rows[:, None] * columns, gamma / rows
+    M_s, Q_s = M * np.outer(columns, columns), Q * columns
+    if method == "multipliers":
+        motion = with_multipliers(M_s, Q_s, phi_s, gamma_s)
+    elif method in BASES:
+        motion = with_basis(M_s, Q_s, gamma_s, BASES[method](phi_s))
+    else:
+        raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
+    return Motion(columns * motion.a, motion.lam / rows)
+
+
+def _solve(inner: Array, right: Array) -> Array:
+    try:
+        L = np.linalg.cholesky(inner)
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "the mass matrix of the closed mechanism is singular: some motion that the loops "
+            "allow moves no mass"
+        ) from None
+    return np.asarray(np.linalg.solve(L.T, np.linalg.solve(L, right)))

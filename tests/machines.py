@@ -1,0 +1,100 @@
+"""Mechanisms with loops, built in Python, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.formats import Loop, LoopEnd
+from mbd_bridge.spatial import Frame
+
+CUT_NAME = {"prismatic": "translational", "continuous": "revolute"}
+
+
+def four_bar(
+    crank=1.0,
+    coupler=1.0,
+    rocker=1.0,
+    ground=1.0,
+    *,
+    cut="revolute",
+    wrist="revolute",
+    elbow="revolute",
+):
+    """Planar four-bar in the x-z plane: uniform links of 1 kg; cut between rocker and ground."""
+    y = (0, 1, 0)
+    b = mbd.Builder("four-bar", root="ground")
+    b.link("crank", 1, (0, 0, crank / 2), np.array([1, 1, 0]) * crank**2 / 12)
+    b.link("coupler", 1, (coupler / 2, 0, 0), np.array([0, 1, 1]) * coupler**2 / 12)
+    b.link("rocker", 1, (0, 0, -rocker / 2), np.array([1, 1, 0]) * rocker**2 / 12)
+    b.joint("crank", "revolute", "ground", "crank", axis=y)
+    b.joint("elbow", elbow, "crank", "coupler", (0, 0, crank), axis=y)
+    b.joint("wrist", wrist, "coupler", "rocker", (coupler, 0, 0), axis=y, axis2=(1, 0, 0))
+    ends = ("rocker", Frame.from_rpy((0, 0, -rocker))), ("ground", Frame.from_rpy((ground, 0, 0)))
+    b.loop("pin", cut, *ends, axis=y)
+    return mbd.Mechanism.build(b)
+
+
+def rssr():
+    """Lee94 7.2: crank and rocker of 0.5 m on revolute joints, coupler between two balls."""
+    b = mbd.Builder("rssr", root="ground")
+    b.link("crank", 1, (0, 0, 0.25), np.array([1, 1, 0]) * 0.25 / 12)
+    b.link("coupler", 1, (0, 0.5, 0), np.array([1, 0.01, 1]) / 12)
+    b.link("rocker", 1, (0, 0, 0.25), np.array([1, 1, 0]) * 0.25 / 12)
+    b.joint("crank", "revolute", "ground", "crank", axis=(0, 1, 0))
+    b.joint("ball", "spherical", "crank", "coupler", (0, 0, 0.5))
+    b.joint("rocker", "revolute", "ground", "rocker", (0.2, 0.9, 0.1), axis=(1, 0, 0))
+    ends = ("coupler", Frame.from_rpy((0, 1.0, 0))), ("rocker", Frame.from_rpy((0, 0, 0.5)))
+    b.loop("cut ball", "spherical", *ends)
+    return mbd.Mechanism.build(b)
+
+
+def cut_everywhere(description):
+    """The same tree with every joint cut: each link floats, every joint is a loop joint.
+
+    Joints must be of types that have a cut of the same name, and the tree must not branch off
+    fixed joints.
+    """
+    joints, loops = [], []
+    for joint in description.joints:
+        name = CUT_NAME.get(joint.type, joint.type)
+        ends = LoopEnd(joint.parent, joint.origin), LoopEnd(joint.child, Frame.identity())
+        loops.append(Loop(joint.name, name, *ends, joint.axis, joint.axis2))
+        root = description.links[0].name
+        joints.append(
+            replace(
+                joint,
+                name=f"free {joint.child}",
+                type="floating",
+                parent=root,
+                origin=Frame.identity(),
+            )
+        )
+    return replace(description, joints=tuple(joints), loops=tuple(loops))
+
+
+def world_state(tree, q, v, a):
+    """Coordinates, velocities and accelerations of every link as a free body (see above)."""
+    from scipy.spatial.transform import Rotation
+
+    from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
+
+    state = state_vectors(tree, q, v, "world")
+    rates = state_accelerations(tree, state, a)
+    free_q, free_v, free_a = [], [], []
+    for joint in tree.description.joints:  # in the order in which the cut machine has them
+        link = tree.links[tree.link_number(joint.child)]
+        body = state.bodies[link.body]
+        R = body.rotation @ link.frame.rotation
+        r = body.position + body.rotation @ link.frame.translation
+        w, alpha = body.Y[3:], rates[link.body][3:]
+        velocity = body.Y[:3] + np.cross(w, r)
+        acceleration = rates[link.body][:3] + np.cross(alpha, r) + np.cross(w, velocity)
+        local_v, local_w = R.T @ velocity, R.T @ w
+        free_q.append(np.concatenate([r, Rotation.from_matrix(R).as_quat()]))
+        free_v.append(np.concatenate([local_v, local_w]))
+        linear = R.T @ acceleration - np.cross(local_w, local_v)
+        free_a.append(np.concatenate([linear, R.T @ alpha]))
+    return tuple(map(np.concatenate, (free_q, free_v, free_a)))

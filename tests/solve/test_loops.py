@@ -1,0 +1,302 @@
+"""Closed loops: closed forms, every joint cut, four roads to one motion, what is determined."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import ModelError, SolveError, StateError
+from mbd_bridge.loads import LoopLoadSolver
+from mbd_bridge.mechanism import build_model
+from mbd_bridge.solve.rank import decompose
+from mbd_bridge.solve.reduced import METHODS, constrained_motion
+from mbd_bridge.spatial import Frame
+from tests.machines import cut_everywhere, four_bar, rssr, world_state
+from tests.trees import random_state, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+CUTTABLE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar")
+
+
+def terms(m, q, v):
+    """M, h, Φ_q and γ at one state."""
+    (M,), (h,) = m.kernel("mass_matrix")(q), m.kernel("bias_forces")(q, v)
+    _, phi_q, gamma = m.kernel("constraints")(q, v)
+    return M, h, phi_q, gamma
+
+
+def test_parallelogram_closed_form():
+    """Three uniform links of 1 m and 1 kg, crank at 60 degrees, at rest: published closed form."""
+    bar = four_bar()
+    at = bar.assemble({"crank": np.pi / 6}, fixed="crank")
+    a, _ = bar.constrained_dynamics().forward(at.q, at.v, np.zeros(3))
+    assert np.allclose(a, [5.886, -5.886, 5.886], rtol=1e-12)
+    loads = bar.joint_loads(at.q, at.v, a, ["crank", "pin"], actuated=["crank"])
+    c, s = np.cos(np.pi / 6), np.sin(np.pi / 6)
+    crank = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ loads["crank"].force
+    assert np.allclose(crank, [5.09742553, 0, 11.772], rtol=1e-8, atol=1e-10)
+    assert np.allclose(-loads["pin"].force, [5.09742553, 0, 11.772], rtol=1e-8, atol=1e-10)
+    assert abs(loads["crank"].drive[0]) < 1e-12
+
+
+@pytest.mark.parametrize("lengths", [(1, 1, 1, 1), (1, 2, 1.5, 2.5), (0.7, 1.3, 1.1, 1.4)])
+def test_four_roads_give_one_motion(lengths):
+    bar = four_bar(*lengths)
+    at = bar.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 2.0})
+    M, h, phi_q, gamma = terms(bar, at.q, at.v)
+    Q = np.array([0.3, -0.2, 0.1]) - h
+    motions = [constrained_motion(bar.model, M, Q, phi_q, gamma, method) for method in METHODS]
+    for motion in motions:
+        assert np.allclose(motion.a, motions[0].a, rtol=1e-10, atol=1e-10)
+        assert np.allclose(motion.lam, motions[0].lam, rtol=1e-10, atol=1e-10)
+        assert np.allclose(M @ motion.a + phi_q.T @ motion.lam, Q, atol=1e-10)
+        assert np.allclose(phi_q @ motion.a, gamma, atol=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_cutting_every_joint_of_a_tree_changes_no_acceleration_and_no_load(seed):
+    rng = np.random.default_rng(seed)
+    description = random_tree(rng, 4, CUTTABLE).description()
+    tree = build_model(description)
+    q, v, _ = random_state(tree, rng)
+    whole = mbd.Mechanism(tree)
+    tau = np.zeros(tree.nv)
+    a = whole.forward_dynamics(q, v, tau)
+    loads = whole.joint_loads(q, v, a)
+    cut = mbd.Mechanism.build(cut_everywhere(description))
+    free_q, free_v, free_a = world_state(tree, q, v, a)
+    phi, _, _ = cut.kernel("constraints")(free_q, free_v)
+    assert np.abs(phi).max() < 1e-12
+    scale = 10 + np.abs(free_a).max()
+    dynamics = cut.constrained_dynamics(actuated=())
+    motions = [
+        dynamics.forward(free_q, free_v, np.zeros(cut.nv), method=method) for method in METHODS
+    ]
+    for found, lam in motions:
+        assert np.abs(found - free_a).max() <= 1e-10 * scale
+        assert np.allclose(lam, motions[0][1], rtol=1e-8, atol=1e-8 * np.abs(lam).max())
+    names = [joint.name for joint in tree.joints[1:]]
+    inside = cut.joint_loads(free_q, free_v, motions[0][0], names, actuated=())
+    size = np.abs(loads.wrench()).max()
+    assert np.abs(inside.wrench() - loads.wrench()).max() <= 1e-9 * size
+    assert inside.unique.all()
+
+
+@pytest.mark.parametrize("lengths", [(1, 1), (1, 2), (0.3, 1.7)])
+@pytest.mark.parametrize("angle", [0.1, 1.0, 2.5, -0.7])
+def test_null_space_of_the_rigid_parallelogram(lengths, angle):
+    """LeeJoo90 (71): with relative angles, V2 has no other entries than 0, 1 and 1/sqrt 3."""
+    short, long = lengths
+    bar = four_bar(short, long, short, long)
+    at = bar.assemble({"crank": angle, "elbow": -angle, "wrist": angle}, fixed="crank")
+    _, phi_q, _ = bar.kernel("constraints")(at.q, at.v)
+    motions = decompose(bar.model, phi_q).motions
+    assert motions.shape == (3, 1)
+    assert np.allclose(np.abs(motions), 1 / np.sqrt(3), atol=1e-12)
+    assert np.allclose(motions[:, 0] * np.sign(motions[0, 0]), np.array([1, -1, 1]) / np.sqrt(3))
+
+
+def test_flags_of_a_planar_four_bar_in_space():
+    """Forces in the plane and the moment about the pins are determined, the rest is not."""
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    a, _ = bar.constrained_dynamics().forward(at.q, at.v, np.zeros(3))
+    loads = bar.joint_loads(at.q, at.v, a, actuated=["crank"])
+    in_plane = np.array([True, False, True, False, True, False])
+    assert np.array_equal(loads.unique, np.tile(in_plane, (4, 1)))
+    assert bar.loop_report(at.q).redundant == {"pin": 3}
+
+
+def test_the_same_four_bar_with_balls_is_determined():
+    bar = four_bar(1, 2, 1.5, 2.5, wrist="universal", cut="spherical")
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    a, _ = bar.constrained_dynamics().forward(at.q, at.v, np.zeros(bar.nv))
+    loads = bar.joint_loads(at.q, at.v, a, actuated=["crank"])
+    assert loads.unique.all()
+    assert bar.loop_report(at.q).redundant == {"pin": 0}
+
+
+@pytest.mark.parametrize("cut", ["revolute", "cylindrical", "spherical", "universal"])
+def test_flags_agree_with_what_open_multipliers_do(cut):
+    """Brute force: add any open multiplier, see which components move."""
+    bar = four_bar(1, 2, 1.5, 2.5, cut=cut)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    solver = LoopLoadSolver(bar.model, actuated=["crank"])
+    (drives,) = solver.dynamics.inverse(at.q, at.v, at.a)
+    rng = np.random.default_rng(0)
+    moved = np.zeros((4, 6))
+    none = np.ones((4, 6), dtype=bool)
+    before = solver.result(at.q, at.v, at.a, drives.lam, none).wrench()
+    for _ in range(5):
+        lam = drives.lam + drives.open @ rng.normal(size=drives.open.shape[1])
+        after = solver.result(at.q, at.v, at.a, lam, none).wrench()
+        moved = np.maximum(moved, np.abs(after - before))
+    assert np.array_equal(solver(at.q, at.v, at.a).unique, moved < 1e-9)
+
+
+def test_determined_components_do_not_depend_on_the_choice_of_multipliers():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    balls = four_bar(1, 2, 1.5, 2.5, wrist="universal", cut="spherical")
+    other = balls.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    one = bar.joint_loads(at.q, at.v, at.a, ["crank", "pin"], actuated=["crank"])
+    two = balls.joint_loads(other.q, other.v, other.a, ["crank", "pin"], actuated=["crank"])
+    flags = one.unique
+    assert np.allclose(one.wrench()[flags], two.wrench()[flags], atol=1e-9)
+
+
+def test_rssr_has_one_passive_freedom_and_names_it():
+    m = rssr()
+    at = m.assemble({"crank": 0.3}, fixed="crank")
+    report = m.loop_report(at.q)
+    assert (m.nv, report.rows, report.rank, report.freedoms) == (5, 3, 3, 2)
+    assert report.passive == ("ball",)
+    assert "ball" in str(report)
+
+
+def test_drives_of_a_closed_machine_are_those_that_make_the_motion():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble(
+        {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
+    )
+    dynamics = bar.constrained_dynamics(actuated=["crank"])
+    (drives,) = dynamics.inverse(at.q, at.v, at.a)
+    assert np.count_nonzero(drives.tau) == 1
+    a, _ = dynamics.forward(at.q, at.v, drives.tau)
+    assert np.allclose(a, at.a, atol=1e-10)
+
+
+def test_power_in_is_the_rate_of_energy_with_loops():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble(
+        {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
+    )
+    (drives,) = bar.constrained_dynamics(actuated=["crank"]).inverse(at.q, at.v, at.a)
+    h = 1e-5
+
+    def energy(t):
+        rate = 2.0 + t
+        there = bar.assemble(
+            {"crank": 0.5 + 2 * t + t * t / 2, "elbow": at.q[1], "wrist": at.q[2]},
+            fixed="crank",
+            velocity={"crank": rate},
+        )
+        M, _, _, _ = terms(bar, there.q, there.v)
+        state = state_vectors(bar.model, there.q, there.v)
+        height = sum(
+            b.inertia.mass * (s.position + s.rotation @ b.inertia.centre)[2]
+            for b, s in zip(bar.model.bodies, state.bodies, strict=True)
+        )
+        return 0.5 * there.v @ M @ there.v + 9.81 * height
+
+    rate = (energy(h) - energy(-h)) / (2 * h)
+    assert np.isclose(drives.tau @ at.v, rate, rtol=1e-6)
+
+
+def test_more_drives_than_freedoms_are_flagged_not_refused():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    one = bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crank"])
+    two = bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crank", "wrist"])
+    assert one["crank"].unique[4] and not two["crank"].unique[4]
+
+
+def test_too_few_drives_are_explained():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    with pytest.raises(SolveError, match=r"actuated=\[\.\.\.\]; the mechanism has 1 freedoms"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=())
+    with pytest.raises(ModelError, match="say which joints are driven"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"])
+    with pytest.raises(ModelError, match="did you mean 'crank'"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crnk"])
+
+
+def test_states_off_the_constraints_are_refused():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    off = np.array([0.1, 0.0, 0.0])
+    for q, v, a, what in (
+        (at.q + off, at.v, at.a, "position"),
+        (at.q, at.v + off, at.a, "velocity"),
+        (at.q, at.v, at.a + off, "acceleration"),
+    ):
+        with pytest.raises(StateError, match=f"the {what} does not satisfy loop 'pin'"):
+            bar.joint_loads(q, v, a, ["crank"], actuated=["crank"])
+
+
+def test_assembly_is_consistent_to_rounding():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble(
+        {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
+    )
+    phi, phi_q, gamma = bar.kernel("constraints")(at.q, at.v)
+    assert np.abs(phi).max() < 1e-14
+    assert np.abs(phi_q @ at.v).max() < 1e-14
+    assert np.abs(phi_q @ at.a - gamma).max() < 1e-13
+    assert (at.q[0], at.v[0], at.a[0]) == (0.5, 2.0, 1.0)
+
+
+def test_both_branches_are_found_from_their_own_side():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    up = bar.assemble({"crank": 0.5, "elbow": -1.0, "wrist": 0.3}, fixed="crank")
+    down = bar.assemble({"crank": 0.5, "elbow": 1.0, "wrist": 2.5}, fixed="crank")
+    assert up.closed and down.closed
+    assert abs(up.q[1] - down.q[1]) > 0.5
+
+
+def test_loops_that_cannot_be_closed_say_which_and_by_how_much():
+    bar = four_bar(1, 1, 1, 10)
+    with pytest.raises(SolveError, match=r"pin by 7\.\d+ m") as problem:
+        bar.assemble({"crank": 0.5}, fixed="crank")
+    assert "release one of fixed=['crank']" in str(problem.value)
+    reached = bar.assemble({"crank": 0.5}, check=False)
+    assert not reached.closed and reached.loops["pin"] > 0.1
+
+
+def test_an_axis_that_comes_out_reversed_is_said():
+    b = mbd.Builder("flip").link("arm", 1, (1, 0, 0), (1, 1, 1))
+    b.joint("ball", "spherical", "base", "arm")
+    ends = ("arm", Frame.identity()), ("base", Frame.from_rpy((0, 0, 0), (np.pi, 0, 0)))
+    b.loop("pin", "revolute", *ends, axis=(0, 0, 1))
+    at = mbd.Mechanism.build(b).assemble()
+    assert at.closed
+    assert at.reversed == ("pin",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"near": {"crnk": 1.0}}, "did you mean 'crank'"),
+        ({"near": [0.0, 1.0]}, "expected"),
+        ({"near": {"crank": np.nan}}, "finite"),
+        ({"fixed": "crnk"}, "did you mean 'crank'"),
+        ({"weights": {"crank": -1.0}}, "positive"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_named(options, message):
+    with pytest.raises(StateError, match=message):
+        four_bar().assemble(**options)
+
+
+@pytest.mark.parametrize("what", ["forward_dynamics", "inverse_dynamics"])
+def test_the_open_trees_dynamics_are_not_given_for_a_closed_machine(what):
+    bar = four_bar()
+    with pytest.raises(ModelError, match="constrained_dynamics"):
+        getattr(bar, what)(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def test_loops_on_one_link_and_of_no_length_are_refused():
+    def with_loop(kind, first, second):
+        b = mbd.Builder("b").link("arm", 1, (1, 0, 0), (1, 1, 1))
+        b.joint("pin", "revolute", "base", "arm")
+        b.loop("loop", kind, (first, Frame.identity()), (second, Frame.identity()))
+        return mbd.Mechanism.build(b)
+
+    with pytest.raises(ModelError, match="move together"):
+        with_loop("revolute", "arm", "arm")
+    with pytest.raises(ModelError, match="length 0"):
+        with_loop("distance", "base", "arm")
