@@ -1,0 +1,162 @@
+"""Many steps of one function in machine code: the results of a step are the next one's inputs."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.kernels import identity as addresses
+from mbd_bridge.kernels import machine
+from mbd_bridge.kernels.artifact import Artifact
+from mbd_bridge.kernels.cache import Cache
+from mbd_bridge.kernels.compile import DEFAULT_CACHE
+from mbd_bridge.kernels.layout import Floats
+from mbd_bridge.kernels.march_text import march_module
+from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.store import Store
+from mbd_bridge.kernels.trace import Traceable
+
+_INT = ctypes.c_int64
+_MARCH = ctypes.CFUNCTYPE(_INT, ctypes.c_void_p, _INT, _INT, ctypes.c_void_p, ctypes.c_double)
+_ALIGNMENT = 64
+
+
+class March:
+    """A compiled step, to be taken many times; made by `compile_march`.
+
+    Attributes
+    ----------
+    inputs : sizes of the inputs by name; the first `state` of them are fed back
+    shapes : sizes of the outputs; the first `state` are the next step's inputs, the last one (of
+        size 1) tells how risky the step is
+    lanes : trajectories that advance together
+    """
+
+    def __init__(self, artifact: Artifact, state: int, from_cache: bool) -> None:
+        self.inputs = dict(artifact.inputs)
+        self.shapes = artifact.shapes
+        self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
+        self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
+        self._code = machine.Loaded(artifact.code)
+        self._march = _MARCH(self._code.address("march"))
+        self._bytes = artifact.stage_bytes
+        self._sizes = [prod(shape) for shape in artifact.shapes]
+
+    def start(self, *values: Floats) -> Floats:
+        """Return a stage (inputs in place): what `advance` works on, owned by the caller.
+
+        Parameters
+        ----------
+        values : for each input (size,) with one lane, (lanes, size) or (size,) with several
+        """
+        stage = np.zeros(self._bytes // 8 + _ALIGNMENT // 8)
+        skip = (-stage.ctypes.data % _ALIGNMENT) // 8
+        stage = stage[skip : skip + self._bytes // 8]
+        if len(values) != len(self.inputs):
+            raise StateError(f"expected {len(self.inputs)} inputs {list(self.inputs)}")
+        self.put(stage, *values)
+        return stage
+
+    def put(self, stage: Floats, *values: Floats) -> None:
+        """Write the first inputs of a stage."""
+        place = 0
+        for (name, size), value in zip(self.inputs.items(), values, strict=False):
+            array = np.asarray(value, dtype=np.float64)
+            if array.shape not in ((size,), (self.lanes, size)):
+                raise StateError(
+                    f"{name}: expected ({size},) or ({self.lanes}, {size}), got {array.shape}"
+                )
+            full = np.broadcast_to(array, (self.lanes, size))
+            stage[place : place + size * self.lanes] = full.T.ravel()
+            place += size * self.lanes
+
+    def advance(
+        self, stage: Floats, steps: int, every: int = 1, limit: float = np.inf
+    ) -> tuple[int, list[Floats]]:
+        """Take steps; return how many were taken and the outputs of each `every`-th.
+
+        Parameters
+        ----------
+        stage : from `start`; its state is that after the last step taken
+        limit : with one lane, stop before a step whose last output is not below this
+
+        Returns
+        -------
+        taken : equal to `steps` unless it stopped
+        outputs : for each output (records, lanes, size), without the lanes' axis for one lane
+        """
+        total = sum(self._sizes)
+        out = np.empty((steps // every, total, self.lanes))
+        taken = int(self._march(stage.ctypes.data, steps, every, out.ctypes.data, limit))
+        out = out[: taken // every]
+        results, place = [], 0
+        for size in self._sizes:
+            part = out[:, place : place + size].transpose(0, 2, 1)
+            results.append(part[:, 0] if self.lanes == 1 else part)
+            place += size
+        return taken, results
+
+    def state_of(self, stage: Floats) -> list[Floats]:
+        """Return the state inputs of a stage, (size,) or (lanes, size) each."""
+        found, place = [], 0
+        for size in list(self.inputs.values())[: self.state]:
+            part = stage[place : place + size * self.lanes].reshape(size, self.lanes).T
+            found.append(part[0].copy() if self.lanes == 1 else part.copy())
+            place += size * self.lanes
+        return found
+
+
+def compile_march(
+    function: Traceable,
+    inputs: Mapping[str, int],
+    state: int,
+    *,
+    name: str = "march",
+    identity: str | None = None,
+    outputs: Sequence[str] | None = None,
+    cache: Cache | None = DEFAULT_CACHE,
+    lanes: int = 1,
+) -> March:
+    """Compile a step: a function whose first `state` outputs become its first `state` inputs.
+
+    See `compile_kernel` for the other parameters.
+    """
+    start = time.perf_counter()
+    host = machine.host()
+    source = Source(function, dict(inputs))
+    address = None
+    if cache is not None:
+        if identity is None:
+            address = addresses.of_graph(source.graph, name)
+        else:
+            address = addresses.of_request(identity, name, dict(inputs))
+
+    def make() -> Artifact:
+        graph = source.graph
+        sizes = [prod(shape) for shape in graph.shapes]
+        if sizes[:state] != list(inputs.values())[:state] or sizes[-1:] != [1]:
+            raise KernelError(
+                f"a step returns {state} arrays of the sizes of its first inputs, and last one "
+                f"number; got {sizes} for {dict(inputs)}"
+            )
+        sine_lanes = host.lanes if lanes == 1 else lanes
+        text, stage_bytes = march_module(source.program, state, lanes, sine_lanes, host.triple)
+        return Artifact(
+            code=machine.emit(text),
+            name=name,
+            inputs=dict(inputs),
+            outputs=tuple(outputs or (f"out{k}" for k in range(len(sizes)))),
+            shapes=graph.shapes,
+            counts=graph.counts(),
+            lanes=lanes,
+            stage_bytes=stage_bytes,
+            compile_seconds=time.perf_counter() - start,
+        )
+
+    artifact, found = Store(cache, address, host.tag).get(f"march {lanes} {state}", make)
+    return March(artifact, state, found)

@@ -1,0 +1,74 @@
+"""Many steps in machine code against the same steps in Python."""
+
+import numpy as np
+import pytest
+
+from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.march import compile_march
+
+
+def euler(x, v, h):
+    """An oscillator; the last output grows with time's square."""
+    return x + h[0] * v, v - h[0] * np.sin(x), x * v, (x[:1] * x[:1])
+
+
+SIZES = {"x": 2, "v": 2, "h": 1}
+
+
+def by_hand(x, v, h, steps):
+    rows = []
+    for _ in range(steps):
+        x, v, third, last = euler(x, v, h)
+        rows.append((x, v, third, last))
+    return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_a_march_is_its_steps_one_after_the_other(every):
+    march = compile_march(euler, SIZES, 2, cache=None)
+    rng = np.random.default_rng(0)
+    x, v, h = rng.normal(size=2), rng.normal(size=2), np.array([0.01])
+    stage = march.start(x, v, h)
+    taken, rows = march.advance(stage, 50, every)
+    assert taken == 50
+    expected = by_hand(x, v, h, 50)
+    for ours, reference in zip(rows, expected, strict=True):
+        assert np.allclose(ours, reference[every - 1 :: every], rtol=1e-13)
+    _, _ = march.advance(stage, 50, every)
+    again = by_hand(x, v, h, 100)
+    assert np.allclose(march.state_of(stage)[0], again[0][-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("lanes", [2, 8])
+def test_lanes_are_trajectories_of_their_own(lanes):
+    march = compile_march(euler, SIZES, 2, cache=None, lanes=lanes)
+    rng = np.random.default_rng(1)
+    x, v, h = rng.normal(size=(lanes, 2)), rng.normal(size=(lanes, 2)), np.array([0.01])
+    x[1, 0] = np.nan
+    _, rows = march.advance(march.start(x, v, h), 30, 10)
+    assert rows[0].shape == (3, lanes, 2)
+    for k in range(lanes):
+        expected = by_hand(x[k], v[k], h, 30)[0][9::10]
+        assert np.allclose(rows[0][:, k], expected, rtol=1e-13, equal_nan=True)
+
+
+def test_a_march_stops_before_the_step_that_is_too_risky():
+    march = compile_march(euler, SIZES, 2, cache=None)
+    x, v, h = np.array([0.5, 0.0]), np.array([1.0, 0.0]), np.array([0.01])
+    risk = by_hand(x, v, h, 100)[3][:, 0]
+    first = int(np.argmax(risk >= 0.64))
+    stage = march.start(x, v, h)
+    taken, rows = march.advance(stage, 100, 1, limit=0.64)
+    assert taken == first == len(rows[0])
+    assert np.array_equal(march.state_of(stage)[0], rows[0][-1])
+
+
+def test_a_march_stops_where_numbers_end():
+    march = compile_march(lambda x, h: (x * x, x[:1]), {"x": 1, "h": 1}, 1, cache=None)
+    taken, rows = march.advance(march.start(np.array([10.0]), np.zeros(1)), 100)
+    assert taken == 8 and np.isfinite(rows[0]).all()
+
+
+def test_steps_that_do_not_fit_are_refused():
+    with pytest.raises(KernelError, match="sizes of its first inputs"):
+        compile_march(lambda x: (x[:1], x[:1]), {"x": 2}, 1, cache=None)
