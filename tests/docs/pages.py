@@ -10,8 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WRITTEN_BY_PROGRAM = {"urdf_coverage.md"}
 
-RELATIVE = 2e-3
-"""Difference of two numbers that a page may show: pages round to a few digits."""
+LAST_DIGIT = 1.01
+"""Units of the last digit shown by which a decimal number may differ: it may be rounded otherwise
+on another machine. Whole numbers are equal or wrong."""
 ROUNDING = 1e-9
 """Numbers below this are rounding errors, of which every machine has its own."""
 
@@ -91,7 +92,19 @@ def _alike(wanted: str, got: str) -> bool:
     if wanted == got:
         return True
     try:
-        a, b = (float(re.sub(r"^[(\[]*|[)\],;]*$", "", word)) for word in (wanted, got))
+        bare, a, b = (
+            kind(re.sub(r"^[(\[]*|[)\],;]*$", "", word))
+            for kind, word in ((str, wanted), (float, wanted), (float, got))
+        )
     except ValueError:
         return False
-    return abs(a - b) <= max(RELATIVE * abs(a), ROUNDING)
+    return abs(a - b) <= max(_last_digit(bare), ROUNDING)
+
+
+def _last_digit(number: str) -> float:
+    """Return what the last digit shown is worth: 0.01 in 2.35, 1e-18 in 2.35e-16, 0 in 235."""
+    digits, _, exponent = number.lower().partition("e")
+    _, point, decimals = digits.partition(".")
+    if not point and not exponent:
+        return 0.0
+    return LAST_DIGIT * 10.0 ** (int(exponent or 0) - len(decimals))

@@ -140,3 +140,10 @@ def test_a_wrong_number_on_a_page_is_found() -> None:
     assert differences(shown, "drive -2.7 N m\nbetween\nlast 1\n")
     assert differences("one", "one\ntwo\n")
     assert differences("", "something\n")
+
+
+def test_every_digit_of_a_page_is_compared() -> None:
+    assert differences("operations 1682", "operations 1683\n")
+    assert differences("[0.1217 0.5174]", "[0.1219 0.5174]\n")
+    assert not differences("[0.1217 0.5174]", "[0.1218 0.5174]\n")  # rounded otherwise
+    assert not differences("2.35e-16", "-4e-16\n")
