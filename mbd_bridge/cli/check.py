@@ -55,10 +55,9 @@ def run(options: argparse.Namespace) -> int:
     for referee in dict.fromkeys(row.referee for row in report.rows):
         rows = [row for row in report.rows if row.referee == referee]
         screen.show(console, f"against {referee}", _table(rows), "")
-    verdict = "agreement" if report.passed else "DISAGREEMENT"
-    screen.show(
-        console, f"{verdict} on {options.states} states (seed {options.seed}) of {robot.name}"
-    )
+    verdict, comma, rest = report.verdict.partition(",")
+    on = f"on {options.states} states (seed {options.seed}) of {robot.name}"
+    screen.show(console, f"{verdict} {on}{comma}{rest}")
     for reason in report.absent:
         screen.say(f"not asked: {reason}")
     return 0 if report.passed else DISAGREEMENT
@@ -73,9 +72,9 @@ def _table(rows: list[Row]) -> Table:
     cells = [
         (
             row.quantity,
-            f"{row.error:.1e}",
-            f"{row.tolerance:.0e}",
-            agrees if row.passed else differs,
+            f"{row.error:.1e}" if row.compared else "-",
+            f"{row.tolerance:.0e}" if row.compared else "-",
+            (agrees if row.passed else differs) if row.compared else "not compared",
             row.worst,
             row.note,
         )

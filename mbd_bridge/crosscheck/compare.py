@@ -149,17 +149,16 @@ class _Sample:
             return None
         try:
             kernel = prepare(self.model, "forward_dynamics")
-        except SolveError as reason:
-            note = f"not compared: {reason}"
-            return Row(quantity, referee.name, 0.0, referee.tolerance, note=note)
+        except SolveError as problem:
+            return _not_compared(quantity, referee, str(problem))
         ours, pivots = kernel(self.q, self.v, self.applied)
         scale = np.abs(np.diagonal(self.M, axis1=1, axis2=2))
         floor = SINGULAR * np.maximum(scale, np.finfo(float).tiny)
         weak = ~(np.abs(pivots) > floor).all(axis=0)
         if weak.any():
             which = ", ".join(np.array(self.model.velocity_names)[weak][:4])
-            note = f"not compared: no inertia resists {which}; the mass matrix is singular"
-            return Row(quantity, referee.name, 0.0, referee.tolerance, note=note)
+            reason = f"no inertia resists {which}; the mass matrix is singular"
+            return _not_compared(quantity, referee, reason)
         states = zip(self.q, self.v, self.applied, strict=True)
         theirs = np.array([referee.forward(q, v, tau) for q, v, tau in states])
         names = self.model.velocity_names
@@ -203,6 +202,11 @@ def _size(values: Array) -> Array:
     """Return the largest entry of each state, with axes of length 1 to divide by."""
     axes = tuple(range(1, values.ndim))
     return np.asarray(np.abs(values).max(axis=axes, keepdims=True, initial=0.0))
+
+
+def _not_compared(quantity: str, referee: Referee, reason: str) -> Row:
+    nothing = float("nan")
+    return Row(quantity, referee.name, nothing, referee.tolerance, note=reason, compared=False)
 
 
 def _row(

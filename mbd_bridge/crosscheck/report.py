@@ -18,6 +18,7 @@ class Row:
     worst : the joint, coordinate or link with the largest difference
     passed : whether the error is within the tolerance
     note : why something was not compared, or what to know
+    compared : False: there is nothing to compare here; error and verdict mean nothing
     """
 
     quantity: str
@@ -27,6 +28,7 @@ class Row:
     worst: str = ""
     passed: bool = True
     note: str = ""
+    compared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,16 @@ class Report:
     @property
     def passed(self) -> bool:
         """Whether something was compared and every comparison passed."""
-        return bool(self.rows) and all(row.passed for row in self.rows)
+        compared = [row for row in self.rows if row.compared]
+        return bool(compared) and all(row.passed for row in compared)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words: agreement or not, and how much of it was not looked at."""
+        left_out = sum(not row.compared for row in self.rows)
+        noun = "quantity" if left_out == 1 else "quantities"
+        words = "agreement" if self.passed else "DISAGREEMENT"
+        return words + (f", {left_out} {noun} not compared" if left_out else "")
 
     def __str__(self) -> str:
         lines = [f"{self.mechanism}: {self.states} random states"]
@@ -50,10 +61,13 @@ class Report:
             verdict = "ok" if row.passed else "DISAGREES"
             where = f"  worst: {row.worst}" if row.worst else ""
             note = f"  ({row.note})" if row.note else ""
+            if not row.compared:
+                lines.append(f"  {row.quantity:<22} not compared with {row.referee}{note}")
+                continue
             lines.append(
                 f"  {row.quantity:<22} {row.error:9.2e} <= {row.tolerance:.0e}  {verdict:<9} "
                 f"{row.referee}{where}{note}"
             )
         lines += [f"  not asked: {reason}" for reason in self.absent]
-        lines.append("agreement" if self.passed else "DISAGREEMENT")
+        lines.append(self.verdict)
         return "\n".join(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isinf, isnan, prod
 from typing import TYPE_CHECKING
 
@@ -48,8 +48,8 @@ def c_source(
 ) -> str:
     """Return a self-contained C99 file with the same operations in the same order.
 
-    Compiled without contraction and reassociation (``cc -O2 -ffp-contract=off file.c -lm``) it
-    gives the digits of the kernel. It has two functions: ``NAME`` for one state and
+    Compiled without contraction and reassociation (``cc -O2 -march=native -ffp-contract=off -c
+    file.c``) it gives the digits of the kernel. It has two functions: ``NAME`` for one state and
     ``NAME_batch`` for rows of states.
 
     Parameters
@@ -61,9 +61,11 @@ def c_source(
     """
     if isinstance(what, Graph):
         program, own_name = depth_first(lower(what)), "kernel"
+        counts: Mapping[str, int] = what.counts()
         own_outputs: Sequence[str] = [f"out{k}" for k in range(len(what.shapes))]
     else:
         program, own_name, own_outputs = what.program, what.name, what.outputs
+        counts = what.counts
     taken = set(_RESERVED)
     function = _identifier(own_name if name is None else name, taken)
     taken |= {function, f"{function}_batch", f"{function}_sincos"}
@@ -71,7 +73,7 @@ def c_source(
     results = _names(outputs, list(own_outputs), taken)
     return "\n".join(
         [
-            _head(program, function, given, results, notes),
+            _head(program, counts, function, given, results, notes),
             "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n",
             _prototypes(function, given, results),
             _sincos(function) if any(i.op in ("sin", "cos") for i in program.instructions) else "",
@@ -103,18 +105,26 @@ def _names(given: Sequence[str] | None, default: list[str], taken: set[str]) -> 
     return found
 
 
-def _head(program: Program, function: str, given: list[str], results: list[str], notes: str) -> str:
-    counts: dict[str, int] = {}
-    for op, _, _ in program.instructions:
-        if op not in ("load", "const"):
-            counts[op] = counts.get(op, 0) + 1
-    lines = [
-        f"{function}: straight-line code made by mbd_bridge.",
-        "",
-        "Build: cc -std=c99 -O2 -ffp-contract=off file.c -lm",
-        "(with contraction or -ffast-math the last digits differ)",
-        "",
-    ]
+BUILD = """\
+Build: cc -std=c99 -O2 -march=native -ffp-contract=off -c file.c    (link with -lm)
+
+-march=native (or any target with fused multiply-adds, such as -mfma) makes one instruction of
+each fma(). Without it the file runs everywhere with the same digits, but calls a library
+function for each: some six times slower. -ffp-contract=off keeps the compiler from fusing
+further products and sums, which would change last digits; so would -ffast-math.
+"""
+"""What the head of a C file says of the compiler."""
+
+
+def _head(
+    program: Program,
+    counts: Mapping[str, int],
+    function: str,
+    given: list[str],
+    results: list[str],
+    notes: str,
+) -> str:
+    lines = [f"{function}: straight-line code made by mbd_bridge.", "", *BUILD.splitlines(), ""]
     for name, size in zip(given, program.inputs.values(), strict=True):
         lines.append(f"in   {name}[{size}]")
     for name, shape in zip(results, program.shapes, strict=True):
@@ -122,7 +132,8 @@ def _head(program: Program, function: str, given: list[str], results: list[str],
         lines.append(f"out  {name}{extent}{', rows one after the other' if len(shape) > 1 else ''}")
     total = sum(counts.values())
     kinds = ", ".join(f"{number} {op}" for op, number in sorted(counts.items()))
-    lines += ["", f"{total} operations: {kinds}" if total else "no operations"]
+    what = "operations for one state (a fused multiply-add is two)"
+    lines += ["", f"{total} {what}: {kinds}" if total else "no operations"]
     if notes:
         lines += ["", *notes.splitlines()]
     safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]

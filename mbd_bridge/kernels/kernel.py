@@ -99,7 +99,7 @@ class Kernel:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Operations for one state by kind, as in the traced graph (before fusion)."""
+        """Operations for one state by kind; a fused multiply-add counts as two."""
         return MappingProxyType(dict(self._artifact.counts))
 
     @property

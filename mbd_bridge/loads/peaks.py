@@ -52,7 +52,8 @@ class Peaks:
 
     Attributes
     ----------
-    rows : a `Peak` for each joint's force and moment, and for each of its drives
+    rows : a `Peak` for each joint's force and moment, for each of its drives, and for force and
+        moment of its reaction where the loads have it
     """
 
     def __init__(self, model: Model, loads: JointLoads) -> None:
@@ -64,6 +65,11 @@ class Peaks:
                 Peak(joint, f"drive{name.removeprefix(joint)}", DRIVE[unit])
                 for name, unit in zip(loads.drive_names[place], units, strict=True)
             ]
+            if loads.reaction_force is not None:
+                self.rows += [
+                    Peak(joint, "reaction force", "N"),
+                    Peak(joint, "reaction moment", "N m"),
+                ]
 
     def add(self, time: Floats, loads: JointLoads) -> None:
         """Take in loads at the times (N,), s."""
@@ -73,3 +79,6 @@ class Peaks:
             next(rows).add(time, np.linalg.norm(loads.moment[:, k], axis=1))
             for column in loads.drive[:, place].T:
                 next(rows).add(time, column)
+            if loads.reaction_force is not None and loads.reaction_moment is not None:
+                next(rows).add(time, np.linalg.norm(loads.reaction_force[:, k], axis=1))
+                next(rows).add(time, np.linalg.norm(loads.reaction_moment[:, k], axis=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -205,6 +206,17 @@ def test_the_summary_holds_peak_time_and_rms(run, tmp_path):
     assert row[1] == f"{drive[k]:.5g}"
 
 
+def test_the_summary_has_the_reaction_if_it_was_asked_for(run, tmp_path):
+    q, v, a = arm_motion(tmp_path / "m.csv")
+    _, _, err = run("loads", ARM, tmp_path / "m.csv", "--joints", JOINT, FLANGE, "--reaction",
+                    "-o", tmp_path / "out.csv")  # fmt: skip
+    loads = mbd.load(ARM).joint_loads(q, v, a, [JOINT, FLANGE], reaction=True)
+    for what, values in (("force", loads.reaction_force), ("moment", loads.reaction_moment)):
+        rows = [line.split() for line in err.splitlines() if f"reaction {what}" in line]
+        peaks = np.linalg.norm(values, axis=2).max(axis=0)
+        assert [row[row.index(what) + 1] for row in rows] == [f"{x:.5g}" for x in peaks]
+
+
 def test_blocks_of_rows_give_what_one_block_gives(run, monkeypatch):
     from mbd_bridge.cli import loads
 
@@ -287,6 +299,22 @@ def test_check_says_where_it_disagrees_and_exits_with_1(run, monkeypatch):
     assert out.splitlines()[-1].startswith("DISAGREEMENT")
 
 
+def test_check_does_not_call_agreement_what_it_did_not_compare(run, tmp_path):
+    (tmp_path / "idle.urdf").write_text(
+        """<robot name="idle"><link name="base"/><link name="ghost"/>
+        <link name="rod"><inertial><origin xyz="1 0 0"/><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="good" type="continuous"><parent link="base"/><child link="rod"/></joint>
+        <joint name="idle" type="continuous"><parent link="rod"/><child link="ghost"/></joint>
+        </robot>"""
+    )
+    code, out, _ = run("check", tmp_path / "idle.urdf", "--no-pybullet")
+    assert code == 0
+    (row,) = [line for line in out.splitlines() if line.startswith("forward dynamics")]
+    assert row.split()[2:6] == ["-", "-", "not", "compared"]
+    assert out.splitlines()[-1].endswith("of idle, 1 quantity not compared")
+
+
 def test_bench_compares_equal_results_and_writes_its_numbers(run, tmp_path, monkeypatch):
     from mbd_bridge.crosscheck import timing
 
@@ -333,7 +361,8 @@ def test_exported_c_gives_the_load_of_the_kernel(run, tmp_path):
         "export", ARM, "--c", "--what", "joint_loads", "--joints", JOINT, "-o", source
     )
     assert code == 0
-    assert "operations" in err
+    (told,) = re.findall(r"(\d+) operations", err)
+    assert f" * {told} operations for one state (a fused multiply-add is two)" in source.read_text()
     subprocess.run(
         ["cc", "-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC", source, "-lm"],
         cwd=tmp_path,

@@ -86,7 +86,15 @@ def test_a_singular_mass_matrix_is_said_not_compared():
     builder.joint("good", "revolute", "base", "rod").joint("idle", "revolute", "rod", "ghost")
     report = mbd.Mechanism.build(builder).crosscheck(states=2)
     assert report.passed
-    assert any("idle" in row.note for row in report.rows)
+    (row,) = [row for row in report.rows if not row.compared]
+    assert row.quantity == "forward dynamics"
+    assert "idle" in row.note
+    assert str(report).endswith("agreement, 1 quantity not compared")
+
+
+def test_nothing_compared_is_no_agreement():
+    row = compare._not_compared("x", _Referee(), "why not")
+    assert not compare.Report("b", 1, (row,), ()).passed
 
 
 def test_nan_is_no_agreement():

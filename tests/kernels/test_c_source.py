@@ -27,10 +27,11 @@ def pointers(arrays):
     return [ctypes.c_void_p(a.ctypes.data) for a in arrays]
 
 
+@pytest.mark.parametrize("target", [[], ["-march=native"]], ids=["portable", "native"])
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e6, 1e15])
-def test_same_digits(tmp_path, scale):
+def test_same_digits(tmp_path, scale, target):
     kernel = compile_kernel(arm, ARM_INPUTS, name="arm", outputs=["x", "w"], cache=None)
-    library = build(c_source(kernel, notes="q in rad, v in rad/s"), tmp_path)
+    library = build(c_source(kernel, notes="q in rad, v in rad/s"), tmp_path, *target)
     q, v = states(101, seed=1, scale=scale)
     expected = kernel(q, v)
     got = [np.empty_like(a) for a in expected]
@@ -92,6 +93,13 @@ def test_the_head_says_what_goes_in_and_out():
     text = c_source(trace(arm, ARM_INPUTS), "arm", outputs=["x", "w"], notes="q in rad")
     for line in (" * in   q[3]", " * out  x[5]", " * out  w[2][3], rows", " * q in rad"):
         assert line in text
+    assert "-O2 -march=native -ffp-contract=off" in text
+
+
+def test_the_head_counts_operations_as_the_kernel_does():
+    kernel = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None)
+    assert f" * {sum(kernel.counts.values())} operations for one state" in c_source(kernel)
+    assert c_source(kernel.graph, "arm").split("in   q")[1][:900].count("operations") == 1
 
 
 def test_a_kernel_from_the_cache_can_be_exported(tmp_path, monkeypatch):
