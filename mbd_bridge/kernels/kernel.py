@@ -16,6 +16,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import layout, machine, threads
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.layout import Floats
+from mbd_bridge.kernels.one_state import OneState
 from mbd_bridge.kernels.program import Program
 from mbd_bridge.kernels.single import Single
 from mbd_bridge.kernels.single_text import single_module
@@ -46,8 +47,10 @@ class Kernel:
     __slots__ = (
         "_artifact",
         "_batch",
+        "_blocks",
         "_code",
         "_entry",
+        "_one",
         "_ranks",
         "_source",
         "_store",
@@ -56,8 +59,10 @@ class Kernel:
 
     _artifact: Artifact
     _batch: Callable[[int, int, int, int], int]
+    _blocks: list[OneState]
     _code: machine.Loaded
     _entry: tuple[machine.Loaded, Artifact] | None
+    _one: tuple[tuple[int, ...], ...]
     _ranks: tuple[int, ...]
     _source: Source
     _store: Store
@@ -75,6 +80,8 @@ class Kernel:
         put("_code", loaded)
         put("_entry", None)
         put("_batch", _BATCH(loaded.address("kernel")))
+        put("_one", tuple((size,) for size in self.inputs.values()))
+        put("_blocks", [])
         put("_ranks", (1,) * len(self.inputs) + tuple(len(shape) for shape in self.shapes))
 
     @property
@@ -193,6 +200,8 @@ class Kernel:
         StateError
             if an array has not the shape or type that is expected
         """
+        if out is None and threads == 1 and layout.are_floats(values, self._one):
+            return self._run_one(values)
         arrays, number = layout.check_inputs(values, self.inputs)
         if not isinstance(threads, int) or threads < 1:
             raise StateError(f"threads: expected a whole number from 1, got {threads!r}")
@@ -210,6 +219,20 @@ class Kernel:
             if result is not target:
                 result[...] = target
         return Run(tuple(results), finite)
+
+    def _run_one(self, values: Sequence[Any]) -> Run:
+        """Compute one state in memory of our own; no two calls share it at the same time."""
+        try:
+            block = self._blocks.pop()
+        except IndexError:
+            sizes = [size for (size,) in self._one]
+            block = OneState(sizes, self.shapes, self._artifact.stage_bytes)
+        for buffer, value in zip(block.inputs, values, strict=True):
+            buffer[:] = value
+        failed = self._batch(block.address, 0, 1, block.stage)
+        found = Run(block.results(), not failed)
+        self._blocks.append(block)
+        return found
 
     def _run(self, arrays: list[Floats], number: int, workers: int) -> bool:
         if number == 0:

@@ -38,6 +38,16 @@ def as_floats(name: str, value: ArrayLike) -> Floats:
         ) from problem
 
 
+def are_floats(values: Sequence[ArrayLike], shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether there is a float64 array of each shape: then nothing is to be converted."""
+    if len(values) != len(shapes):
+        return False
+    for value, shape in zip(values, shapes, strict=True):
+        if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != shape:
+            return False
+    return True
+
+
 def check_inputs(
     values: Sequence[ArrayLike], sizes: Mapping[str, int]
 ) -> tuple[list[Floats], int | None]:
