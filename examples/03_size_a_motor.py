@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.table import read_table
-from mbd_bridge.loads import motion_from_table
 
 URDF = Path(__file__).parents[1] / "urdf"
 robot = mbd.load(URDF / "kuka_iiwa.urdf")
-motion = motion_from_table(read_table(URDF / "kuka_iiwa_motion.csv"), robot.model)
+motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", robot)
 for note in motion.notes:
     print("note:", note)
 

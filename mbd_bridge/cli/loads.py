@@ -185,6 +185,6 @@ def _point(text: str) -> str | tuple[float, ...]:
         point = ()
     if len(point) != 3:
         raise argparse.ArgumentTypeError(
-            f"expected 'joint' or a point x,y,z in m, such as 0,0,0.1; got {text!r}"
+            f"expected 'joint', 'parent' or a point x,y,z in m, such as 0,0,0.1; got {text!r}"
         )
     return point

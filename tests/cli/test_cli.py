@@ -405,7 +405,7 @@ def test_exported_c_names_coordinates_units_and_convention(run):
         (("loads", ARM, MOTION, "--joints", "lbr_iiwa_joint_33"), "did you mean"),
         (("loads", ARM, "none.csv", "--joints", "all"), "none.csv"),
         (("loads", ARM, ARM, "--joints", "all"), "kuka_iiwa.urdf:2"),
-        (("loads", ARM, MOTION, "--joints", "all", "--at", "1,2"), "a point x,y,z"),
+        (("loads", ARM, MOTION, "--joints", "all", "--at", "1,2"), "'parent' or a point x,y,z"),
         (("loads", ARM, MOTION, "--joints", "all", "--threads", "0"), "from 1"),
         (("loads", ARM, MOTION), "--joints"),
         (("loads", ARM, MOTION, "--joints", "all", "--in", "moon"), "invalid choice"),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import mbd_bridge as mbd
 from tests.docs.pages import ROOT, Block, blocks, differences, pages
 
 KNOWN = {"", "python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
@@ -113,6 +114,12 @@ def anchors(page: Path) -> set[str]:
     """Return the anchors that a page's headings get: small letters, blanks to dashes."""
     titles = [m["title"] for m in _HEADING.finditer(page.read_text(encoding="utf-8"))]
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", ["load", "load_motion", "Builder", "crosscheck"])
+def test_the_first_pages_tell_of_what_a_user_begins_with(name: str) -> None:
+    assert name in mbd.__all__
+    assert f"mbd.{name}" in "".join(page.read_text(encoding="utf-8") for page in pages())
 
 
 def test_every_page_is_reached_from_the_first_one() -> None:
