@@ -5,7 +5,7 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
-from mbd_bridge.api import Mechanism, crosscheck, load, load_motion
+from mbd_bridge.api import Mechanism, crosscheck, load, load_motion, simulate
 from mbd_bridge.errors import (
     FileError,
     KernelError,
@@ -18,6 +18,7 @@ from mbd_bridge.errors import (
 )
 from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Builder
+from mbd_bridge.simulate import Simulation
 
 __version__ = "0.1.0"
 
@@ -33,10 +34,12 @@ __all__ = [
     "MissingPackageError",
     "ModelError",
     "Motion",
+    "Simulation",
     "SolveError",
     "StateError",
     "__version__",
     "crosscheck",
     "load",
     "load_motion",
+    "simulate",
 ]

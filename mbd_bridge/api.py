@@ -28,6 +28,8 @@ from mbd_bridge.loads import (
     motion_from_table,
 )
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
+from mbd_bridge.simulate import Simulation
+from mbd_bridge.simulate import simulate as run_motion
 from mbd_bridge.solve import (
     Assembly,
     ConstrainedDynamics,
@@ -359,6 +361,17 @@ def pack_external(external: External, links: Sequence[str]) -> Array:
         raise StateError(
             f"external wrenches are for different numbers of states: {shapes}"
         ) from None
+
+
+def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:
+    """Simulate a mechanism, with or without loops, from a state that satisfies them.
+
+    Parameters
+    ----------
+    duration : s
+    options : step, q, v, torque, every, check; see `mbd_bridge.simulate.simulate`
+    """
+    return run_motion(mechanism.model, duration, **options)
 
 
 def crosscheck(mechanism: Mechanism, **options: Any) -> Report:

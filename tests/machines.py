@@ -98,3 +98,21 @@ def world_state(tree, q, v, a):
         linear = R.T @ acceleration - np.cross(local_w, local_v)
         free_a.append(np.concatenate([linear, R.T @ alpha]))
     return tuple(map(np.concatenate, (free_q, free_v, free_a)))
+
+
+def n_four_bar(windows):
+    """IFToMM A02: a row of four-bars, all links 1 m and 1 kg, cranks upright."""
+    y = (0, 1, 0)
+    b = mbd.Builder(f"{windows}-four-bar", root="ground")
+    for k in range(windows + 1):
+        b.link(f"crank{k}", 1, (0, 0, 0.5), (1 / 12, 1 / 12, 0))
+        b.joint(f"crank{k}", "revolute", "ground", f"crank{k}", (k, 0, 0), axis=y)
+    for k in range(windows):
+        b.link(f"bar{k}", 1, (0.5, 0, 0), (0, 1 / 12, 1 / 12))
+        b.joint(f"bar{k}", "revolute", f"crank{k}", f"bar{k}", (0, 0, 1), axis=y)
+        ends = (
+            LoopEnd(f"bar{k}", Frame.from_rpy((1, 0, 0))),
+            LoopEnd(f"crank{k + 1}", Frame.from_rpy((0, 0, 1))),
+        )
+        b.loop(f"pin{k}", "revolute", *((end.link, end.frame) for end in ends), axis=y)
+    return mbd.Mechanism.build(b)

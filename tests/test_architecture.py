@@ -23,6 +23,7 @@ ORDER = (
     "kernels",
     "solve",
     "loads",
+    "simulate",
     "bridges",
     "crosscheck",
     "api",

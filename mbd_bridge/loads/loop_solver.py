@@ -119,6 +119,10 @@ class LoopLoadSolver:
         names, places = tuple(self._drive_names), tuple(self._places)
         return JointLoads(self.joints, force, moment, drive, names, places, unique, self.convention)
 
+    def left_open(self, q: ArrayLike) -> Array:
+        """Return the multipliers that the equations leave open at q (columns, m)."""
+        return self.dynamics.left_open(np.asarray(q, dtype=np.float64))
+
     def unique(self, q: ArrayLike, left_open: Array) -> Array:
         """Return which components (J, 6) no open multiplier (columns, m) changes at q."""
         out = np.ones((len(self.joints), 6), dtype=bool)

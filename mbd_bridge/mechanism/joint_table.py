@@ -73,6 +73,10 @@ class JointType(ABC):
         """Return the constant velocity that leads from one to the other in one second."""
         return end - start
 
+    def coordinate_rate(self, q: Array, v: Array) -> Array:
+        """Return q̇ (nq,), for floats and symbols."""
+        return v
+
     def normalise(self, q: Array) -> Array:
         """Return q with its quaternion, if it has one, made a unit quaternion."""
         return q
@@ -197,6 +201,10 @@ class Spherical(JointType):
         """Return q ⊗ exp(step / 2)."""
         return quaternion_product(q, quaternion_exp(step))
 
+    def coordinate_rate(self, q: Array, v: Array) -> Array:
+        """Return q ⊗ (v, 0) / 2."""
+        return quaternion_rate(q, v)
+
     def difference(self, start: Array, end: Array) -> Array:
         """Return the rotation vector of start⁻¹ ⊗ end, the shorter way round."""
         return quaternion_log(quaternion_product(start * [-1.0, -1.0, -1.0, 1.0], end))
@@ -248,6 +256,11 @@ class Floating(JointType):
         position = q[:3] + rotation @ _left_jacobian(step[3:]) @ step[:3]
         return np.concatenate([position, Spherical().integrate(q[3:], step[3:])])
 
+    def coordinate_rate(self, q: Array, v: Array) -> Array:
+        """Return (R v_linear, quaternion ⊗ (v_angular, 0) / 2)."""
+        way = quaternion_matrix(q[3:]) @ v[:3]
+        return np.concatenate([way, quaternion_rate(q[3:], v[3:])])
+
     def difference(self, start: Array, end: Array) -> Array:
         """Return the twist of start⁻¹ end (SE(3) logarithm)."""
         turn = Spherical().difference(start[3:], end[3:])
@@ -263,6 +276,15 @@ def quaternion_product(a: Array, b: Array) -> Array:
     """Return a ⊗ b for quaternions (x, y, z, w)."""
     vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
     return np.append(vector, a[3] * b[3] - np.dot(a[:3], b[:3]))
+
+
+def quaternion_rate(q: Array, omega: Array) -> Array:
+    """Return q ⊗ (ω, 0) / 2 for a quaternion (x, y, z, w) and ω in the turning axes."""
+    vector = 0.5 * (omega * q[3] + cross(q[:3], omega))
+    out = np.empty(4, dtype=vector.dtype)
+    out[:3] = vector
+    out[3] = -0.5 * (q[:3] @ omega)
+    return out
 
 
 def quaternion_exp(turn: Array) -> Array:

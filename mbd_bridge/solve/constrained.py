@@ -113,11 +113,21 @@ class ConstrainedDynamics:
             raise SolveError(
                 f"state {k}: the drives given cannot make this motion: "
                 f"{names[int(lack.argmax())]!r} lacks {lack.max():.3g} N m. Name more joints in "
-                f"actuated=[...]; the mechanism has {model.nv - int(np.linalg.matrix_rank(phi_q))} freedoms"
+                f"actuated=[...]; the mechanism has "
+                f"{model.nv - int(np.linalg.matrix_rank(phi_q))} freedoms"
             )
         lam = lam / rows
         tau = np.where(driven, forces + phi_q.T @ lam, 0.0)
         return Drives(tau, lam, Vt[rank:].T / rows[:, None])
+
+    def left_open(self, q: Array) -> Array:
+        """Return a basis (m, r) of the multipliers that no passive coordinate notices at q."""
+        _, phi_q, _ = self._constraints(q, np.zeros(self.model.nv))
+        rows, columns = self.model.row_scale, self.model.velocity_scale
+        A = (phi_q / rows[:, None] * columns).T[~self._driven(phi_q)]
+        _, s, Vt = np.linalg.svd(A)
+        rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+        return np.asarray(Vt[rank:].T / rows[:, None])
 
     def _driven(self, phi_q: Array) -> Array:
         if self.driven is None:

@@ -83,15 +83,26 @@ def factorise(M: Array, pattern: Array, names: Sequence[str]) -> Factor:
     return Factor(L, pivots, reciprocals, rows)
 
 
-def substitute(factor: Factor, b: Array) -> Array:
-    """Return the solution x of Lᵀ D L x = b."""
+def outward(factor: Factor, b: Array) -> Array:
+    """Return L⁻ᵀ b."""
     x = zeros(len(b), b, factor.L)
     x[:] = b
     for k in range(len(b) - 1, -1, -1):
         for i in factor.rows[k]:
             x[i] = x[i] - factor.L[k, i] * x[k]
+    return x
+
+
+def inward(factor: Factor, b: Array) -> Array:
+    """Return L⁻¹ D⁻¹ b."""
+    x = zeros(len(b), b, factor.L)
     for k in range(len(b)):
-        x[k] = x[k] * factor.reciprocals[k]
+        x[k] = b[k] * factor.reciprocals[k]
         for i in factor.rows[k]:
             x[k] = x[k] - factor.L[k, i] * x[i]
     return x
+
+
+def substitute(factor: Factor, b: Array) -> Array:
+    """Return the solution x of Lᵀ D L x = b."""
+    return inward(factor, outward(factor, b))

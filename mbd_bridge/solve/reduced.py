@@ -22,8 +22,12 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
+
+TOLERANCE = 1e-12
+"""Singular values below this, relative to the largest, are zero here. Redundant rows leave 1e-15;
+near a singular position the rows that become dependent still tell the truth down to here, while a
+row dropped too soon would let the mechanism leave its branch."""
 
 Method = Literal["svd", "qr", "projection", "multipliers"]
 

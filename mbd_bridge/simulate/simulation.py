@@ -1,0 +1,138 @@
+"""A simulated motion: states along time, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve import ConstrainedDynamics, prepare
+from mbd_bridge.spatial import Array, cross
+
+SAMPLES = 9
+"""Records at which is looked which load components are determined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """States of a mechanism along time.
+
+    Attributes
+    ----------
+    model : the mechanism
+    time : (K,) s
+    q, v : (K, nq), (K, nv): rad or m, and their rates
+    tau : (K, nv) generalised forces that drove it, N m or N
+    steps : taken; `step` is their length, s
+    status : "finished", or why it ended before its time
+    detours : steps near a singular position, for which shorter ones or the slow road were taken
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    v: Array
+    tau: Array
+    steps: int
+    step: float
+    status: str
+    detours: int
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the whole duration was simulated."""
+        return self.status == "finished"
+
+    @cached_property
+    def _dynamics(self) -> tuple[Array, Array]:
+        if not self.model.cuts:
+            a, _ = prepare(self.model, "forward_dynamics")(self.q, self.v, self.tau)
+            return a, np.zeros((len(a), 0))
+        dynamics = ConstrainedDynamics(self.model)
+        return dynamics.forward(self.q, self.v, self.tau)
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (K, nv)."""
+        return self._dynamics[0]
+
+    @property
+    def lam(self) -> Array:
+        """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
+        return self._dynamics[1]
+
+    @cached_property
+    def energy(self) -> Array:
+        """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
+        model = self.model
+
+        def energies(q: Array, v: Array) -> tuple[Array, ...]:
+            state = state_vectors(model, q, v, "world")
+            total: Any = 0.0
+            for body, at in zip(model.bodies, state.bodies, strict=True):
+                own = body.inertia
+                centre = at.position + at.rotation @ own.centre
+                velocity = at.Y[:3] + cross(at.Y[3:], centre)
+                spin = at.rotation.T @ at.Y[3:]
+                total = total + 0.5 * own.mass * (velocity @ velocity)
+                total = total + 0.5 * (spin @ (own.central @ spin))
+                total = total - own.mass * (model.gravity @ centre)
+            out = np.empty(1, dtype=object)
+            out[0] = total
+            return (out,)
+
+        kernel = compile_kernel(
+            energies,
+            {"q": model.nq, "v": model.nv},
+            outputs=("energy",),
+            name="energy",
+            identity=f"{digest(model)} energy",
+        )
+        return kernel(self.q, self.v)[0][:, 0]
+
+    @cached_property
+    def closure(self) -> Array:
+        """Largest residual of the loops at each time (K,), relative to the mechanism's size."""
+        if not self.model.cuts:
+            return np.zeros(len(self.time))
+        phi, _, _ = prepare(self.model, "constraints")(self.q, self.v)
+        return np.asarray(np.abs(phi / self.model.row_scale).max(axis=1))
+
+    def state(self, index: int = -1) -> tuple[Array, Array]:
+        """Return q and v at one record, to start again from."""
+        return self.q[index].copy(), self.v[index].copy()
+
+    def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
+        """Return the loads of joints, tree or cut, at every record.
+
+        Parameters
+        ----------
+        joints : names; None for all
+        options : on, at, in_ (see `loads.Convention`)
+
+        Notes
+        -----
+        Which components are determined is found at some of the records; a component counts as
+        determined if it is so at all of them.
+        """
+        if not self.model.cuts:
+            return LoadSolver(self.model, joints, **options)(self.q, self.v, self.a)
+        solver = LoopLoadSolver(self.model, joints, actuated=(), **options)
+        sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
+        flags = [solver.unique(self.q[k], solver.left_open(self.q[k])) for k in sample]
+        unique = np.logical_and.reduce(flags)
+        return solver.result(self.q, self.v, self.a, self.lam, unique)
+
+    def __repr__(self) -> str:
+        return (
+            f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
+            f"{len(self.time)} records, {self.status})"
+        )

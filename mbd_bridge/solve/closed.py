@@ -1,0 +1,95 @@
+"""Constrained acceleration as straight-line code: independent rows, a fixed order, no pivoting.
+
+    M = Lᵀ D L                                             (`factor`: no fill in a tree)
+    Y = L⁻ᵀ Φ_qᵀ,  z = L⁻ᵀ Q
+    S = Yᵀ D⁻¹ Y                                           the inverse inertia of the rows
+    S λ = Yᵀ D⁻¹ z - γ
+    q̈ = L⁻¹ D⁻¹ (z - Y λ)                                  Lee94 (22) by its Schur complement
+
+The same factors project positions and velocities onto the constraints in the sense of M
+(Lee94 (26), (29)): one factorisation serves all three. S is positive definite as long as the chosen
+rows are independent; `risk`, the mean of S_kk times that of 1 / pivot_k, grows beyond bounds where
+they are not, and the caller then takes another road (`reduced`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.factor import (
+    Factor,
+    factorise,
+    inward,
+    mass_pattern,
+    outward,
+    substitute,
+)
+from mbd_bridge.spatial import Array, zeros
+
+
+class Closed(NamedTuple):
+    """Accelerations (nv,), multipliers of the chosen rows, factors, and the risk."""
+
+    a: Array
+    lam: Array
+    mass: Factor
+    Y: Array
+    inner: Factor | None
+    risk: Any
+
+
+def closed_acceleration(
+    model: Model, rows: Sequence[int], q: Array, v: Array, tau: Array
+) -> Closed:
+    """Return the acceleration of a mechanism with loops under generalised forces tau (nv,)."""
+    bias = recursive_loads(model, q, v, np.zeros(model.nv)).forces
+    M = mass_matrix_by_bodies(model, q)
+    mass = factorise(M, mass_pattern(model), model.velocity_names)
+    z = outward(mass, tau - bias)
+    if not rows:
+        return Closed(inward(mass, z), np.zeros(0), mass, np.zeros((model.nv, 0)), None, 0.0)
+    found = constraints(model, state_vectors(model, q, v))
+    picked = list(rows)
+    Y = zeros((model.nv, len(picked)), found.phi_q, M)
+    for k, row in enumerate(picked):
+        Y[:, k] = outward(mass, found.phi_q[row])
+    S, right = _schur(mass, Y, z)
+    inner = factorise(S, _not_zero(S), [f"row {row}" for row in picked])
+    lam = substitute(inner, right - found.gamma[picked])
+    scale = model.row_scale[picked] ** 2
+    mean = (np.diagonal(S) / scale).sum() * (1.0 / len(picked))
+    risk = mean * (inner.reciprocals * scale).sum() * (1.0 / len(picked))
+    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
+
+
+def correction(at: Closed, lack: Array) -> Array:
+    """Return the smallest velocity step, in the sense of M, that takes `lack` off the rows."""
+    if at.inner is None:
+        return np.zeros(len(at.Y))
+    return -inward(at.mass, at.Y @ substitute(at.inner, lack))
+
+
+def _schur(mass: Factor, Y: Array, z: Array) -> tuple[Array, Array]:
+    """Return S = Yᵀ D⁻¹ Y and Yᵀ D⁻¹ z."""
+    count = Y.shape[1]
+    S, right = zeros((count, count), Y), zeros(count, Y, z)
+    for i in range(count):
+        weighted = Y[:, i] * mass.reciprocals
+        right[i] = weighted @ z
+        for j in range(i + 1):
+            S[i, j] = S[j, i] = weighted @ Y[:, j]
+    return S, right
+
+
+def _not_zero(matrix: Array) -> Array:
+    """Return where a matrix of symbols is not structurally zero (floats: where it is not 0)."""
+    flat = [not (isinstance(x, float) and x == 0.0) for x in matrix.ravel()]
+    return np.array(flat).reshape(matrix.shape)
