@@ -25,6 +25,9 @@ _INT = ctypes.c_int64
 _MARCH = ctypes.CFUNCTYPE(_INT, ctypes.c_void_p, _INT, _INT, ctypes.c_void_p, ctypes.c_double)
 _ALIGNMENT = 64
 
+_FORM = "march 2"
+"""Machine code kept from another form of march is not to be found under this one."""
+
 
 class March:
     """A compiled step, to be taken many times; made by `compile_march`.
@@ -83,12 +86,14 @@ class March:
         Parameters
         ----------
         stage : from `start`; its state is that after the last step taken
-        limit : with one lane, stop before a step whose last output is not below this
+        limit : a step whose last output is not below this, or that gives what is not finite, is
+            not taken: one lane stops there; of several, that one stays while the others go on
 
         Returns
         -------
-        taken : equal to `steps` unless it stopped
-        outputs : for each output (records, lanes, size), without the lanes' axis for one lane
+        taken : equal to `steps` unless it stopped, or all lanes did (see `steps_of`)
+        outputs : for each output (records, lanes, size), without the lanes' axis for one lane;
+            records of a lane after it stopped mean nothing
         """
         total = sum(self._sizes)
         out = np.empty((steps // every, total, self.lanes))
@@ -100,6 +105,10 @@ class March:
             results.append(part[:, 0] if self.lanes == 1 else part)
             place += size
         return taken, results
+
+    def steps_of(self, stage: Floats) -> Floats:
+        """Return how many steps each lane took in the last `advance` (lanes,)."""
+        return stage[-self.lanes :].copy()
 
     def state_of(self, stage: Floats) -> list[Floats]:
         """Return the state inputs of a stage, (size,) or (lanes, size) each."""
@@ -158,5 +167,5 @@ def compile_march(
             compile_seconds=time.perf_counter() - start,
         )
 
-    artifact, found = Store(cache, address, host.tag).get(f"march {lanes} {state}", make)
+    artifact, found = Store(cache, address, host.tag).get(f"{_FORM} {lanes} {state}", make)
     return March(artifact, state, found)

@@ -16,9 +16,11 @@ def march_module(
     """Return a module that has ``march(stage, steps, every, out, limit)``, and a stage's bytes.
 
     The first `state` outputs have the sizes of the first `state` inputs and become them after each
-    step. Every `every`-th step all outputs are appended to `out`. With one lane the march stops,
-    before taking the step, where the last output is not below `limit`, or a result is not finite.
-    It returns the number of steps taken.
+    step. Every `every`-th step all outputs are appended to `out`. Where a step's last output is not
+    below `limit`, or one of its results is not finite, it is not taken: with one lane the march
+    stops, of several the one concerned stays where it is (and comes to the same step again, which
+    it does not take either), until none is left. The steps that each lane took are in the stage's
+    last vector. It returns the number of steps taken, of several lanes by the last to stay.
     """
     sizes = [prod(shape) for shape in program.shapes]
     slots = lay_slots(program)
@@ -32,25 +34,23 @@ def march_module(
             sincos_text.declarations(sine_lanes),
             sincos_text.declarations(lanes, library=False),
         ]
-    stop = [
-        f"  %risk = load double, ptr %risk_at, align {width}",
-        f"  %seen = load double, ptr %watch, align {width}",
-        "  %sane = fcmp olt double %risk, %limit",
-        "  %finite = fcmp ord double %seen, %seen",
-        "  %good = and i1 %sane, %finite",
-        "  br i1 %good, label %take, label %end",
-    ]
     lines = [
         f'target triple = "{triple}"',
         *wide,
         sincos_text.sincos_text(sine_lanes),
+        f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         body_text(program, lanes, slots, crossing, sine_lanes, watch),
         "define i64 @march(ptr %stage, i64 %steps, i64 %every, ptr %out, double %limit) #0 {",
         f"  %watch = getelementptr i8, ptr %stage, i64 {watch * width}",
         f"  %results = getelementptr i8, ptr %stage, i64 {first * width}",
         f"  %risk_at = getelementptr i8, ptr %stage, i64 {last * width}",
+        f"  %count_at = getelementptr i8, ptr %stage, i64 {(watch + 1) * width}",
         f"  store {vector} zeroinitializer, ptr %watch, align {width}",
+        f"  store {vector} zeroinitializer, ptr %count_at, align {width}",
+        f"  %limit_first = insertelement {vector} poison, double %limit, i64 0",
+        f"  %limits = shufflevector {vector} %limit_first, {vector} poison, "
+        f"<{lanes} x i32> zeroinitializer",
         "  %some = icmp sgt i64 %steps, 0",
         "  br i1 %some, label %step, label %none",
         "step:",
@@ -58,9 +58,24 @@ def march_module(
         "  %to = phi ptr [ %out, %0 ], [ %to_next, %onward ]",
         "  %wait = phi i64 [ %every, %0 ], [ %wait_next, %onward ]",
         "  call void @body(ptr %stage)",
-        *(stop if lanes == 1 else ["  br label %take"]),
+        f"  %risk = load {vector}, ptr %risk_at, align {width}",
+        f"  %seen = load {vector}, ptr %watch, align {width}",
+        f"  %sane = fcmp olt {vector} %risk, %limits",
+        f"  %finite = fcmp ord {vector} %seen, %seen",
+        f"  %good = and <{lanes} x i1> %sane, %finite",
+        *_counted(lanes),
+        f"  %every_one = call i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1> %good)",
+        "  br i1 %every_one, label %take, label %doubt",
         "take:",
         f"  call void @llvm.memcpy.p0.p0.i64(ptr %stage, ptr %results, i64 {fed * width}, i1 0)",
+        "  br label %taken",
+        "doubt:",
+        f"  %one = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %good)",
+        "  br i1 %one, label %some_take, label %end",
+        "some_take:",
+        *_partly_fed(fed, first, lanes),
+        "  br label %taken",
+        "taken:",
         "  %i_next = add i64 %i, 1",
         "  %less = sub i64 %wait, 1",
         "  %due = icmp eq i64 %less, 0",
@@ -70,16 +85,44 @@ def march_module(
         f"  %further = getelementptr i8, ptr %to, i64 {total * width}",
         "  br label %onward",
         "onward:",
-        "  %to_next = phi ptr [ %to, %take ], [ %further, %record ]",
-        "  %wait_next = phi i64 [ %less, %take ], [ %every, %record ]",
+        "  %to_next = phi ptr [ %to, %taken ], [ %further, %record ]",
+        "  %wait_next = phi i64 [ %less, %taken ], [ %every, %record ]",
         "  %more = icmp slt i64 %i_next, %steps",
         "  br i1 %more, label %step, label %all",
         "all:",
         "  ret i64 %steps",
         "none:",
         "  ret i64 0",
-        *(["end:", "  ret i64 %i"] if lanes == 1 else []),
+        "end:",
+        "  ret i64 %i",
         "}",
         'attributes #0 = { nounwind "prefer-vector-width"="512" }',
     ]
-    return "\n".join(lines), (watch + 1) * width
+    return "\n".join(lines), (watch + 2) * width
+
+
+def _counted(lanes: int) -> list[str]:
+    """Count the step for the lanes that take it."""
+    vector, align = f"<{lanes} x double>", 8 * lanes
+    return [
+        f"  %taken_before = load {vector}, ptr %count_at, align {align}",
+        f"  %step_or_none = uitofp <{lanes} x i1> %good to {vector}",
+        f"  %taken_now = fadd {vector} %taken_before, %step_or_none",
+        f"  store {vector} %taken_now, ptr %count_at, align {align}",
+    ]
+
+
+def _partly_fed(fed: int, first: int, lanes: int) -> list[str]:
+    """Feed back the results of the lanes that take the step."""
+    vector, width = f"<{lanes} x double>", 8 * lanes
+    lines = []
+    for k in range(fed):
+        lines += [
+            f"  %old_at{k} = getelementptr i8, ptr %stage, i64 {k * width}",
+            f"  %new_at{k} = getelementptr i8, ptr %stage, i64 {(first + k) * width}",
+            f"  %old{k} = load {vector}, ptr %old_at{k}, align {width}",
+            f"  %new{k} = load {vector}, ptr %new_at{k}, align {width}",
+            f"  %next{k} = select <{lanes} x i1> %good, {vector} %new{k}, {vector} %old{k}",
+            f"  store {vector} %next{k}, ptr %old_at{k}, align {width}",
+        ]
+    return lines

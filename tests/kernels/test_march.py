@@ -47,9 +47,30 @@ def test_lanes_are_trajectories_of_their_own(lanes):
     x[1, 0] = np.nan
     _, rows = march.advance(march.start(x, v, h), 30, 10)
     assert rows[0].shape == (3, lanes, 2)
-    for k in range(lanes):
+    for k in {*range(lanes)} - {1}:
         expected = by_hand(x[k], v[k], h, 30)[0][9::10]
-        assert np.allclose(rows[0][:, k], expected, rtol=1e-13, equal_nan=True)
+        assert np.allclose(rows[0][:, k], expected, rtol=1e-13)
+
+
+def test_a_lane_stops_before_what_it_must_not_do_and_the_others_go_on():
+    march = compile_march(euler, SIZES, 2, cache=None, lanes=4)
+    h = np.array([0.01])
+    x = np.array([[0.1, 0.0], [0.5, 0.2], [np.nan, 0.0], [0.7, 0.3]])
+    v = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    stage = march.start(x, v, h)
+    taken, _ = march.advance(stage, 50, 1, limit=0.64)
+    risky = [by_hand(x[k], v[k], h, 50)[3][:, 0] >= 0.64 for k in range(4)]
+    first = [int(np.argmax([*row, True])) for row in risky]
+    first[2] = 0
+    assert taken == 50 == first[0] and 0 < first[3] < first[1] < 50
+    assert np.array_equal(march.steps_of(stage), first)
+    for k in (0, 1, 3):
+        ends = [column[first[k] - 1] for column in by_hand(x[k], v[k], h, 50)[:2]]
+        for state, end in zip(march.state_of(stage), ends, strict=True):
+            assert np.allclose(state[k], end, rtol=1e-13)
+    taken, _ = march.advance(stage, 200, 1, limit=0.0)
+    assert taken == 0
+    assert np.array_equal(march.steps_of(stage), np.zeros(4))
 
 
 def test_a_march_stops_before_the_step_that_is_too_risky():
