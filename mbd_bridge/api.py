@@ -7,7 +7,7 @@ is prepared and when, hold a `LoadSolver` or a `Kernel`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.errors import count
 from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.table import read_table
 from mbd_bridge.kernels import Kernel
@@ -28,24 +28,21 @@ from mbd_bridge.loads import (
     motion_from_table,
 )
 from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
+from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
 from mbd_bridge.solve import (
     Assembly,
     ConstrainedDynamics,
     Dynamics,
-    ForwardDynamics,
     LoopReport,
     assemble,
-    explain,
-    prepare,
     report,
 )
 from mbd_bridge.solve.assembly import Wish
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.wrenches import External, check_axes, flat_external, pack_external
 from mbd_bridge.spatial import Array
-
-External = Mapping[str, ArrayLike]
-"""Link name -> force (N) and moment (N m) on it, (6,) or (N, 6), at its origin, in its axes."""
 
 
 def load(
@@ -89,7 +86,7 @@ class Mechanism:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._prepared: dict[tuple[Any, ...], Any] = {}
+        self._prepared = Prepared(model)
 
     @staticmethod
     def build(
@@ -152,6 +149,7 @@ class Mechanism:
         at: str | Sequence[float] = "joint",
         in_: str = "child",
         external: External | None = None,
+        external_in: str = "link",
         reaction: bool = False,
         threads: int = 1,
         check: bool = True,
@@ -168,7 +166,10 @@ class Mechanism:
         at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
             on the parent; or at a point (x, y, z) m in the child link's frame
         in_ : axes of the "child" link, of the "parent" link or of the "world"
-        external : wrenches on links
+        external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N),
+            then moment (N m), at the origin of the link's frame. Links that are not named are
+            free of them
+        external_in : these are given in the axes of their "link" or of the "world"
         reaction : give the load without the drive's part as well
         threads : share the states among this many threads
         check : raise if a result is not finite; False leaves nan where it comes out
@@ -177,18 +178,19 @@ class Mechanism:
         """
         if self.model.cuts:
             options = {"on": on, "at": at, "in_": in_}
-            return self._loop_loads(q, v, a, joints, options, external, actuated)
+            pushes = self._in_link_axes(q, external, external_in)
+            return self._loop_loads(q, v, a, joints, options, pushes, actuated)
         wanted = self.model.joint_numbers(joints)
         point = at if isinstance(at, str) else tuple(at)
         links = tuple(external or ())
-        key = ("loads", wanted, on, point, in_, links, reaction)
-        solver = self._prepared.get(key)
-        if solver is None:
-            solver = self.load_solver(wanted, on=on, at=at, in_=in_, links=links, reaction=reaction)
-            self._prepared[key] = solver
+        names = ("on", "at", "in_", "links", "external_in", "reaction")
+        values = (on, point, in_, links, external_in, reaction)
+        solver = self._prepared.get(
+            ("loads", wanted, *values),
+            lambda: self.load_solver(wanted, **dict(zip(names, values, strict=True))),
+        )
         packed = pack_external(external, links) if external else None
-        result: JointLoads = solver(q, v, a, packed, threads=threads, check=check)
-        return result
+        return solver(q, v, a, packed, threads=threads, check=check)
 
     def _loop_loads(
         self,
@@ -205,15 +207,22 @@ class Mechanism:
         drives = None if actuated is None else tuple(actuated)
         links = tuple(external or ())
         key = ("loop loads", wanted, drives, links, *map(str, options.values()))
-        if key not in self._prepared:
-            self._prepared[key] = LoopLoadSolver(
-                self.model, wanted, actuated=drives, links=links, **options
-            )
-        solver: LoopLoadSolver = self._prepared[key]
-        if not external:
-            return solver(q, v, a)
-        packed = pack_external(external, links)
-        return solver(q, v, a, packed.reshape(*packed.shape[:-2], 6 * len(links)))
+        solver = self._prepared.get(
+            key,
+            lambda: LoopLoadSolver(self.model, wanted, actuated=drives, links=links, **options),
+        )
+        return solver(q, v, a, *((flat_external(external, links),) if external else ()))
+
+    def _in_link_axes(self, q: ArrayLike, external: External | None, given: str) -> External | None:
+        if check_axes(given) == "link" or not external:
+            return external
+        packed, turned = pack_external(external, tuple(external)), {}
+        for k, link in enumerate(external):
+            turn = self.placement(q, link)[..., :3, :3]
+            halves = packed[..., k, :3], packed[..., k, 3:]
+            both = [np.einsum("...ji,...j->...i", turn, half) for half in halves]
+            turned[link] = np.concatenate(both, axis=-1)
+        return turned
 
     def assemble(self, near: Wish = None, **options: Any) -> Assembly:
         """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.
@@ -242,12 +251,16 @@ class Mechanism:
         a: ArrayLike,
         external: External | None = None,
         *,
+        external_in: str = "link",
         threads: int = 1,
         check: bool = True,
     ) -> Array:
-        """Return the generalised forces (nv,) or (N, nv) that give the accelerations a."""
+        """Return the generalised forces (nv,) or (N, nv) that give the accelerations a.
+
+        For `external` and `external_in`, here and below, see `joint_loads`.
+        """
         inputs = {"q": q, "v": v, "a": a}
-        return self._run("inverse_dynamics", inputs, external, threads, check)
+        return self._prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
 
     def bias_forces(
         self,
@@ -255,15 +268,17 @@ class Mechanism:
         v: ArrayLike,
         external: External | None = None,
         *,
+        external_in: str = "link",
         threads: int = 1,
         check: bool = True,
     ) -> Array:
         """Return the generalised forces of gravity and velocity: they give no acceleration."""
-        return self._run("bias_forces", {"q": q, "v": v}, external, threads, check)
+        inputs = {"q": q, "v": v}
+        return self._prepared.run("bias_forces", inputs, external, external_in, threads, check)
 
     def mass_matrix(self, q: ArrayLike, *, threads: int = 1, check: bool = True) -> Array:
         """Return M (nv, nv) or (N, nv, nv)."""
-        return self._run("mass_matrix", {"q": q}, None, threads, check)
+        return self._prepared.run("mass_matrix", {"q": q}, None, "link", threads, check)
 
     def forward_dynamics(
         self,
@@ -272,12 +287,13 @@ class Mechanism:
         tau: ArrayLike,
         external: External | None = None,
         *,
+        external_in: str = "link",
         threads: int = 1,
         check: bool = True,
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv) under the generalised forces tau."""
         inputs = {"q": q, "v": v, "tau": tau}
-        return self._run("forward_dynamics", inputs, external, threads, check)
+        return self._prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
 
     def constrained_dynamics(
         self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
@@ -288,47 +304,36 @@ class Mechanism:
 
     def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
         """Return the prepared kernel of one of the functions above."""
-        key = ("kernel", what, tuple(links))
-        if key not in self._prepared:
-            numbers = tuple(self.model.link_number(name) for name in links)
-            self._prepared[key] = prepare(self.model, what, numbers)
-        found: Kernel = self._prepared[key]
+        return self._prepared.kernel(what, links)
+
+    def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
+        """Return where a link is in the world, (4, 4) or (N, 4, 4).
+
+        With P the result, x_world = P[:3, :3] @ x_link + P[:3, 3], in m: the columns of
+        P[:3, :3] are the link's axes, P[:3, 3] is the origin of its frame.
+        """
+        (found,) = self._prepared.placement(link)(q, threads=threads)
         return found
 
-    def _forward(self, links: tuple[str, ...]) -> ForwardDynamics:
-        key = ("forward", links)
-        if key not in self._prepared:
-            numbers = tuple(self.model.link_number(name) for name in links)
-            self._prepared[key] = ForwardDynamics(self.model, numbers)
-        found: ForwardDynamics = self._prepared[key]
-        return found
-
-    def _run(
+    def with_payload(
         self,
-        what: Dynamics,
-        inputs: dict[str, ArrayLike],
-        external: External | None,
-        threads: int,
-        check: bool,
-    ) -> Array:
-        links = tuple(external or ())
-        if external:
-            packed = pack_external(external, links)
-            inputs["external"] = packed.reshape(*packed.shape[:-2], 6 * len(links))
-        if self.model.cuts and what in ("forward_dynamics", "inverse_dynamics"):
-            raise ModelError(
-                f"{what} of a mechanism with loops: use constrained_dynamics(), which also gives "
-                f"the multipliers, or kernel({what!r}) for the open tree alone"
-            )
-        if what == "forward_dynamics":
-            result = self._forward(links)(*inputs.values(), threads=threads)
-            finite = bool(np.isfinite(result).all())  # its pivots may be what is not
-        else:
-            outputs, finite = self.kernel(what, links).run(*inputs.values(), threads=threads)
-            result = outputs[0]
-        if check and not finite:
-            explain(self.model, inputs, result)
-        return result
+        link: str,
+        mass: float,
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Mechanism:
+        """Return the mechanism with a rigid body more, fixed to one of its links.
+
+        Parameters
+        ----------
+        mass : kg
+        centre : (3,) m, of its mass, in the link's frame
+        inertia : (3,) principal moments or (3, 3) matrix, kg m², about its centre of mass, along
+            the link's axes; none: a point mass
+        """
+        described = with_payload(self.model.description, link, mass, centre, inertia)
+        model = self.model
+        return Mechanism(build_model(described, floating=model.floating, gravity=model.gravity))
 
     def crosscheck(self, **options: Any) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
@@ -338,29 +343,9 @@ class Mechanism:
         model = self.model
         base = "floating" if model.floating else "fixed"
         return (
-            f"Mechanism({model.name!r}: {len(model.links)} links, {len(model.joints) - 1} joints, "
-            f"{model.nv} freedoms, {base} base)"
+            f"Mechanism({model.name!r}: {count(len(model.links), 'link')}, "
+            f"{count(len(model.joints) - 1, 'joint')}, {count(model.nv, 'freedom')}, {base} base)"
         )
-
-
-def pack_external(external: External, links: Sequence[str]) -> Array:
-    """Return the wrenches as (L, 6) or (N, L, 6), in the order of `links`."""
-    arrays = []
-    for link in links:
-        wrench = np.asarray(external[link], dtype=np.float64)
-        if wrench.shape[-1:] != (6,) or wrench.ndim > 2:
-            raise StateError(
-                f"external[{link!r}] has the shape {wrench.shape}; a wrench is (6,) or (N, 6): "
-                f"force in N, moment in N m, at the link's origin, in the link's axes"
-            )
-        arrays.append(wrench)
-    try:
-        return np.stack(np.broadcast_arrays(*arrays), axis=-2)
-    except ValueError:
-        shapes = {link: a.shape for link, a in zip(links, arrays, strict=True)}
-        raise StateError(
-            f"external wrenches are for different numbers of states: {shapes}"
-        ) from None
 
 
 def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:

@@ -5,7 +5,7 @@ Every message says what was expected, what came, what is available and what to t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -58,6 +58,18 @@ class MissingPackageError(MbdError):
 
 class MbdWarning(UserWarning):
     """Something in the input is unusual, but was read as it stands."""
+
+
+def count(number: int, noun: str) -> str:
+    """Return "1 joint", "2 joints"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:
+    """Return the first few of some names, and how many more there are: never "1 more"."""
+    if len(names) <= shown + 1:
+        return separator.join(names)
+    return separator.join(names[:shown]) + f" and {len(names) - shown} more"
 
 
 def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:

@@ -34,6 +34,21 @@ class PointVelocity(NamedTuple):
     B_dot: Array
 
 
+def placement(model: Model, q: Array, link: int) -> Array:
+    """Return where a link is: (4, 4), x_world = placement[:3, :3] @ x_link + placement[:3, 3]."""
+    entry = model.links[link]
+    motions = body_motions(model, q, np.zeros(model.nv))
+    rotation, position, index = entry.frame.rotation, entry.frame.translation, entry.body
+    while index >= 0:
+        motion = motions[index]
+        rotation = motion.rotation @ rotation
+        position = motion.rotation @ position + motion.position
+        index = model.bodies[index].parent
+    out = zeros((4, 4), rotation, position)
+    out[:3, :3], out[:3, 3], out[3, 3] = rotation, position, 1.0
+    return out
+
+
 def point_velocity(
     model: Model,
     q: Array,

@@ -6,11 +6,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, cross
 
 External = Mapping[int, Array]
 """Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""
+
+
+def from_world_axes(model: Model, q: Array, external: External) -> External:
+    """Return wrenches given in the world's axes, in their links' axes (at the same origins)."""
+    found = {}
+    for link, wrench in external.items():
+        turn = placement(model, q, link)[:3, :3].T
+        found[link] = np.concatenate([turn @ wrench[:3], turn @ wrench[3:]])
+    return found
 
 
 def wrench_on(model: Model, links: tuple[int, ...], external: External) -> Array:

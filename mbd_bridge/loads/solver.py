@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.equations.external import External, shift_to_link
+from mbd_bridge.equations.external import External, from_world_axes, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError, StateError
@@ -21,6 +21,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.wrenches import check_axes
 from mbd_bridge.spatial import Array, zeros
 
 
@@ -32,7 +33,9 @@ class LoadSolver:
     model : the mechanism
     joints : names (or indices) of the joints; None for all but the root joint
     on, at, in_ : see `Convention`
-    links : names of links that carry external wrenches; these are then a further argument
+    links : names of links that carry external wrenches; these are then a further argument:
+        force (N), then moment (N m) on the link, at the origin of its frame
+    external_in : these wrenches are given in the axes of their "link" or of the "world"
     reaction : give the load without the drive's part as well
 
     Examples
@@ -50,6 +53,7 @@ class LoadSolver:
         at: str | Sequence[float] = "joint",
         in_: str = "child",
         links: Sequence[str] = (),
+        external_in: str = "link",
         reaction: bool = False,
     ) -> None:
         self.model = model
@@ -69,6 +73,7 @@ class LoadSolver:
         self._names, self._places = tuple(names), tuple(places)
         self._unique = np.ones((len(numbers), 6), dtype=bool)
         self._unique.flags.writeable = False
+        axes = check_axes(external_in)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if self.links:
             inputs["external"] = 6 * len(self.links)
@@ -78,6 +83,8 @@ class LoadSolver:
 
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
             wrenches = external_on(self.links, *rest)
+            if axes == "world":
+                wrenches = from_world_axes(model, q, wrenches)
             return selected_loads(model, numbers, self.convention, q, v, a, wrenches, reaction)
 
         self.kernel = compile_kernel(
@@ -85,7 +92,8 @@ class LoadSolver:
             inputs,
             outputs=outputs,
             name="joint_loads",
-            identity=f"{digest(model)} loads {numbers} {self.convention!r} {self.links} {reaction}",
+            identity=f"{digest(model)} loads {numbers} {self.convention!r} {self.links} {axes} "
+            f"{reaction}",
         )
 
     def __call__(
@@ -104,7 +112,7 @@ class LoadSolver:
         ----------
         q, v, a : (n,) or (N, n) coordinates, velocities, accelerations
         external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
-            link's origin, in the link's axes
+            link's origin, in the axes that the solver was prepared for
         threads : share the states among this many threads
         check : raise if a result is not finite; False leaves nan where it comes out
         """

@@ -55,19 +55,7 @@ class Builder:
         """
         if name in self._links and self._links[name].inertia is not None:
             raise ModelError(f"there is a link {name!r} already; choose another name")
-        matrix = np.asarray(inertia, dtype=np.float64)
-        if matrix.shape not in ((3,), (3, 3)):
-            raise ModelError(
-                f"link {name!r}: inertia is (3,) principal moments or a (3, 3) matrix, not of the "
-                f"shape {matrix.shape}"
-            )
-        own = Inertia(
-            float(mass), np.asarray(centre), np.diag(matrix) if matrix.ndim == 1 else matrix
-        )
-        if not all(np.all(np.isfinite(x)) for x in (own.mass, own.centre, own.central)):
-            raise ModelError(f"link {name!r}: mass, centre and inertia are finite numbers")
-        if own.mass < 0.0 or not np.array_equal(own.central, own.central.T):
-            raise ModelError(f"link {name!r}: mass is not negative, the inertia is symmetric")
+        own = inertia_of(f"link {name!r}", mass, centre, inertia)
         self._links[name] = Link(name, None if own.is_zero() else own)
         return self
 
@@ -140,6 +128,25 @@ class Builder:
         """Return what was collected."""
         links, joints = tuple(self._links.values()), tuple(self._joints.values())
         return Description(self.name, links, joints, tuple(self._loops.values()))
+
+
+def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:
+    """Return a body's checked inertia; messages call the body `what`."""
+    place = np.asarray(centre, dtype=np.float64)
+    if place.shape != (3,):
+        raise ModelError(f"{what}: the centre of mass is (x, y, z) m, got {centre!r}")
+    matrix = np.asarray(inertia, dtype=np.float64)
+    if matrix.shape not in ((3,), (3, 3)):
+        raise ModelError(
+            f"{what}: inertia is (3,) principal moments or a (3, 3) matrix, not of the shape "
+            f"{matrix.shape}"
+        )
+    own = Inertia(float(mass), place, np.diag(matrix) if matrix.ndim == 1 else matrix)
+    if not all(np.all(np.isfinite(x)) for x in (own.mass, own.centre, own.central)):
+        raise ModelError(f"{what}: mass, centre and inertia are finite numbers")
+    if own.mass < 0.0 or not np.array_equal(own.central, own.central.T):
+        raise ModelError(f"{what}: mass is not negative, the inertia is symmetric")
+    return own
 
 
 def _unit(name: str, axis: Any) -> tuple[float, float, float]:

@@ -19,13 +19,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.equations.cuts import constraints
-from mbd_bridge.equations.external import External
+from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
+from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 Dynamics = Literal[
@@ -45,20 +47,27 @@ class Traceable:
     function: Callable[..., tuple[Array, ...]]
 
 
-def traceable(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Traceable:
+def traceable(
+    model: Model, what: Dynamics, links: tuple[int, ...] = (), axes: Axes = "link"
+) -> Traceable:
     """Return a function of arrays, floats or symbols.
 
     Parameters
     ----------
     links : link indices that carry external wrenches; the function then takes them as a last
         argument, six numbers a link (see `equations.external`)
+    axes : the wrenches are given in the axes of their links, or in those of the world
     """
     nq, nv = model.nq, model.nv
     still = np.zeros(nv)
     carrying = {"external": 6 * len(links)} if links else {}
 
+    def pushes(q: Array, *rest: Array) -> External:
+        given = external_on(links, *rest)
+        return from_world_axes(model, q, given) if axes == "world" else given
+
     def inverse(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-        return (recursive_loads(model, q, v, a, external=external_on(links, *rest)).forces,)
+        return (recursive_loads(model, q, v, a, external=pushes(q, *rest)).forces,)
 
     def bias(q: Array, v: Array, *rest: Array) -> tuple[Array, ...]:
         return inverse(q, v, still, *rest)
@@ -93,13 +102,26 @@ def external_on(links: tuple[int, ...], packed: Array | None = None) -> External
     return {link: packed[6 * k : 6 * k + 6] for k, link in enumerate(links)}
 
 
-def prepare(model: Model, what: Dynamics, links: tuple[int, ...] = ()) -> Kernel:
+def prepare(
+    model: Model, what: Dynamics, links: tuple[int, ...] = (), axes: Axes = "link"
+) -> Kernel:
     """Return the kernel of one of the functions above, compiled or from the cache."""
-    wanted = traceable(model, what, links)
+    wanted = traceable(model, what, links, axes)
     return compile_kernel(
         wanted.function,
         wanted.inputs,
         outputs=wanted.outputs,
         name=what,
-        identity=f"{digest(model)} {what} {links}",
+        identity=f"{digest(model)} {what} {links} {axes}",
+    )
+
+
+def prepare_placement(model: Model, link: int) -> Kernel:
+    """Return the kernel of a link's placement in the world, (4, 4)."""
+    return compile_kernel(
+        lambda q: (placement(model, q, link),),
+        {"q": model.nq},
+        outputs=("placement",),
+        name="placement",
+        identity=f"{digest(model)} placement {link}",
     )

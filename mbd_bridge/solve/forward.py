@@ -15,6 +15,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.factor import elimination_operations, mass_pattern
+from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 LARGEST = 50_000
@@ -31,20 +32,21 @@ class ForwardDynamics:
     ----------
     model : the mechanism
     links : link indices that carry external wrenches (a further argument)
+    axes : in which these are given
 
     Attributes
     ----------
     straight : whether one kernel does it all
     """
 
-    def __init__(self, model: Model, links: tuple[int, ...] = ()) -> None:
+    def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
         self.model = model
         self.straight = elimination_operations(mass_pattern(model)) <= LARGEST
         if self.straight:
-            self._whole = prepare(model, "forward_dynamics", links)
+            self._whole = prepare(model, "forward_dynamics", links, axes)
         else:
             self._mass = prepare(model, "mass_matrix")
-            self._bias = prepare(model, "bias_forces", links)
+            self._bias = prepare(model, "bias_forces", links, axes)
 
     def __call__(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1

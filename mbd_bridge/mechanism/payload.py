@@ -1,0 +1,36 @@
+"""A load that a mechanism picks up: a rigid body fixed to one of its links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.formats import Description
+from mbd_bridge.mechanism.builder import inertia_of
+from mbd_bridge.spatial import lump
+
+
+def with_payload(
+    description: Description,
+    link: str,
+    mass: float,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike = (0.0, 0.0, 0.0),
+) -> Description:
+    """Return a description with a body more on a link; see `Builder.link` for the arguments.
+
+    It has no source: other readers of the file would not know of the body.
+    """
+    names = [entry.name for entry in description.links]
+    if link not in names:
+        raise ModelError(unknown_name("link", link, names))
+    body = inertia_of(f"the payload of {link!r}", mass, centre, inertia)
+    links = tuple(
+        replace(entry, inertia=lump([part for part in (entry.inertia, body) if part is not None]))
+        if entry.name == link
+        else entry
+        for entry in description.links
+    )
+    return replace(description, links=links, source=None)

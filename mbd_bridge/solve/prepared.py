@@ -1,0 +1,79 @@
+"""What was prepared for one model so far: the first question of a kind makes its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement
+from mbd_bridge.solve.finite import explain
+from mbd_bridge.solve.forward import ForwardDynamics
+from mbd_bridge.solve.wrenches import Axes, External, check_axes, flat_external
+from mbd_bridge.spatial import Array
+
+Thing = TypeVar("Thing")
+
+
+class Prepared:
+    """Kernels and solvers of one model, each made at the first question for it."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._found: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
+        """Return what is kept under `key`, made now if it is not there."""
+        if key not in self._found:
+            self._found[key] = make()
+        found: Thing = self._found[key]
+        return found
+
+    def kernel(self, what: Dynamics, links: Sequence[str] = (), axes: Axes = "link") -> Kernel:
+        """Return the kernel of a function of `solve.dynamics`."""
+        numbers = tuple(self.model.link_number(name) for name in links)
+        return self.get((what, numbers, axes), lambda: prepare(self.model, what, numbers, axes))
+
+    def placement(self, link: str) -> Kernel:
+        """Return the kernel of the placement of a link in the world."""
+        number = self.model.link_number(link)
+        return self.get(("placement", number), lambda: prepare_placement(self.model, number))
+
+    def run(
+        self,
+        what: Dynamics,
+        inputs: Mapping[str, ArrayLike],
+        external: External | None,
+        external_in: str,
+        threads: int,
+        check: bool,
+    ) -> Array:
+        """Return the first output of a function at one state or at N states."""
+        inputs = dict(inputs)
+        axes = check_axes(external_in)
+        links = tuple(external or ())
+        if external:
+            inputs["external"] = flat_external(external, links)
+        if self.model.cuts and what in ("forward_dynamics", "inverse_dynamics"):
+            raise ModelError(
+                f"{what} of a mechanism with loops: use constrained_dynamics(), which also gives "
+                f"the multipliers, or kernel({what!r}) for the open tree alone"
+            )
+        if what == "forward_dynamics":
+            numbers = tuple(self.model.link_number(name) for name in links)
+            forward = self.get(
+                ("forward", numbers, axes), lambda: ForwardDynamics(self.model, numbers, axes)
+            )
+            result = forward(*inputs.values(), threads=threads)
+            finite = bool(np.isfinite(result).all())  # its pivots may be what is not
+        else:
+            outputs, finite = self.kernel(what, links, axes).run(*inputs.values(), threads=threads)
+            result = outputs[0]
+        if check and not finite:
+            explain(self.model, inputs, result)
+        return result
