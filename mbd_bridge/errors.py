@@ -72,6 +72,14 @@ def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:
     return separator.join(names[:shown]) + f" and {len(names) - shown} more"
 
 
+def massless(name: str) -> str:
+    """Say that nothing with mass moves along a coordinate."""
+    return (
+        f"no inertia resists {name!r}: everything that it moves is massless. Give a link beyond it "
+        f"a mass, or weld the joint"
+    )
+
+
 def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:
     """Say that a name is unknown, what is near it and what there is."""
     names = list(available)

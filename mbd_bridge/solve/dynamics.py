@@ -6,8 +6,9 @@
     forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
     constraints        Φ, Φ_q, γ of the cut joints               Lee94 (13), (17), (18)
 
-Both come from body-fixed axes, which need the fewest operations and keep the most digits; the
-papers' state vectors give the same (tests; docs/theory.md has counts and digits).
+M and h come from body-fixed axes, which need the fewest operations and keep the most digits; the
+papers' state vectors give the same (tests; docs/theory.md has counts and digits). For long chains
+and floating machines of many freedoms, forward dynamics goes by articulated bodies instead.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.equations.cuts import constraints
@@ -26,7 +28,7 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
+from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -76,6 +78,8 @@ def traceable(
         return (mass_matrix_by_bodies(model, q),)
 
     def forward(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
+        if articulated_is_cheaper(model):
+            return articulated_accelerations(model, q, v, tau, pushes(q, *rest))
         factor = factorise(mass(q)[0], mass_pattern(model), model.velocity_names)
         return substitute(factor, tau - bias(q, v, *rest)[0]), factor.pivots
 

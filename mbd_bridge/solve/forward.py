@@ -1,9 +1,10 @@
 """Forward dynamics of a mechanism of any size: v̇ = M⁻¹ (τ - h).
 
-Up to some sixty freedoms that all depend on each other, the whole solution is straight-line
-machine code, which runs for several states in the lanes of a vector at once. The factorisation
-grows with the cube of the freedoms, and with it the time to compile: beyond `LARGEST` operations
-a kernel gives M and h, and LAPACK solves, some thousand states at a time.
+The whole solution is straight-line machine code, which runs for several states in the lanes of a
+vector at once: through M and its factors for short branches, by articulated bodies for long chains,
+whose cost grows with the number of bodies. Only where couplings leave no choice but M, and its
+factorisation, which grows with the cube of the freedoms, has more than `LARGEST` operations, a
+kernel gives M and h, and LAPACK solves, some thousand states at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.factor import elimination_operations, mass_pattern
+from mbd_bridge.solve.factor import (
+    articulated_is_cheaper,
+    elimination_operations,
+    mass_pattern,
+)
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -41,7 +46,8 @@ class ForwardDynamics:
 
     def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
         self.model = model
-        self.straight = elimination_operations(mass_pattern(model)) <= LARGEST
+        cost = elimination_operations(mass_pattern(model))
+        self.straight = cost <= LARGEST or articulated_is_cheaper(model)
         if self.straight:
             self._whole = prepare(model, "forward_dynamics", links, axes)
         else:

@@ -22,6 +22,7 @@ ARGUMENTS = {
     "bias_forces": ("q", "v"),
     "mass_matrix": ("q",),
     "forward_dynamics": ("q", "v", "a"),
+    "constraints": ("q", "v"),
 }
 
 
@@ -141,7 +142,8 @@ def test_a_state_at_which_m_is_singular_is_named():
 
 def test_beyond_the_size_for_straight_lines_lapack_solves(monkeypatch):
     rng = np.random.default_rng(0)
-    model = build_model(random_tree(rng, 9).description(), floating=True)
+    model = build_model(random_tree(rng, 9, mimics=0.5).description(), floating=True)
+    assert any(body.coupled for body in model.bodies)
     whole = ForwardDynamics(model, (1,))
     monkeypatch.setattr(forward, "LARGEST", 0)
     monkeypatch.setattr(forward, "BLOCK", 3 * model.nv**2)  # three states at a time
