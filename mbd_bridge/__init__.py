@@ -5,7 +5,7 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
-from mbd_bridge.api import Mechanism, crosscheck, load, load_motion, simulate
+from mbd_bridge.api import Mechanism, crosscheck, load, load_motion, simulate, simulate_batch
 from mbd_bridge.errors import (
     FileError,
     KernelError,
@@ -19,6 +19,7 @@ from mbd_bridge.errors import (
 from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Builder
 from mbd_bridge.simulate import Simulation
+from mbd_bridge.simulate.batch import SimulationBatch
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "ModelError",
     "Motion",
     "Simulation",
+    "SimulationBatch",
     "SolveError",
     "StateError",
     "__version__",
@@ -42,4 +44,5 @@ __all__ = [
     "load",
     "load_motion",
     "simulate",
+    "simulate_batch",
 ]

@@ -31,6 +31,8 @@ from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
+from mbd_bridge.simulate.batch import SimulationBatch
+from mbd_bridge.simulate.batch import simulate_batch as run_motions
 from mbd_bridge.solve import (
     Assembly,
     ConstrainedDynamics,
@@ -357,6 +359,18 @@ def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulatio
     options : step, q, v, torque, every, check; see `mbd_bridge.simulate.simulate`
     """
     return run_motion(mechanism.model, duration, **options)
+
+
+def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> SimulationBatch:
+    """Simulate a mechanism from many states at once, in the lanes of vectors and over threads.
+
+    Parameters
+    ----------
+    duration : s
+    options : step, q, v, torque (each for all or for every trajectory), every, threads, progress;
+        see `mbd_bridge.simulate.batch.simulate_batch`
+    """
+    return run_motions(mechanism.model, duration, **options)
 
 
 def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
