@@ -1,0 +1,152 @@
+"""The project's own machines with loops: other programs load them, they assemble and move."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.equations.state_vectors import state_vectors
+from tests.robots import own_urdfs
+
+LEGS = [f"leg_{k}" for k in range(1, 7)]
+
+STARTS = {
+    "bricard": {},
+    "crank_rocker": {
+        "near": {"crank": 0.5, "rocker": 0.3},
+        "fixed": "crank",
+        "velocity": {"crank": 5.0},
+    },
+    "four_bar": {"near": {"crank": np.pi / 6}, "fixed": "crank"},
+    "knee_linkage_leg": {"near": {"hip_pitch": -0.4, "knee": 0.6}, "fixed": ("hip_pitch", "knee")},
+    "rrc_arm_gripping": {
+        "near": {"joint_2": 1.0, "joint_4": 1.4, "joint_6": 0.7},
+        "velocity": {"joint_1": 0.3},
+    },
+    "rssr": {"velocity": {"crank": 2.0, "ball_y": 3.0}},
+    "slider_crank": {"near": {"crank": 0.3}, "fixed": "crank", "velocity": {"crank": 20.0}},
+    "stewart": {"velocity": {"platform.vx": 0.1, "platform.wz": 0.1}},
+}
+"""How each is assembled for its second of motion."""
+
+COUNTS = {  # coordinates (velocities), rows, independent rows
+    "bricard": (5, 5, 4),
+    "crank_rocker": (3, 5, 2),
+    "four_bar": (3, 5, 2),
+    "knee_linkage_leg": (9, 3, 3),
+    "rrc_arm_gripping": (7, 6, 6),
+    "rssr": (5, 3, 3),
+    "slider_crank": (3, 5, 2),
+    "stewart": (24, 18, 18),
+}
+
+STEADY = 1e-7
+"""Allowed change of energy in a second, relative to its largest share of kinetic energy."""
+CLOSED = 1e-12
+
+BRICARD_TIPS = {  # IFToMM A04, another code's converged figures at t = 1 s
+    "rod_1": ((1, 0, 0), (0.510501, 0, -0.859877)),
+    "rod_2": ((0, -1, 0), (0.274481, -0.886708, -0.462330)),
+    "rod_3": ((0, 0, 1), (0.510501, -1.649168, 0.140123)),
+    "rod_4": ((-1, 0, 0), (0, -0.886708, 0.537670)),
+}
+"""Rod -> its far end in its own frame, where that is."""
+
+
+def test_these_are_all_our_models_with_loops():
+    with_loops = {name for name, path in own_urdfs().items() if mbd.load(path).model.cuts}
+    assert with_loops == set(STARTS) == set(COUNTS)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_other_programs_load_the_tree(name):
+    tree = pin.buildModelFromUrdf(str(own_urdfs()[name]))
+    model = mbd.load(own_urdfs()[name]).model
+    assert tree.nv == model.nv
+    mass = sum(link.inertia.mass for link in model.links)
+    assert sum(inertia.mass for inertia in tree.inertias) == pytest.approx(mass, rel=1e-14)
+    bullet = pytest.importorskip("pybullet")
+    client = bullet.connect(bullet.DIRECT)
+    try:
+        flags = bullet.URDF_USE_INERTIA_FROM_FILE
+        body = bullet.loadURDF(str(own_urdfs()[name]), flags=flags, physicsClientId=client)
+        joints = range(bullet.getNumJoints(body, physicsClientId=client))
+        names = {bullet.getJointInfo(body, j, physicsClientId=client)[1].decode() for j in joints}
+    finally:
+        bullet.disconnect(client)
+    assert names == {joint.name for joint in model.description.joints}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_it_assembles_with_the_freedoms_that_its_comment_says(name):
+    machine = mbd.load(own_urdfs()[name])
+    at = machine.assemble(**STARTS[name])
+    assert max(at.loops.values()) < CLOSED
+    assert not at.reversed
+    report = machine.loop_report(at.q)
+    assert (machine.nv, report.rows, report.rank) == COUNTS[name]
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_second_of_motion_keeps_energy_and_closure(name):
+    machine = mbd.load(own_urdfs()[name])
+    at = machine.assemble(**STARTS[name])
+    torque = _holding_forces(machine, at.q) if name == "stewart" else {}
+    run = mbd.simulate(machine, 1.0, q=at.q, v=at.v, torque=torque or None, every=10)
+    assert run.finished
+    assert run.closure.max() < CLOSED
+    columns = [machine.coordinate_names.index(joint) for joint in torque]
+    energy = run.energy - run.q[:, columns] @ np.array(list(torque.values()))
+    assert np.abs(energy - energy[0]).max() < STEADY * _largest_kinetic(machine, run)
+    assert np.abs(run.q[-1] - run.q[0]).max() > 0.01  # it has moved
+
+
+def _holding_forces(machine, q):
+    """Return the forces in the legs that hold the platform: constant, they have a potential."""
+    still = np.zeros(machine.nv)
+    loads = machine.joint_loads(q, still, still, LEGS, actuated=LEGS)
+    assert loads.unique.all()
+    weight = 9.81 * sum(link.inertia.mass for link in machine.model.links)
+    assert 0 < loads.drive.min() < loads.drive.max() < weight
+    return dict(zip(LEGS, loads.drive.tolist(), strict=True))
+
+
+def _largest_kinetic(machine, run):
+    M = machine.mass_matrix(run.q)
+    return 0.5 * np.einsum("ki,kij,kj->k", run.v, M, run.v).max()
+
+
+def test_bricard_arrives_where_the_benchmark_says():
+    """IFToMM A04: the reference has six digits and an error of its own of about 1e-6."""
+    machine = mbd.load(own_urdfs()["bricard"])
+    run = mbd.simulate(machine, 1.0, every=1000)
+    model = machine.model
+    state = state_vectors(model, run.q[-1], run.v[-1], "world")
+
+    def place(link, point):
+        link = model.links[model.link_number(link)]
+        body = state.bodies[link.body]
+        own = link.frame.translation + link.frame.rotation @ np.array(point, float)
+        return body.position + body.rotation @ own
+
+    origin, turn = place("world", (0, 0, 0)), np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+    for rod, (end, expected) in BRICARD_TIPS.items():
+        assert np.abs(turn @ (place(rod, end) - origin) - expected).max() < 1e-6, rod
+
+
+def test_four_bar_file_has_the_closed_form():
+    bar = mbd.load(own_urdfs()["four_bar"])
+    at = bar.assemble(**STARTS["four_bar"])
+    a, _ = bar.constrained_dynamics().forward(at.q, at.v, np.zeros(3))
+    assert np.allclose(a, [5.886, -5.886, 5.886], rtol=1e-12)
+    pins = bar.joint_loads(at.q, at.v, a, ["crank", "rocker"], actuated=["crank"], in_="parent")
+    assert np.allclose(pins.force, [[5.09742553, 0, 11.772]] * 2, rtol=1e-8, atol=1e-10)
+
+
+def test_rssr_spins_about_its_coupler_without_moving_anything_else():
+    """Lee94 7.2: the coupler's spin about its own axis is a passive freedom."""
+    machine = mbd.load(own_urdfs()["rssr"])
+    at = machine.assemble()
+    spin = np.array([name == "ball_y" for name in machine.coordinate_names], float)
+    _, phi_q, _ = machine.kernel("constraints")(at.q, at.v)
+    assert np.abs(phi_q @ spin).max() < 1e-15
