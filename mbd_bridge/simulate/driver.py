@@ -17,13 +17,12 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError, StateError, unknown_name
 from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.start import independent_rows as independent_rows
+from mbd_bridge.simulate.start import start_state
 from mbd_bridge.simulate.step import Torque, runge_kutta_step
-from mbd_bridge.solve import prepare
-from mbd_bridge.solve.assembly import CLOSED
-from mbd_bridge.solve.constrained import CONSISTENT
-from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
 RISK = 1e12
@@ -47,6 +46,7 @@ def simulate(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     torque: Drive = None,
+    drives: Mapping[str, Prescribed] | None = None,
     every: int = 1,
     start: float = 0.0,
     check: bool = True,
@@ -57,20 +57,25 @@ def simulate(
     Parameters
     ----------
     duration, step : s; the last step ends at start + duration
-    q, v : state at the start; zero position and rest if not given
+    q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
+        and the nearest to it that closes the loops
     torque : generalised forces along the velocities, see `Drive`; a function is traced, and so
         made of + - * / and NumPy's sin, cos, sqrt
+    drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
+        joint), a function of t made like that of the torque, or a table (times, values), through
+        which a cubic spline goes. `Simulation.drives` has the forces
     every : record every so many steps (the start and the end are always recorded)
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
     """
     steps = _number_of_steps(duration, step, every)
     h = duration / steps
-    q0, v0 = _start(model, q, v)
-    rows, forces = independent_rows(model, q0), _torque(model, torque)
-    march = _compiled(model, rows, forces, torque)
+    motions = prescribe(model, drives, start, start + duration) if drives else None
+    q0, v0 = start_state(model, q, v, motions, start)
+    rows, forces = independent_rows(model, q0, motions), _torque(model, torque)
+    march = _compiled(model, rows, forces, motions)
     stage = march.start(q0, v0, np.array([start]), np.array([h]))
-    run = _Run(model, march, stage, h, forces)
+    run = _Run(march, stage, h, ReferenceStep(model, forces, motions))
     records = [(np.array([[start]]), q0[None], v0[None])]
     status, done = "finished", 0
     block = every * max(1, 20_000 // every)
@@ -98,18 +103,16 @@ def simulate(
         raise SolveError(f"{status}. check=False returns the motion up to there")
     tau = _forces_along(model, forces, time[:, 0], qs, vs)
     facts = {"rows": rows, "operations": sum(march.counts.values())}
-    return Simulation(model, time[:, 0], qs, vs, tau, done, h, status, run.detours, facts)
+    return Simulation(model, time[:, 0], qs, vs, tau, done, h, status, run.detours, facts, motions)
 
 
 class _Run:
     """The march as it goes, and its detours."""
 
-    def __init__(
-        self, model: Model, march: March, stage: Array, h: float, forces: Torque | None
-    ) -> None:
+    def __init__(self, march: March, stage: Array, h: float, slow: ReferenceStep) -> None:
         self.march, self.stage, self.h = march, stage, h
         self.detours = 0
-        self._slow = ReferenceStep(model, forces)
+        self._slow = slow
 
     def now(self) -> tuple[float, Array, Array]:
         """Return time, q and v."""
@@ -153,28 +156,18 @@ class _Run:
         return q, v, t
 
 
-def independent_rows(model: Model, q: Array) -> tuple[int, ...]:
-    """Return rows of the constraints that are independent at q, the best ones first found."""
-    if not model.cuts:
-        return ()
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
-    _, phi_q, _ = prepare(model, "constraints")(q, np.zeros(model.nv))
-    scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
-    _, R, order = qr(scaled.T, pivoting=True, mode="economic")
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > TOLERANCE * diagonal.max(initial=0.0)))
-    return tuple(sorted(int(row) for row in order[:rank]))
-
-
-def _compiled(model: Model, rows: tuple[int, ...], forces: Torque | None, torque: Drive) -> March:
+def _compiled(
+    model: Model,
+    rows: tuple[int, ...],
+    forces: Torque | None,
+    motions: PrescribedMotions | None,
+) -> March:
     inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
-    identity = None if callable(torque) else f"{digest(model)} rk4 {rows} {torque!r}"
-    if torque is not None and not callable(torque):
-        identity = None  # the forces are constants of the code: its graph is its address
-    return compile_march(
-        runge_kutta_step(model, rows, forces), inputs, 3, name="rk4", identity=identity
-    )
+    # forces and motions are constants and formulas in the code: its graph is its address
+    plain = forces is None and motions is None
+    identity = f"{digest(model)} rk4 {rows}" if plain else None
+    step = runge_kutta_step(model, rows, forces, motions)
+    return compile_march(step, inputs, 3, name="rk4", identity=identity)
 
 
 def _number_of_steps(duration: float, step: float, every: int) -> int:
@@ -191,29 +184,6 @@ def _number_of_steps(duration: float, step: float, every: int) -> int:
             f"simulate in parts"
         )
     return steps
-
-
-def _start(model: Model, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Array, Array]:
-    q0 = model.neutral() if q is None else np.array(q, dtype=np.float64)
-    v0 = np.zeros(model.nv) if v is None else np.array(v, dtype=np.float64)
-    for name, array, size in (("q", q0, model.nq), ("v", v0, model.nv)):
-        if array.shape != (size,) or not np.all(np.isfinite(array)):
-            raise StateError(f"{name}: expected ({size},) finite numbers, got {array!r:.80}")
-    if model.cuts:
-        phi, phi_q, _ = prepare(model, "constraints")(q0, v0)
-        rows = model.row_scale
-        speed = np.abs(phi_q) @ np.abs(v0)
-        if np.any(np.abs(phi) > CONSISTENT * rows):
-            raise StateError(
-                "the position at the start does not close the loops: start from "
-                "assemble(near=...).q"
-            )
-        if np.any(np.abs(phi_q @ v0) > CONSISTENT * np.maximum(speed.max(), CLOSED * rows)):
-            raise StateError(
-                "the velocity at the start does not keep the loops closed: start from "
-                "assemble(near=..., velocity=...).v"
-            )
-    return q0, v0
 
 
 def _torque(model: Model, torque: Drive) -> Torque | None:

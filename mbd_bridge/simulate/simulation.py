@@ -10,14 +10,36 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.solve import ConstrainedDynamics, prepare
+from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.solve import prepare
 from mbd_bridge.spatial import Array, cross
 
 SAMPLES = 9
 """Records at which is looked which load components are determined."""
+
+
+@dataclass(frozen=True, eq=False)
+class DriveForces:
+    """Forces along prescribed coordinates: N m or N, positive along the coordinate.
+
+    Attributes
+    ----------
+    names : of the coordinates
+    force : (K, D)
+    """
+
+    names: tuple[str, ...]
+    force: Array
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.names:
+            raise StateError(unknown_name("driven coordinate", name, self.names))
+        return np.asarray(self.force[:, self.names.index(name)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +55,8 @@ class Simulation:
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
     detours : steps near a singular position, for which shorter ones or the slow road were taken
+    facts : about the method: rows chosen, operations of a step
+    motions : prescribed ones, if there were any
     """
 
     model: Model
@@ -45,6 +69,7 @@ class Simulation:
     status: str
     detours: int
     facts: dict[str, Any] = field(default_factory=dict)
+    motions: PrescribedMotions | None = None
 
     @property
     def finished(self) -> bool:
@@ -52,22 +77,25 @@ class Simulation:
         return self.status == "finished"
 
     @cached_property
-    def _dynamics(self) -> tuple[Array, Array]:
-        if not self.model.cuts:
-            a, _ = prepare(self.model, "forward_dynamics")(self.q, self.v, self.tau)
-            return a, np.zeros((len(a), 0))
-        dynamics = ConstrainedDynamics(self.model)
-        return dynamics.forward(self.q, self.v, self.tau)
+    def _dynamics(self) -> Answer:
+        dynamics = Accelerations(self.model, self.motions)
+        return dynamics(self.q, self.v, self.tau, self.time)
 
     @property
     def a(self) -> Array:
         """Accelerations (K, nv)."""
-        return self._dynamics[0]
+        return self._dynamics.a
 
     @property
     def lam(self) -> Array:
         """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
-        return self._dynamics[1]
+        return self._dynamics.lam
+
+    @cached_property
+    def drives(self) -> DriveForces:
+        """Forces with which the prescribed motions are driven, beside `tau`."""
+        names = () if self.motions is None else self.motions.names
+        return DriveForces(names, self._dynamics.drive)
 
     @cached_property
     def energy(self) -> Array:
@@ -125,11 +153,24 @@ class Simulation:
         """
         if not self.model.cuts:
             return LoadSolver(self.model, joints, **options)(self.q, self.v, self.a)
-        solver = LoopLoadSolver(self.model, joints, actuated=(), **options)
+        solver = LoopLoadSolver(self.model, joints, actuated=self._driven_joints(), **options)
         sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
         flags = [solver.unique(self.q[k], solver.left_open(self.q[k])) for k in sample]
         unique = np.logical_and.reduce(flags)
         return solver.result(self.q, self.v, self.a, self.lam, unique)
+
+    def _driven_joints(self) -> tuple[str, ...]:
+        """Return the joints all of whose freedoms are driven: their forces are not known before."""
+        if self.motions is None:
+            return ()
+        driven = set(self.motions.v)
+        return tuple(
+            self.model.joints[body.joint].name
+            for body in self.model.bodies
+            if body.type.nv
+            and not body.coupled
+            and driven.issuperset(range(body.v.start, body.v.stop))
+        )
 
     def __repr__(self) -> str:
         return (

@@ -3,6 +3,7 @@
 Four accelerations (`solve.closed`), then position and velocity are put back onto the constraints
 with the factors of the last stage (quasi-Newton, as Lee94 does with its one matrix): what the
 step leaves open is of the order of its own error, each of two corrections takes that times h.
+Coordinates whose motion is prescribed are rows beside those of the cuts, at the time of each stage.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
 from mbd_bridge.spatial import Array, zeros
 
@@ -22,6 +24,10 @@ Torque = Callable[[Any, Array, Array], Array]
 """Generalised forces (nv,) as a traceable function of t, q and v."""
 
 CORRECTIONS = 2
+
+OPEN = 1e18
+"""What a square of the first correction's residual adds to the risk of a step: where a thousandth
+of the mechanism's size is left, the loops cannot be closed, or not by steps of this length."""
 
 
 def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
@@ -45,46 +51,98 @@ def normalised(model: Model, q: Array) -> Array:
 
 
 def runge_kutta_step(
-    model: Model, rows: Sequence[int], torque: Torque | None
+    model: Model,
+    rows: Sequence[int],
+    torque: Torque | None,
+    motions: PrescribedMotions | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, risk) for the rows chosen as independent."""
-    still = np.zeros(model.nv)
-
-    def slope(q: Array, v: Array, t: Any) -> tuple[Array, Closed]:
-        tau = still if torque is None else torque(t, q, v)
-        return coordinate_rates(model, q, v), closed_acceleration(model, rows, q, v, tau)
+    slope = slopes(model, rows, torque, motions)
 
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
         half, whole, start = 0.5 * h[0], h[0], t[0]
+        middle, last = start + half, start + whole
         dq1, one = slope(q, v, start)
-        dq2, two = slope(q + half * dq1, v + half * one.a, start + half)
-        dq3, three = slope(q + half * dq2, v + half * two.a, start + half)
-        dq4, four = slope(q + whole * dq3, v + whole * three.a, start + whole)
+        dq2, two = slope(q + half * dq1, v + half * one.a, middle)
+        dq3, three = slope(q + half * dq2, v + half * two.a, middle)
+        dq4, four = slope(q + whole * dq3, v + whole * three.a, last)
         sixth = whole * (1.0 / 6.0)
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
         q_end = normalised(model, q_end)
-        q_end, v_end = projected(model, rows, q_end, v_end, four)
+        q_end, v_end, left = projected(model, rows, q_end, v_end, four, motions, last)
         risk = zeros(1, q, v)
-        risk[0] = one.risk + two.risk + three.risk + four.risk
+        risk[0] = one.risk + two.risk + three.risk + four.risk + left * OPEN
         end = zeros(1, t, h)
-        end[0] = start + whole
+        end[0] = last
         return q_end, v_end, end, risk
 
     return step
 
 
+def slopes(
+    model: Model,
+    rows: Sequence[int],
+    torque: Torque | None,
+    motions: PrescribedMotions | None,
+) -> Callable[[Array, Array, Any], tuple[Array, Closed]]:
+    """Return slope(q, v, t) -> q̇ and the constrained acceleration."""
+    still = np.zeros(model.nv)
+
+    def slope(q: Array, v: Array, t: Any) -> tuple[Array, Closed]:
+        tau = still if torque is None else torque(t, q, v)
+        if motions is None:
+            return coordinate_rates(model, q, v), closed_acceleration(model, rows, q, v, tau)
+        _, _, wanted = motions.at(t)
+        found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted)
+        return coordinate_rates(model, q, v), found
+
+    return slope
+
+
 def projected(
-    model: Model, rows: Sequence[int], q: Array, v: Array, near: Closed
-) -> tuple[Array, Array]:
-    """Return position and velocity put onto the constraints with the factors of a near state."""
-    if not rows:
-        return q, v
-    picked = list(rows)
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    near: Closed,
+    motions: PrescribedMotions | None = None,
+    t: Any = 0.0,
+) -> tuple[Array, Array, Any]:
+    """Return position and velocity put onto the constraints with the factors of a near state.
+
+    The third result is the sum of squares of what the corrections before the last one left open,
+    relative to the rows' scales.
+    """
+    left: Any = 0.0
+    if near.inner is None:
+        return q, v, left
     for _ in range(CORRECTIONS):
-        found = constraints(model, state_vectors(model, q, v))
-        dq = correction(near, found.phi[picked])
-        dv = correction(near, found.phi_q[picked] @ v)
+        phi, rate, scale = _lacks(model, rows, q, v, motions, t)
+        left = ((phi / scale) ** 2).sum()
+        dq, dv = correction(near, phi), correction(near, rate)
         q = normalised(model, q + coordinate_rates(model, q, dq))
         v = v + dv
-    return q, v
+    return q, v, left
+
+
+def _lacks(
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    motions: PrescribedMotions | None,
+    t: Any,
+) -> tuple[Array, Array, Array]:
+    """Return Φ, Φ̇ and the scales of the chosen rows and of the prescribed motions."""
+    picked = list(rows)
+    phi, rate, scale = np.zeros(0), np.zeros(0), model.row_scale[picked]
+    if picked:
+        found = constraints(model, state_vectors(model, q, v))
+        phi, rate = found.phi[picked], found.phi_q[picked] @ v
+    if motions is None:
+        return phi, rate, scale
+    f, f1, _ = motions.at(t)
+    phi = np.concatenate([phi, q[list(motions.q)] - f])
+    rate = np.concatenate([rate, v[list(motions.v)] - f1])
+    return phi, rate, np.concatenate([scale, motions.scale])

@@ -6,6 +6,9 @@
     S λ = Yᵀ D⁻¹ z - γ
     q̈ = L⁻¹ D⁻¹ (z - Y λ)                                  Lee94 (22) by its Schur complement
 
+Coordinates whose motion is prescribed are further rows: Φ_q a row of the unit matrix, γ the wanted
+acceleration; their multipliers are the drives' forces, negative.
+
 The same factors project positions and velocities onto the constraints in the sense of M
 (Lee94 (26), (29)): one factorisation serves all three. S is positive definite as long as the chosen
 rows are independent; `risk`, the mean of S_kk times that of 1 / pivot_k, grows beyond bounds where
@@ -36,7 +39,7 @@ from mbd_bridge.spatial import Array, zeros
 
 
 class Closed(NamedTuple):
-    """Accelerations (nv,), multipliers of the chosen rows, factors, and the risk."""
+    """Accelerations (nv,), multipliers of the chosen rows and of the driven ones, factors, risk."""
 
     a: Array
     lam: Array
@@ -47,27 +50,62 @@ class Closed(NamedTuple):
 
 
 def closed_acceleration(
-    model: Model, rows: Sequence[int], q: Array, v: Array, tau: Array
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    tau: Array,
+    driven: Sequence[int] = (),
+    wanted: Array | None = None,
 ) -> Closed:
-    """Return the acceleration of a mechanism with loops under generalised forces tau (nv,)."""
+    """Return the acceleration of a mechanism with loops under generalised forces.
+
+    Parameters
+    ----------
+    rows : of the cut joints' constraints, independent ones
+    tau : (nv,) N m or N
+    driven : velocities whose acceleration is prescribed, independent of each other and of `rows`
+    wanted : (D,) these accelerations
+    """
     bias = recursive_loads(model, q, v, np.zeros(model.nv)).forces
     M = mass_matrix_by_bodies(model, q)
     mass = factorise(M, mass_pattern(model), model.velocity_names)
     z = outward(mass, tau - bias)
-    if not rows:
+    phi_q, gamma = _rows(model, rows, q, v, driven, wanted)
+    count = len(gamma)
+    if not count:
         return Closed(inward(mass, z), np.zeros(0), mass, np.zeros((model.nv, 0)), None, 0.0)
+    Y = zeros((model.nv, count), phi_q, M)
+    for k in range(count):
+        Y[:, k] = outward(mass, phi_q[k])
+    S, right = _schur(mass, Y, z)
+    names = [f"row {row}" for row in rows] + [model.velocity_names[j] for j in driven]
+    inner = factorise(S, _not_zero(S), names)
+    lam = substitute(inner, right - gamma)
+    scale = np.append(model.row_scale[list(rows)], model.velocity_scale[list(driven)]) ** 2
+    mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
+    risk = mean * (inner.reciprocals * scale).sum() * (1.0 / count)
+    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
+
+
+def _rows(
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    driven: Sequence[int],
+    wanted: Array | None,
+) -> tuple[Array, Array]:
+    """Return Φ_q and γ of the chosen rows of the cuts, then of the driven coordinates."""
+    own = np.eye(model.nv)[list(driven)]
+    rates = np.zeros(0) if wanted is None else wanted
+    if not rows:
+        return own, rates
     found = constraints(model, state_vectors(model, q, v))
     picked = list(rows)
-    Y = zeros((model.nv, len(picked)), found.phi_q, M)
-    for k, row in enumerate(picked):
-        Y[:, k] = outward(mass, found.phi_q[row])
-    S, right = _schur(mass, Y, z)
-    inner = factorise(S, _not_zero(S), [f"row {row}" for row in picked])
-    lam = substitute(inner, right - found.gamma[picked])
-    scale = model.row_scale[picked] ** 2
-    mean = (np.diagonal(S) / scale).sum() * (1.0 / len(picked))
-    risk = mean * (inner.reciprocals * scale).sum() * (1.0 / len(picked))
-    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
+    if not driven:
+        return found.phi_q[picked], found.gamma[picked]
+    return np.vstack([found.phi_q[picked], own]), np.concatenate([found.gamma[picked], rates])
 
 
 def correction(at: Closed, lack: Array) -> Array:

@@ -122,10 +122,22 @@ def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> Motion:
 
 
 def constrained_motion(
-    model: Model, M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method = "svd"
+    model: Model,
+    M: Array,
+    Q: Array,
+    phi_q: Array,
+    gamma: Array,
+    method: Method = "svd",
+    row_scale: Array | None = None,
 ) -> Motion:
-    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
-    rows, columns = model.row_scale, model.velocity_scale
+    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods.
+
+    Parameters
+    ----------
+    row_scale : (m,) of the rows; that of the cut joints' rows if not given
+    """
+    rows = model.row_scale if row_scale is None else row_scale
+    columns = model.velocity_scale
     phi_s, gamma_s = phi_q / rows[:, None] * columns, gamma / rows
     M_s, Q_s = M * np.outer(columns, columns), Q * columns
     if method == "multipliers":

@@ -1,0 +1,157 @@
+"""Prescribed motions: coordinates that follow a function of time, whatever force it takes.
+
+    Φ_d = q_d - f(t) = 0,    Φ̇_d = v_d - f'(t) = 0,    Φ̈_d = a_d - f''(t) = 0
+
+Rheonomic rows beside those of the cut joints: Φ_q is a row of the unit matrix, γ = f''. The drive's
+force along the coordinate is the row's multiplier, -λ_d in M q̈ + Φ_qᵀ λ = Q: what is driven gives
+forces, what is free gives accelerations (hybrid dynamics).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.jet import ADVICE, Jet, lift
+from mbd_bridge.simulate.table import Table
+from mbd_bridge.spatial import Array
+
+Prescribed: TypeAlias = float | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
+"""A constant (0 locks the joint in its zero position), a formula of t, or a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrescribedMotions:
+    """The driven coordinates of a mechanism.
+
+    Attributes
+    ----------
+    names : of the coordinates (one with the joint's name where it has one freedom)
+    q, v : places in the coordinates and in the velocities
+    functions : of `Jet`s of time
+    scale : (D,) of each row, `size` for lengths and 1 for angles
+    """
+
+    names: tuple[str, ...]
+    q: tuple[int, ...]
+    v: tuple[int, ...]
+    functions: tuple[Callable[[Jet], Any], ...]
+    scale: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def at(self, t: Any) -> tuple[Array, Array, Array]:
+        """Return f, f', f'' (D,) at one time, a float or a symbol."""
+        jets = [lift(function(Jet(t, 1.0, 0.0))) for function in self.functions]
+        parts = (
+            [jet.value for jet in jets],
+            [jet.first for jet in jets],
+            [jet.second for jet in jets],
+        )
+        return _vector(parts[0]), _vector(parts[1]), _vector(parts[2])
+
+    def along(self, time: Array) -> tuple[Array, Array, Array]:
+        """Return f, f', f'' (K, D) at many times."""
+        out = np.empty((3, len(time), len(self.names)))
+        for k, function in enumerate(self.functions):
+            jet = lift(function(Jet(time, 1.0, 0.0)))
+            out[0, :, k], out[1, :, k], out[2, :, k] = jet.value, jet.first, jet.second
+        return out[0], out[1], out[2]
+
+
+def prescribe(
+    model: Model, drives: Mapping[str, Prescribed] | None, start: float, end: float
+) -> PrescribedMotions:
+    """Return the prescribed motions of a mechanism between two times, checked."""
+    places = _places(model)
+    names, functions = [], []
+    for name, given in (drives or {}).items():
+        if name not in places:
+            raise StateError(_unknown(model, name, places))
+        names.append(name)
+        functions.append(_function(name, given, start, end))
+    q, v = [places[name][0] for name in names], [places[name][1] for name in names]
+    return PrescribedMotions(
+        tuple(names), tuple(q), tuple(v), tuple(functions), model.velocity_scale[v]
+    )
+
+
+def _places(model: Model) -> dict[str, tuple[int, int]]:
+    """Return the places in q and v of every coordinate whose rate is a velocity."""
+    found = {}
+    for body in model.bodies:
+        if not body.coupled and body.type.nv and body.type.nq == body.type.nv:
+            for k, suffix in enumerate(body.type.velocities):
+                name = model.joints[body.joint].name + suffix
+                found[name] = (body.q.start + k, body.v.start + k)
+    return found
+
+
+def _unknown(model: Model, name: str, places: Mapping[str, Any]) -> str:
+    if name in model.joint_index:
+        joint = model.joint(name)
+        if joint.follows is not None:
+            return f"drive {name!r} follows joint {model.joints[joint.follows].name!r}: drive that"
+        if joint.moving and joint.type.nq != joint.type.nv:
+            return (
+                f"drive {name!r}: a {joint.type.name} joint turns by a quaternion, which no single "
+                f"function of time gives. Model it as joints in a row and drive those"
+            )
+        if joint.moving:
+            names = ", ".join(repr(name + suffix) for suffix in joint.type.velocities)
+            return f"drive {name!r}: the joint has several coordinates; drive {names}"
+    return unknown_name("coordinate that can be driven", name, places)
+
+
+def _function(name: str, given: Prescribed, start: float, end: float) -> Callable[[Jet], Any]:
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise StateError(f"drive {name!r}: a table is (times, values), got {len(given)} parts")
+        table = Table.through(name, *given)
+        slack = 1e-9 * max(1.0, abs(start), abs(end))
+        if table.start[0] > start + slack or table.end < end - slack:
+            raise StateError(
+                f"drive {name!r}: the table goes from {table.start[0]:g} to {table.end:g} s, the "
+                f"simulation from {start:g} to {end:g} s"
+            )
+        return table
+    if callable(given):
+        _try(name, given, start)
+        return given
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        raise StateError(
+            f"drive {name!r}: expected a number, a function of t or (times, values), got {given!r}"
+        ) from None
+    if not np.isfinite(value):
+        raise StateError(f"drive {name!r}: expected a finite number, got {value!r}")
+    return lambda t: value
+
+
+def _try(name: str, function: Callable[[Any], Any], t: float) -> None:
+    """Call a function once; complain if it is none of t, or gives no finite number."""
+    try:
+        jet = lift(function(Jet(t, 1.0, 0.0)))
+        parts = np.array([jet.value, jet.first, jet.second], dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise StateError(f"drive {name!r}: {problem}; {ADVICE}") from problem
+    if not np.all(np.isfinite(parts)):
+        raise StateError(
+            f"drive {name!r}: at t = {t:g} s position, velocity and acceleration are "
+            f"{parts.tolist()}; expected finite numbers"
+        )
+
+
+def _vector(parts: list[Any]) -> Array:
+    out = np.empty(len(parts), dtype=object)
+    out[:] = parts
+    plain = all(isinstance(x, float | int | np.floating | np.integer) for x in parts)
+    return out.astype(np.float64) if plain else out

@@ -1,0 +1,86 @@
+"""A table of times and values as one smooth function of t, without a branch.
+
+The cubic spline through the values has pieces p_k on [t_k, t_k + d_k]. With the time that has
+passed within each piece, u_k = min(max(t - t_k, 0), d_k),
+
+    f(t) = p_0(0) + Σ_k (p_k(u_k) - p_k(0)),      f' and f'' likewise from p_k' and p_k''
+
+because every piece that lies behind contributes its whole rise and every piece ahead nothing.
+max(x, 0) = (x + sqrt(x²)) / 2 is exact in floating point, and compiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.simulate.jet import Jet
+from mbd_bridge.spatial import Array
+
+MOST = 1500
+"""Rows of a table: each costs some 40 operations of the compiled step (a few seconds in all)."""
+
+FEWEST = 4
+"""Rows that a cubic spline needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A cubic spline (continuous f, f', f'') as a traceable function of t.
+
+    Attributes
+    ----------
+    start : (n,) s, where the pieces start
+    length : (n,) s
+    coefficients : (4, n), p_k(u) = c3 + u (c2 + u (c1 + u c0)), highest power first
+    """
+
+    start: Array
+    length: Array
+    coefficients: Array
+
+    @staticmethod
+    def through(name: str, times: ArrayLike, values: ArrayLike) -> Table:
+        """Return the spline through a table's rows; `name` is for messages."""
+        from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
+
+        t, x = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        if t.ndim != 1 or t.shape != x.shape or not FEWEST <= len(t) <= MOST:
+            raise StateError(
+                f"drive {name!r}: a table is (times, values), both (n,) with {FEWEST} to {MOST} "
+                f"rows, got {t.shape} and {x.shape}"
+            )
+        if not (np.all(np.isfinite(t)) and np.all(np.isfinite(x)) and np.all(np.diff(t) > 0.0)):
+            raise StateError(f"drive {name!r}: times must grow, times and values be finite")
+        spline = CubicSpline(t, x)
+        return Table(t[:-1], np.diff(t), np.asarray(spline.c))
+
+    @property
+    def end(self) -> float:
+        """The last time of the table, s."""
+        return float(self.start[-1] + self.length[-1])
+
+    def __call__(self, t: Jet) -> Jet:
+        """Return value, velocity and acceleration at t (a bare time: its rate is 1)."""
+        c3, c2, c1, c0 = self.coefficients
+        value: Any = float(c0[0])
+        first: Any = float(c1[0])
+        second: Any = 2.0 * float(c2[0])
+        for k in range(len(self.start)):
+            d = float(self.length[k])
+            passed = _above(t.value - float(self.start[k]))
+            u = d - _above(d - passed)
+            a, b, c = float(c3[k]), float(c2[k]), float(c1[k])
+            value = value + u * (c + u * (b + u * a))
+            first = first + u * (2.0 * b + u * (3.0 * a))
+            second = second + u * (6.0 * a)
+        return Jet(value, first, second)
+
+
+def _above(x: Any) -> Any:
+    """Return max(x, 0)."""
+    return 0.5 * (x + np.sqrt(x * x))
