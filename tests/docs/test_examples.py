@@ -25,6 +25,8 @@ SAYS = {
     "05": ["period 1.638203 s, closed form 1.638203 s"],
     "06": ["100000 states, 1 thread(s)", "largest bending moment"],
     "07": ["travel           78.900", "agreement: True"],
+    "08": ["3 redundant", "closed form 5.886", "coupler_pin  fy        not determined"],
+    "09": ["2 windows: 5 coordinates, 10 rows, 4 independent", "millionth: True", "1e-8: True"],
 }
 """What each example prints among other things."""
 
