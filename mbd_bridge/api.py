@@ -27,7 +27,7 @@ from mbd_bridge.loads import (
     Motion,
     motion_from_table,
 )
-from mbd_bridge.mechanism import EARTH, Builder, Model, build_model
+from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
@@ -52,6 +52,7 @@ def load(
     *,
     floating: bool = False,
     gravity: ArrayLike = EARTH,
+    cuts: Cuts = "authored",
     mesh_directories: Sequence[str | PathLike[str]] = (),
 ) -> Mechanism:
     """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
@@ -61,10 +62,22 @@ def load(
     path : the file; a sidecar ``NAME.loops.yaml`` beside it is read too
     floating : give the root link six freedoms instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
+    cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
+        the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
     mesh_directories : where to look for ``package://`` and relative meshes
     """
+    if not isinstance(path, str | PathLike):
+        raise ModelError(
+            f"expected the path of a file, got {type(path).__name__}; for a pinocchio.Model "
+            f"use Mechanism.from_pinocchio(model), for a Builder Mechanism.build(builder)"
+        )
+    if isinstance(path, str) and path.lstrip().startswith("<"):
+        raise FileError(
+            "this looks like XML text, not the name of a file; write it to a file, or use "
+            "Mechanism.build(mbd_bridge.formats.read_urdf_text(text))"
+        )
     description = read(path, mesh_directories=mesh_directories)
-    return Mechanism(build_model(description, floating=floating, gravity=gravity))
+    return Mechanism(build_model(description, floating=floating, gravity=gravity, cuts=cuts))
 
 
 def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool = False) -> Motion:
@@ -92,11 +105,16 @@ class Mechanism:
 
     @staticmethod
     def build(
-        source: Builder | Description, *, floating: bool = False, gravity: ArrayLike = EARTH
+        source: Builder | Description,
+        *,
+        floating: bool = False,
+        gravity: ArrayLike = EARTH,
+        cuts: Cuts = "authored",
     ) -> Mechanism:
         """Return the mechanism that a `Builder` has collected, or of any description."""
         description = source.description() if isinstance(source, Builder) else source
-        return Mechanism(build_model(description, floating=floating, gravity=gravity))
+        model = build_model(description, floating=floating, gravity=gravity, cuts=cuts)
+        return Mechanism(model)
 
     @staticmethod
     def from_pinocchio(model: Any) -> Mechanism:

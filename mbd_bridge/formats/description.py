@@ -73,12 +73,15 @@ class Joint:
     ----------
     type : a name of the joint table (fixed, revolute, continuous, prismatic, floating, planar,
         spherical, universal, cylindrical)
-    origin : Frame of the joint, that is of the child link at zero coordinates, in the parent
+    origin : Frame of the joint, that is of `child_frame` at zero coordinates, in the parent
     axis : unit vector in the joint's frame; for a planar joint the normal of the plane
     axis2 : the second axis of a universal joint, unit vector in the child's frame; None where
         the file gives none: then it is square to the first
     pitch : advance of a helical joint, m/rad
     damping, friction : N m s/rad or N s/m, and N m or N: kept, not used by the dynamics
+    child_frame : Frame of the joint on the child link; a file's own joints have the link's frame
+    turned : the tree walks this joint from what was described as its child (`mechanism.recut`):
+        parent, child, frames and axes here are as walked, its load keeps the described sense
     """
 
     name: str
@@ -94,6 +97,8 @@ class Joint:
     friction: float = 0.0
     pitch: float = 0.0
     line: int | None = None
+    child_frame: Frame = field(default_factory=Frame.identity)
+    turned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model, ModelJoint, Motion
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.spatial import Array, Frame, cross
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
@@ -65,7 +65,15 @@ class Convention:
     def apply(
         self, model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]
     ) -> Array:
-        """Return a load given on the child, at its link's frame and in its axes, as asked for."""
+        """Return a load given on the child, at its link's frame and in its axes, as asked for.
+
+        A joint that the tree walks from its described child (`recut`) is given in the described
+        sense all the same: "child", "parent" and "joint" are those of the description.
+        """
+        if joint.turned:
+            wrench = _on_described_child(model, joint, wrench, motions)
+        else:
+            wrench = _shifted(joint.child_frame, wrench)
         force, moment = wrench[:3], wrench[3:]
         if self.at == "parent":
             moment = moment - cross(_origin_on_parent(model, joint, motions), force)
@@ -79,6 +87,8 @@ class Convention:
 
     def _axes(self, model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
         """Return the rotation from the child link's axes into those asked for."""
+        if joint.turned:
+            return self._turned_axes(model, joint, motions)
         turn = joint.frame.rotation
         index: int = joint.body
         if self.in_ == "parent" and joint.parent >= 0:
@@ -86,10 +96,49 @@ class Convention:
             if carrier.body != index:
                 turn = motions[index].rotation @ turn
             return carrier.frame.rotation.T @ turn
-        while index >= 0:  # the world, and the ground under the root joint
-            turn = motions[index].rotation @ turn
-            index = model.bodies[index].parent
-        return turn
+        return _up(model, index, turn, motions)  # the world, and the ground under the root joint
+
+    def _turned_axes(self, model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+        """Return the same for a joint that is walked from its described child."""
+        carrier = model.links[joint.parent]
+        turn = carrier.frame.rotation @ joint.parent_frame.rotation
+        if self.in_ == "world":
+            return _up(model, carrier.body, turn, motions)
+        if carrier.body != joint.body:
+            turn = motions[joint.body].rotation.T @ turn
+        return np.asarray(model.links[joint.child].frame.rotation.T @ turn)
+
+
+def _up(model: Model, index: int, turn: Array, motions: Sequence[Motion]) -> Array:
+    """Return a rotation into a body's axes, on into the world's."""
+    while index >= 0:
+        turn = motions[index].rotation @ turn
+        index = model.bodies[index].parent
+    return turn
+
+
+def _shifted(frame: Frame, wrench: Array) -> Array:
+    """Return a wrench given at a link's frame, at a frame on the link and in its axes."""
+    if not np.any(frame.translation) and np.array_equal(frame.rotation, np.eye(3)):
+        return wrench
+    moment = wrench[3:] - cross(frame.translation, wrench[:3])
+    turn = frame.rotation.T
+    return np.concatenate([turn @ wrench[:3], turn @ moment])
+
+
+def _on_described_child(
+    model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]
+) -> Array:
+    """Return what the child, described as the parent, exerts on the parent, at `parent_frame`."""
+    own, carrier = model.links[joint.child], model.links[joint.parent]
+    force = own.frame.rotation @ wrench[:3]
+    moment = own.frame.rotation @ wrench[3:] + cross(own.frame.translation, force)
+    if carrier.body != own.body:
+        motion = motions[joint.body]
+        force = motion.rotation @ force
+        moment = motion.rotation @ moment + cross(motion.position, force)
+    reaction = -np.concatenate([force, moment])
+    return _shifted(carrier.frame @ joint.parent_frame, reaction)
 
 
 def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
@@ -97,6 +146,9 @@ def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[Motion]
     if not joint.moving:
         return np.zeros(3)
     motion = motions[joint.body]
+    if joint.turned:
+        here = model.links[joint.parent].frame @ joint.parent_frame
+        return np.asarray(here.rotation.T @ (motion.position - here.translation))
     behind = model.bodies[joint.body].placement.translation - motion.position
     out: Array = joint.frame.rotation.T @ (motion.rotation.T @ behind)
     return out

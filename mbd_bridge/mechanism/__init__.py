@@ -6,6 +6,7 @@ from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Cut, Distanc
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.mechanism.recut import Cuts, recut
 from mbd_bridge.mechanism.spanning_tree import (
     Edge,
     TreeEdge,
@@ -25,6 +26,7 @@ __all__ = [
     "Body",
     "Builder",
     "Cut",
+    "Cuts",
     "Distance",
     "Edge",
     "JointType",
@@ -37,5 +39,6 @@ __all__ = [
     "digest",
     "distance_matrix",
     "path_matrix",
+    "recut",
     "spanning_tree",
 ]

@@ -16,9 +16,11 @@ from mbd_bridge.mechanism.joint_table import (
     Floating,
     Helical,
     JointType,
+    TurnedUniversal,
     Universal,
 )
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.mechanism.recut import Cuts, recut
 from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
 
 EARTH = (0.0, 0.0, -9.81)
@@ -29,7 +31,11 @@ PERPENDICULAR = 1e-6
 
 
 def build_model(
-    description: Description, *, floating: bool = False, gravity: ArrayLike = EARTH
+    description: Description,
+    *,
+    floating: bool = False,
+    gravity: ArrayLike = EARTH,
+    cuts: Cuts = "authored",
 ) -> Model:
     """Return the model of a described mechanism.
 
@@ -38,8 +44,12 @@ def build_model(
     description : links, joints and loops; its joints must form one tree
     floating : give the root link six freedoms instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
+    cuts : which joints are cut: "authored", "weighted" or their names; see `recut`
     """
     walk = _depth_first(description)
+    if cuts != "authored":
+        description = recut(description, cuts)
+        walk = _depth_first(description)
     root_type: JointType = Floating() if floating else Fixed()
     names = {joint.name for joint in description.joints}
     if ROOT_JOINT in names:
@@ -104,7 +114,8 @@ def _entry(joint: Joint) -> JointType:
                 f"joint {joint.name!r}: the two axes of a universal joint are perpendicular, these "
                 f"are {joint.axis} and {joint.axis2}; use two revolute joints for others"
             )
-        return Universal(tuple(second.tolist()))
+        turned = TurnedUniversal if joint.turned else Universal
+        return turned(tuple(second.tolist()))
     return kind()
 
 
@@ -149,6 +160,7 @@ class _Builder:
         self.described = {link.name: link for link in description.links}
         self.links: list[ModelLink] = []
         self.joints: list[tuple[Joint, JointType, int, int, int]] = []
+        self.on_child: list[Frame] = []
         self.bodies: list[tuple[int, int, JointType, Frame]] = []
         self.number: dict[str, int] = {}
 
@@ -161,10 +173,12 @@ class _Builder:
             placement = carrier @ joint.origin @ turn
             parent_body = self.links[parent].body if parent >= 0 else -1
             self.bodies.append((parent_body, len(self.joints), entry, placement))
-            body, frame = len(self.bodies) - 1, turn.inverse()
+            body, here = len(self.bodies) - 1, turn.inverse()
         else:
             body = self.links[parent].body
-            frame = self.links[parent].frame @ joint.origin
+            here = self.links[parent].frame @ joint.origin
+        frame = here @ joint.child_frame.inverse()
+        self.on_child.append(here)
         self.number[joint.child] = len(self.links)
         self.joints.append((joint, entry, parent, len(self.links), body))
         own = self.described[joint.child].inertia
@@ -274,11 +288,13 @@ class _Builder:
                 joint.origin,
                 joint.axis,
                 body,
-                self.links[child].frame,
+                self.on_child[j],
                 tuple(beyond[child]),
                 lump(self.links[k].inertia for k in beyond[child]),
                 tuple(sorted(b for k in beyond[child] for b in carried[k])),
                 couplings[j][0] if j in couplings else None,
+                joint.child_frame,
+                joint.turned,
             )
             for j, (joint, entry, parent, child, body) in enumerate(self.joints)
         )

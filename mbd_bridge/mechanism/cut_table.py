@@ -54,8 +54,10 @@ CUT_ROWS: dict[str, tuple[Row, ...]] = {
     "revolute": (*POINT, *AXIS),
     "translational": (Along(X), Along(Y), *AXIS, *SPIN),
     "fixed": (*POINT, *AXIS, *SPIN),
+    "floating": (),
 }
-"""Type name -> rows. ``distance`` has its length, and so no entry here."""
+"""Type name -> rows. ``distance`` has its length, and so no entry here; a free joint that does not
+carry the tree forbids nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -46,12 +46,15 @@ def digest(model: Model) -> str:
     for joint in model.joints:
         sink.update(f"|{joint.body} {joint.parent} {joint.child} {joint.beyond}".encode())
         sink.update(str(joint.children).encode())
+        sink.update(str(joint.turned).encode())
         frame(joint.parent_frame)
+        frame(joint.frame)
         inertia(joint.inertia)
     for cut in model.cuts:
-        sink.update(f"|{cut.predecessor} {cut.successor} {cut.rows!r}".encode())
+        sink.update(f"|{cut.predecessor} {cut.successor} {cut.links} {cut.rows!r}".encode())
         frame(cut.a)
         frame(cut.b)
+        frame(cut.described)
     return sink.hexdigest()
 
 

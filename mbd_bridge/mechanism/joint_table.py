@@ -181,6 +181,13 @@ class Universal(JointType):
 
 
 @dataclass(frozen=True)
+class TurnedUniversal(Universal):
+    """A universal joint walked from its child (`recut`): angles keep the names of their axes."""
+
+    coordinates = velocities = (".second", ".first")
+
+
+@dataclass(frozen=True)
 class Spherical(JointType):
     """A ball: q is the unit quaternion (x, y, z, w), v the angular velocity in child axes."""
 

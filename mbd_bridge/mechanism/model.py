@@ -75,11 +75,15 @@ class ModelJoint:
     parent, child : link indices; the parent of the root joint is -1 (ground)
     parent_frame, axis : of the joint in the parent link, as the description gives them
     body : the body that its child link belongs to
-    frame : of the child link in that body: where and along which axes the load is reported
+    frame : of the joint on its child, in that body: where and along which axes the load is
+        reported. It is the child link's frame for the joints of a file's own tree
     beyond : links of this body on the child's side
     inertia : of those links, in the body's frame
     children : bodies whose joints sit on those links
     follows : index of the joint whose coordinate this one follows (``<mimic>``), or None
+    child_frame : of the joint in its child link
+    turned : the tree walks it from its described child (`recut`). Its load is then what the
+        described parent, here the child, exerts on the described child, at `parent_frame`
     """
 
     name: str
@@ -94,6 +98,8 @@ class ModelJoint:
     inertia: Inertia
     children: tuple[int, ...]
     follows: int | None = None
+    child_frame: Frame = field(default_factory=Frame.identity)
+    turned: bool = False
 
     @property
     def moving(self) -> bool:

@@ -11,7 +11,8 @@ from mbd_bridge.spatial import Frame
 from tests.tolerances import DIFFERENCE
 from tests.trees import random_tree
 
-TYPES = (*CUT_ROWS, "distance")
+HOLDING = tuple(kind for kind, rows in CUT_ROWS.items() if rows)
+TYPES = (*HOLDING, "distance")
 SINGLE = {"translational": "prismatic"}
 """Names of the tree joints that have another one as a cut."""
 
@@ -66,7 +67,7 @@ def test_rows_are_as_many_as_the_joint_table_says(kind):
     assert len(CUT_ROWS[kind]) == JOINT_TYPES[SINGLE.get(kind, kind)].cut_rows
 
 
-@pytest.mark.parametrize("kind", CUT_ROWS)
+@pytest.mark.parametrize("kind", HOLDING)
 def test_a_joint_never_leaves_its_own_constraints(kind):
     """A tree joint and a cut of the same type at the same place: Φ stays zero as it moves."""
     from mbd_bridge.mechanism import Builder

@@ -105,7 +105,7 @@ def _frames(
     ids: dict[int, int] = {}
     for joint in ours.joints:
         number = numbers[joint.body]
-        inside = frames[joint.body].inverse() @ joint.frame
+        inside = frames[joint.body].inverse() @ ours.links[joint.child].frame
         if number == 0:
             inside = ours.bodies[joint.body].placement @ inside
         before = ids.get(joint.parent, 0)

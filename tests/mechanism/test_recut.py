@@ -1,0 +1,286 @@
+"""Any choice of cut joints is the same machine: same motion, same loads, by name."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import ModelError
+from mbd_bridge.loads import LoadSolver, LoopLoadSolver
+from mbd_bridge.mechanism import CUT_ROWS, build_model, recut
+from mbd_bridge.mechanism.recut import turn_round
+from mbd_bridge.solve.constrained import ConstrainedDynamics
+from mbd_bridge.spatial import Frame
+from tests.carry import carry_state, link_accelerations, poses
+from tests.machines import cut_everywhere, four_bar, n_four_bar, rssr, world_state
+from tests.trees import random_state, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
+SAME = 1e-9
+
+
+def choices(description):
+    """All sets of joints that can be cut, and the weighted one."""
+    names = [*(j.name for j in description.joints), *(loop.name for loop in description.loops)]
+    found = ["weighted"]
+    for names_cut in combinations(names, len(description.loops)):
+        try:
+            recut(description, names_cut)
+        except ModelError:
+            continue
+        found.append(names_cut)
+    return found
+
+
+def free_fall(model, q, v):
+    """Accelerations without drives, and all loads by name."""
+    dynamics = ConstrainedDynamics(model, actuated=())
+    a, _ = dynamics.forward(q, v, np.zeros(model.nv))
+    return a, LoopLoadSolver(model, actuated=())(q, v, a)
+
+
+def check_same_machine(model, q, v, cuts):
+    other = build_model(model.description, cuts=cuts, gravity=model.gravity)
+    there_q, there_v = carry_state(model, other, q, v)
+    for name, (R, p) in poses(model, q).items():
+        R2, p2 = poses(other, there_q)[name]
+        assert np.allclose(R, R2, atol=1e-12) and np.allclose(p, p2, atol=1e-12)
+    a, loads = free_fall(model, q, v)
+    there_a, there = free_fall(other, there_q, there_v)
+    wanted = link_accelerations(model, q, v, a)
+    scale = 10 + max(np.abs(x).max() for x in wanted.values())
+    for name, found in link_accelerations(other, there_q, there_v, there_a).items():
+        assert np.abs(found - wanted[name]).max() <= SAME * scale, (cuts, name)
+    size = max(np.abs(loads.wrench()).max(), 1.0)
+    for name in loads.joints:
+        one, two = loads[name], there[name]
+        assert np.array_equal(one.unique, two.unique), (cuts, name)
+        difference = np.concatenate([one.force - two.force, one.moment - two.moment])
+        assert np.abs(difference[one.unique]).max(initial=0.0) <= SAME * size, (cuts, name)
+
+
+MACHINES = {
+    "four_bar": (lambda: four_bar(1, 2, 1.5, 2.5), {"crank": 0.5}),
+    "four_bar with balls": (
+        lambda: four_bar(1, 2, 1.5, 2.5, wrist="universal", cut="spherical"),
+        {"crank": 0.5},
+    ),
+    "rssr": (rssr, {"crank": 0.3}),
+    "two windows": (lambda: n_four_bar(2), {f"crank{k}": 0.4 for k in range(3)}),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_motion_and_loads_do_not_depend_on_which_joints_are_cut(name):
+    make, near = MACHINES[name]
+    machine = make()
+    rates = {machine.model.velocity_names[0]: 2.0}
+    at = machine.assemble(near, fixed=next(iter(near)), velocity=rates)
+    tried = choices(machine.model.description)
+    assert len(tried) >= 4
+    for cuts in tried:
+        check_same_machine(machine.model, at.q, at.v, cuts)
+
+
+def linkage(rng, kinds=KINDS, loops=1):
+    """A random tree with loop joints that close exactly at a random position."""
+    builder = random_tree(rng, 6, kinds)
+    tree = build_model(builder.description())
+    q, _, _ = random_state(tree, rng)
+    at = poses(tree, q)
+    for k in range(loops):
+        first, second = (f"link{n}" for n in rng.choice(7, 2, replace=False))
+        own = {j: (tree.links[tree.link_number(j)].body) for j in (first, second)}
+        assume(own[first] != own[second])
+        end = Frame.from_rpy(rng.normal(size=3), rng.normal(size=3))
+        (R1, p1), (R2, p2) = at[first], at[second]
+        here = Frame(R2.T @ R1, R2.T @ (p1 - p2)) @ end
+        axis, across = np.linalg.qr(rng.normal(size=(3, 2)))[0].T
+        kind = str(rng.choice([k for k in CUT_ROWS if k not in ("floating", "fixed")]))
+        second_axis = across if kind == "universal" else None
+        builder.loop(f"loop{k}", kind, (first, end), (second, here), axis, second_axis)
+    return build_model(builder.description()), q
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_random_linkages_move_alike_with_any_cut(seed):
+    rng = np.random.default_rng(seed)
+    model, q = linkage(rng)
+    _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
+    # velocities that the loop allows, away from singular positions
+    _, s, Vt = np.linalg.svd(phi_q)
+    assume(s.size == 0 or s.min() > 1e-2)
+    rank = int(np.sum(s > 1e-9))
+    v = Vt[rank:].T @ rng.normal(size=model.nv - rank)
+    tried = choices(model.description)
+    for k in rng.choice(len(tried), min(3, len(tried)), replace=False):
+        check_same_machine(model, q, v, tried[k])
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
+    """Loops carry the tree, free joints are cut: they forbid nothing. Loads as before."""
+    rng = np.random.default_rng(seed)
+    description = random_tree(rng, 5, ("revolute", "prismatic")).description()
+    tree = build_model(description)
+    cut = build_model(cut_everywhere(description), cuts=[f"free link{k}" for k in range(1, 6)])
+    assert cut.nv == tree.nv and cut.coordinate_names == tree.coordinate_names
+    q, v, a = random_state(tree, rng)
+    one = LoadSolver(tree)(q, v, a)
+    two = LoadSolver(cut)(q, v, a)
+    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-11, atol=1e-11)
+    free = build_model(cut_everywhere(description))
+    whole = world_state(tree, q, v, a)
+    assert np.allclose(carry_state(free, cut, *whole[:2])[0] % (2 * np.pi), q % (2 * np.pi))
+
+
+@pytest.mark.parametrize("on", ["child", "parent"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical", "cylindrical", "universal"])
+def test_a_turned_joint_keeps_its_coordinates_and_every_convention(kind, on):
+    """A chain on the ground at one end or at the other, welded there: q and loads are the same."""
+    b = mbd.Builder("chain", root="ground")
+    rng = np.random.default_rng(3)
+    for k in range(2):
+        b.link(f"link{k}", 1 + k, rng.normal(size=3), (1, 1.1, 1.2))
+    axis, across = np.linalg.qr(rng.normal(size=(3, 2)))[0].T
+    b.joint("weld", "fixed", "ground", "link0", rng.normal(size=3), rng.normal(size=3))
+    b.joint("joint", kind, "link0", "link1", (1, 2, 3), (1, 0, 1), axis, across, pitch=0.2)
+    ends = ("ground", Frame.identity()), ("link1", Frame.from_rpy((1, 2, 0), (0, 1, 2)))
+    b.loop("end", "spherical", *ends)
+    model = build_model(b.description())
+    other = build_model(b.description(), cuts=["weld"])
+    assert other.joint("joint").turned and other.joint("end").type.name == "spherical"
+    q, _, _ = random_state(model, rng)
+    at = poses(model, q)
+    # the weld is open here: where link0 is does not matter to the joint's own coordinates
+    R, p = at["link1"]
+    names = other.coordinate_names
+    there = other.neutral()
+    for name, value in zip(model.coordinate_names, q, strict=True):
+        there[names.index(name)] = value
+    (R0, p0), (R1, p1) = poses(other, there)["link0"], poses(other, there)["link1"]
+    here0, here1 = at["link0"], (R, p)
+    assert np.allclose(R0.T @ R1, here0[0].T @ here1[0], atol=1e-13)
+    assert np.allclose(R0.T @ (p1 - p0), here0[0].T @ (here1[1] - here0[1]), atol=1e-13)
+    assert set(model.velocity_names) < set(other.velocity_names)
+
+
+@pytest.mark.parametrize("at", ["joint", "parent", (0.3, -0.2, 0.5)])
+@pytest.mark.parametrize("in_", ["child", "parent", "world"])
+@pytest.mark.parametrize("on", ["child", "parent"])
+def test_loads_of_turned_joints_are_given_in_every_convention(on, at, in_):
+    b = mbd.Builder("chain", root="ground")
+    rng = np.random.default_rng(3)
+    for k in range(3):
+        b.link(f"link{k}", 1 + k, rng.normal(size=3), (1, 1.1, 1.2))
+    b.joint("first", "universal", "ground", "link0", (1, 0, 0), (0, 1, 0))
+    b.joint("flange", "fixed", "link0", "link1", (1, 2, 3), (1, 0, 1))
+    b.joint("slide", "cylindrical", "link1", "link2", (1, 2, 3), (1, 0, 1), (0, 1, 0))
+    model = build_model(b.description())
+    q, v, a = random_state(model, rng)
+    placed = poses(model, q)
+    (R, p) = placed["link2"]
+    b.loop("end", "spherical", ("ground", Frame(R, p)), ("link2", Frame.identity()))
+    closed = build_model(b.description())
+    other = build_model(b.description(), cuts=["first"])
+    assert other.joint("slide").turned and other.joint("flange").turned
+    dynamics = ConstrainedDynamics(closed, actuated=())
+    v = np.zeros(closed.nv)
+    a, _ = dynamics.forward(q, v, v)
+    names = ["flange", "slide"]
+    options = {"on": on, "at": at, "in_": in_}
+    one = LoopLoadSolver(closed, names, actuated=(), **options)(q, v, a)
+    q2, v2 = carry_state(closed, other, q, v)
+    a2, _ = ConstrainedDynamics(other).forward(q2, v2, np.zeros(other.nv))
+    two = LoopLoadSolver(other, names, actuated=(), **options)(q2, v2, a2)
+    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-9, atol=1e-9)
+
+
+def test_turning_a_joint_twice_gives_the_joint():
+    for seed in range(5):
+        for joint in random_tree(np.random.default_rng(seed), 8).description().joints:
+            twice = turn_round(turn_round(joint))
+            assert (twice.parent, twice.child, twice.turned) == (joint.parent, joint.child, False)
+            assert np.allclose(twice.axis, joint.axis)
+            assert twice.origin is joint.origin
+
+
+def test_recutting_a_recut_machine_starts_from_what_was_described():
+    machine = n_four_bar(2)
+    at = machine.assemble({f"crank{k}": 0.4 for k in range(3)}, fixed="crank0")
+    once = build_model(machine.model.description, cuts=["crank0", "bar1"])
+    back = build_model(once.description, cuts=["pin0", "pin1"])
+    q, _ = carry_state(machine.model, back, at.q, at.v)
+    assert np.allclose(
+        q, [at.q[machine.model.coordinate_names.index(n)] for n in back.coordinate_names]
+    )
+    assert not any(joint.turned for joint in back.joints)
+
+
+def test_the_weighted_tree_is_shallow():
+    """A chain of ten links, held at both ends: the cut is in the middle."""
+    b = mbd.Builder("chain", root="ground")
+    for k in range(10):
+        b.link(f"link{k}", 1, (0, 0, 0.5), (1, 1, 1))
+        b.joint(f"joint{k}", "revolute", f"link{k - 1}" if k else "ground", f"link{k}", (0, 0, 1))
+    b.loop("end", "revolute", ("link9", Frame.identity()), ("ground", Frame.identity()))
+    model = build_model(b.description(), cuts="weighted")
+    assert [cut.name for cut in model.cuts] == ["joint5"]
+    assert model.path.sum(axis=1).max() == 6  # bodies on the way, the root too
+    assert build_model(b.description()).path.sum(axis=1).max() == 11
+
+
+def test_a_tree_without_loops_stays_as_it_is():
+    description = random_tree(np.random.default_rng(0), 8, mimics=0.3).description()
+    assert recut(description, "weighted").joints == description.joints
+
+
+def test_choices_that_make_no_tree_are_explained():
+    description = n_four_bar(2).model.description
+    for cuts, message in (
+        ("weigted", "use 'authored', 'weighted' or a list"),
+        (["pin"], "did you mean 'pin1' or 'pin0'"),
+        (["pin0"], r"leave a loop closed: .*pin1.*; add one of these"),
+        (["crank0", "bar0"], "closed|without a way"),
+        (["crank0", "bar0", "pin0", "pin1"], "leave link 'crank0' without a way"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            recut(description, cuts)
+
+
+def test_couplings_are_not_cut():
+    b = (
+        mbd.Builder("gripper")
+        .link("left", 1, (1, 0, 0), (1, 1, 1))
+        .link("right", 1, (1, 0, 0), (1, 1, 1))
+    )
+    b.joint("a", "revolute", "base", "left")
+    b.joint("b", "revolute", "base", "right", (0, 1, 0), mimic="a", multiplier=-1)
+    b.loop("rod", "distance", ("left", Frame.identity()), ("right", Frame.identity()))
+    b.loop("tip", "spherical", ("left", Frame.identity()), ("right", Frame.identity()))
+    for cut, message in (("a", "another joint follows it"), ("b", "it follows 'a'")):
+        with pytest.raises(ModelError, match=message):
+            recut(b.description(), [cut, "rod"])
+    with pytest.raises(ModelError, match="'rod' is of the type distance"):
+        recut(b.description(), ["tip"])
+    weighted = recut(b.description(), "weighted")
+    assert [joint.name for joint in weighted.joints] == ["a", "b"]
+
+
+def test_files_and_builders_take_the_choice():
+    path = Path(mbd.__file__).parents[1] / "urdf" / "four_bar.urdf"
+    authored = mbd.load(path)
+    pin = authored.model.cuts[0].name
+    joint = next(j.name for j in authored.model.joints[1:] if j.moving)
+    other = mbd.load(path, cuts=[joint])
+    assert [cut.name for cut in other.model.cuts] == [joint]
+    assert {*other.joint_names, joint} == {*authored.joint_names, pin}
+    assert mbd.load(path, cuts="weighted").nv == authored.nv
+    assert mbd.Mechanism.build(rssr().model.description, cuts=["rocker"]).nv == 7
