@@ -103,7 +103,7 @@ def body_text(
     lanes : states in a vector
     slots, crossing : where inputs, outputs and values between parts are
     sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
-        the sines of several inputs share its lanes
+        sines that stand side by side share its lanes
     watch : slot whose vector becomes nan when an output is not finite, or None
     """
     texts, calls = [], []
@@ -147,14 +147,13 @@ class _Part:
         self.names: dict[int, str] = {}
         self.lines: list[str] = []
         self.sines: dict[int, tuple[str, str]] = {}
-        self.serial = 0
+        self.serial = self.end = 0
 
     def text(self, name: str, span: tuple[int, int]) -> str:
         """Return the function with the instructions of a span."""
         align = 8 * self.lanes
         self.lines = [f"define internal void {name}(ptr noalias align {align} %stage) #0 {{"]
-        if self.sine_lanes != self.lanes:
-            self.sines_of_inputs(*span)
+        self.end = span[1]
         for index in range(*span):
             self.instruction(index)
             for slot in self.stores.get(index, ()):
@@ -260,19 +259,21 @@ class _Part:
             ]
             self.sines[argument] = (f"%s{index}", f"%c{index}")
         else:
-            self.shared_sines(f"g{index}", [argument])
+            self.shared_sines(f"g{index}", self.sines_from(index))
 
-    def sines_of_inputs(self, first: int, last: int) -> None:
-        """Form the sines and cosines of inputs, several in one call."""
-        arguments = sorted(
-            {
-                operands[0]
-                for op, operands, _ in self.code[first:last]
-                if op in ("sin", "cos") and self.code[operands[0]].op == "load"
-            }
-        )
-        for k in range(0, len(arguments), self.sine_lanes):
-            self.shared_sines(f"e{k}", arguments[k : k + self.sine_lanes])
+    def sines_from(self, first: int) -> list[int]:
+        """Return the angles of sines and cosines that stand side by side, for one call."""
+        found: list[int] = []
+        for op, operands, _ in itertools.islice(self.code, first, self.end):
+            if op in ("sin", "cos"):
+                angle = operands[0]
+                if angle >= first and self.code[angle].op not in ("load", "const"):
+                    break  # it is itself one of these sines
+                if angle not in found and angle not in self.sines:
+                    found.append(angle)
+            elif op not in ("load", "const"):
+                break
+        return found[: self.sine_lanes]
 
     def shared_sines(self, tag: str, members: list[int]) -> None:
         """Form sines and cosines of single states in the lanes of one call."""

@@ -16,6 +16,7 @@ from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import DEFAULT_CACHE
 from mbd_bridge.kernels.layout import Floats
+from mbd_bridge.kernels.march_order import by_time
 from mbd_bridge.kernels.march_text import march_module
 from mbd_bridge.kernels.source import Source
 from mbd_bridge.kernels.store import Store
@@ -25,7 +26,7 @@ _INT = ctypes.c_int64
 _MARCH = ctypes.CFUNCTYPE(_INT, ctypes.c_void_p, _INT, _INT, ctypes.c_void_p, ctypes.c_double)
 _ALIGNMENT = 64
 
-_FORM = "march 2"
+_FORM = "march 3"
 """Machine code kept from another form of march is not to be found under this one."""
 
 
@@ -154,7 +155,8 @@ def compile_march(
                 f"number; got {sizes} for {dict(inputs)}"
             )
         sine_lanes = host.lanes if lanes == 1 else lanes
-        text, stage_bytes = march_module(source.program, state, lanes, sine_lanes, host.triple)
+        program = by_time(source.program, sine_lanes) if lanes == 1 else source.program
+        text, stage_bytes = march_module(program, state, lanes, sine_lanes, host.triple)
         return Artifact(
             code=machine.emit(text),
             name=name,

@@ -5,6 +5,8 @@ import pytest
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.march import compile_march
+from mbd_bridge.kernels.march_order import by_time
+from mbd_bridge.kernels.source import Source
 
 
 def euler(x, v, h):
@@ -93,3 +95,31 @@ def test_a_march_stops_where_numbers_end():
 def test_steps_that_do_not_fit_are_refused():
     with pytest.raises(KernelError, match="sizes of its first inputs"):
         compile_march(lambda x: (x[:1], x[:1]), {"x": 2}, 1, cache=None)
+
+
+def swings(x, v, h):
+    """Two angles known at once, a third one that waits for their sines."""
+    s = np.sin(x + h[0] * v)
+    late = np.cos(s[0] * s[1])
+    return x + h[0] * v / (2.0 + late), v - h[0] * s * late, (x[:1] * x[:1])
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16])
+def test_lanes_and_the_order_of_instructions_leave_the_digits_alone(lanes):
+    march = compile_march(swings, SIZES, 2, cache=None, lanes=lanes)
+    plain = compile_march(swings, SIZES, 2, cache=None, lanes=2)
+    values = np.array([0.3, 2.0]), np.array([1.0, -0.5]), np.array([0.01])
+    _, rows = march.advance(march.start(*values), 200, 5)
+    _, expected = plain.advance(plain.start(*values), 200, 5)
+    for ours, reference in zip(rows, expected, strict=True):
+        assert np.array_equal(ours if lanes == 1 else ours[:, -1], reference[:, 0])
+
+
+def test_sines_whose_angles_are_known_together_stand_together():
+    code = by_time(Source(swings, SIZES).program, 8).instructions
+    kinds = [one.op for one in code]
+    first = kinds.index("sin")
+    assert kinds[first : first + 2] == ["sin", "sin"] and kinds.count("cos") == 1
+    assert kinds.index("cos") > first + 2
+    for index, one in enumerate(code):
+        assert one.op == "load" or all(k < index for k in one.operands)
