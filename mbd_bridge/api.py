@@ -21,6 +21,7 @@ from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.table import read_table
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import (
+    Convention,
     JointLoads,
     LoadSolver,
     LoopLoadSolver,
@@ -43,7 +44,7 @@ from mbd_bridge.solve import (
 )
 from mbd_bridge.solve.assembly import Wish
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import External, check_axes, flat_external, pack_external
+from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
@@ -201,12 +202,11 @@ class Mechanism:
             pushes = self._in_link_axes(q, external, external_in)
             return self._loop_loads(q, v, a, joints, options, pushes, actuated)
         wanted = self.model.joint_numbers(joints)
-        point = at if isinstance(at, str) else tuple(at)
-        links = tuple(external or ())
+        links = links_of(external)
         names = ("on", "at", "in_", "links", "external_in", "reaction")
-        values = (on, point, in_, links, external_in, reaction)
+        values = (on, at, in_, links, external_in, reaction)
         solver = self._prepared.get(
-            ("loads", wanted, *values),
+            ("loads", wanted, Convention.of(on, at, in_), links, external_in, reaction),
             lambda: self.load_solver(wanted, **dict(zip(names, values, strict=True))),
         )
         packed = pack_external(external, links) if external else None
@@ -225,7 +225,7 @@ class Mechanism:
         names = (joints,) if isinstance(joints, str) else joints
         wanted = None if names is None else tuple(str(name) for name in names)
         drives = None if actuated is None else tuple(actuated)
-        links = tuple(external or ())
+        links = links_of(external)
         key = ("loop loads", wanted, drives, links, *map(str, options.values()))
         solver = self._prepared.get(
             key,

@@ -10,10 +10,11 @@ import numpy as np
 
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.errors import MissingPackageError, ModelError, SolveError
+from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError
 from mbd_bridge.loads import LoadSolver
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve import prepare
+from mbd_bridge.solve import ForwardDynamics, prepare
+from mbd_bridge.solve.factor import pivots
 from mbd_bridge.spatial import Array
 
 SINGULAR = 1e-13
@@ -63,7 +64,9 @@ def crosscheck(
     """
     from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
 
-    sample = _Sample(model, states, seed)
+    if not isinstance(states, int | np.integer) or states < 1:
+        raise StateError(f"states: expected a whole number from 1, got {states!r}")
+    sample = _Sample(model, int(states), seed)
     main = PinocchioReferee(model)
     rows = [
         *sample.against(main),
@@ -148,13 +151,12 @@ class _Sample:
         if not self.model.nv:
             return None
         try:
-            kernel = prepare(self.model, "forward_dynamics")
+            ours = ForwardDynamics(self.model)(self.q, self.v, self.applied)
         except SolveError as problem:
             return _not_compared(quantity, referee, str(problem))
-        ours, pivots = kernel(self.q, self.v, self.applied)
         scale = np.abs(np.diagonal(self.M, axis1=1, axis2=2))
         floor = SINGULAR * np.maximum(scale, np.finfo(float).tiny)
-        weak = ~(np.abs(pivots) > floor).all(axis=0)
+        weak = ~(np.abs(pivots(self.M)) > floor).all(axis=0)
         if weak.any():
             which = ", ".join(np.array(self.model.velocity_names)[weak][:4])
             reason = f"no inertia resists {which}; the mass matrix is singular"

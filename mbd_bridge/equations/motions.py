@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mbd_bridge.mechanism import Body, Model, Motion
 from mbd_bridge.spatial import Array
 
 
 def own_coordinates(body: Body, q: Array) -> Array:
     """Return a body's own joint coordinates: its slice of q, or what it follows."""
+    if body.coupled and body.ratio == 0.0:  # 0 * q is a plain 0, whose cosine no symbol knows
+        return np.array([body.offset])
     return body.ratio * q[body.q] + body.offset if body.coupled else q[body.q]
 
 

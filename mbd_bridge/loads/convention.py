@@ -50,7 +50,10 @@ class Convention:
                     f"at={at!r} is not known; use one of {get_args(At)} or a point (x, y, z) m"
                 )
             return Convention(on, at, in_)  # type: ignore[arg-type]
-        point = np.asarray(at, dtype=np.float64)
+        try:
+            point = np.asarray(at, dtype=np.float64)
+        except (TypeError, ValueError):
+            point = np.zeros(0)
         if point.shape != (3,) or not np.all(np.isfinite(point)):
             raise ModelError(f"at={at!r} is not a point; give (x, y, z) m in the child's frame")
         return Convention(on, tuple(point.tolist()), in_)  # type: ignore[arg-type]

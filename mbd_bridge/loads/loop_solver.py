@@ -84,6 +84,8 @@ class LoopLoadSolver:
             self._places.append(slice(start, len(self._drive_names)))
         rows = sum(len(cut.rows) for cut in model.cuts)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv, "lam": rows}
+        # Names have no part in the digest, so they must not choose the kernel either.
+        places = [(n in cuts, cuts[n] if n in cuts else model.joint_index[n]) for n in self.joints]
         if self.links:
             inputs["external"] = 6 * len(self.links)
         self.kernel = compile_kernel(
@@ -91,7 +93,7 @@ class LoopLoadSolver:
             inputs,
             outputs=("force", "moment", "drive"),
             name="loop_loads",
-            identity=f"{digest(model)} {self.joints} {self.convention!r} {self.links}",
+            identity=f"{digest(model)} {places} {self.convention!r} {self.links}",
         )
 
     def __call__(

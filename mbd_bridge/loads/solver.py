@@ -16,6 +16,7 @@ from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
@@ -119,6 +120,11 @@ class LoadSolver:
         inputs = {"q": q, "v": v, "a": a}
         if self.links:
             inputs["external"] = self._packed(external)
+        elif external is not None:
+            raise StateError(
+                "external: this solver was prepared for no wrenches; name the links that carry "
+                "them in links=[...]"
+            )
         outputs, finite = self.kernel.run(*inputs.values(), threads=threads)
         if check and not finite:
             explain(self.model, inputs, *outputs)
@@ -134,7 +140,7 @@ class LoadSolver:
 
     def _packed(self, external: ArrayLike | None) -> Array:
         count = len(self.links)
-        flat = np.asarray(np.nan if external is None else external, dtype=np.float64)
+        flat = as_floats("external", np.nan if external is None else external)
         if flat.ndim not in (2, 3) or flat.shape[-2:] != (count, 6):
             got = "nothing" if external is None else f"the shape {flat.shape}"
             raise StateError(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance
+from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -62,7 +63,7 @@ def build_model(
     for joint, _ in walk[1:]:
         assert joint is not None
         builder.add(joint, _entry(joint))
-    vector = np.array(gravity, dtype=np.float64).reshape(3)
+    vector = given_numbers("gravity", gravity, (3,))
     vector.flags.writeable = False
     return builder.model(vector)
 

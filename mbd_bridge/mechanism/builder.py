@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats import Description, Joint, Link, Loop, LoopEnd, Mimic
+from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES
-from mbd_bridge.spatial import Frame, Inertia
+from mbd_bridge.spatial import Array, Frame, Inertia
+
+SYMMETRIC = 1e-12
+"""How far from symmetric an inertia may be, relative to its largest entry: R J Rᵀ is rounded."""
 
 
 class Builder:
@@ -92,16 +96,23 @@ class Builder:
         for end in (parent, child):
             if end not in self._links:
                 self.link(end)
+        where = f"joint {name!r}: "
+        coupling = (
+            float(given_numbers(f"{where}multiplier", multiplier, ())),
+            float(given_numbers(f"{where}offset", offset, ())),
+        )
         self._joints[name] = Joint(
             name,
             type,
             parent,
             child,
-            Frame.from_rpy(xyz, rpy),
+            Frame.from_rpy(
+                given_numbers(f"{where}xyz", xyz, (3,)), given_numbers(f"{where}rpy", rpy, (3,))
+            ),
             _unit(name, axis),
             None if axis2 is None else _unit(name, axis2),
-            mimic=Mimic(mimic, multiplier, offset) if mimic is not None else None,
-            pitch=pitch,
+            mimic=None if mimic is None else Mimic(mimic, *coupling),
+            pitch=float(given_numbers(f"{where}pitch", pitch, ())),
         )
         return self
 
@@ -115,6 +126,8 @@ class Builder:
         axis2: ArrayLike | None = None,
     ) -> Self:
         """Add a joint that closes a loop: a frame on one link, a frame on another."""
+        if name in self._loops:
+            raise ModelError(f"there is a loop {name!r} already; choose another name")
         ends = []
         for link, frame in (predecessor, successor):
             if link not in self._links:
@@ -132,27 +145,30 @@ class Builder:
 
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:
     """Return a body's checked inertia; messages call the body `what`."""
-    place = np.asarray(centre, dtype=np.float64)
-    if place.shape != (3,):
-        raise ModelError(f"{what}: the centre of mass is (x, y, z) m, got {centre!r}")
-    matrix = np.asarray(inertia, dtype=np.float64)
-    if matrix.shape not in ((3,), (3, 3)):
-        raise ModelError(
-            f"{what}: inertia is (3,) principal moments or a (3, 3) matrix, not of the shape "
-            f"{matrix.shape}"
-        )
-    own = Inertia(float(mass), place, np.diag(matrix) if matrix.ndim == 1 else matrix)
-    if not all(np.all(np.isfinite(x)) for x in (own.mass, own.centre, own.central)):
-        raise ModelError(f"{what}: mass, centre and inertia are finite numbers")
-    if own.mass < 0.0 or not np.array_equal(own.central, own.central.T):
-        raise ModelError(f"{what}: mass is not negative, the inertia is symmetric")
+    own = Inertia(
+        float(given_numbers(f"{what}: mass", mass, ())),
+        given_numbers(f"{what}: centre", centre, (3,)),
+        _symmetric(what, given_numbers(f"{what}: inertia", inertia, (3,), (3, 3))),
+    )
+    if own.mass < 0.0:
+        raise ModelError(f"{what}: mass is not negative, this is {own.mass:g} kg")
     return own
 
 
+def _symmetric(where: str, inertia: Array) -> Array:
+    """Return principal moments as a matrix, and a matrix without the rounding of a rotation."""
+    if inertia.ndim == 1:
+        return np.diag(inertia)
+    apart = np.abs(inertia - inertia.T).max()
+    if apart > SYMMETRIC * np.abs(inertia).max():
+        raise ModelError(f"{where}: the inertia is symmetric, this is not, by {apart:g} kg m²")
+    return np.asarray(0.5 * (inertia + inertia.T))
+
+
 def _unit(name: str, axis: Any) -> tuple[float, float, float]:
-    vector = np.asarray(axis, dtype=np.float64)
+    vector = given_numbers(f"joint {name!r}: axis", axis, (3,))
     length = np.linalg.norm(vector)
-    if vector.shape != (3,) or not (np.isfinite(length) and length > 0.0):
+    if not (np.isfinite(length) and length > 0.0):
         raise ModelError(f"joint {name!r}: the axis {axis!r} is no direction; give e.g. (0, 0, 1)")
     x, y, z = (vector / length).tolist()
     return x, y, z

@@ -190,7 +190,7 @@ class Model:
             if not 0 <= name < len(self.joints):
                 raise ModelError(f"no joint number {name}: there are {len(self.joints)}")
             return int(name)
-        if name not in self.joint_index:
+        if not isinstance(name, str) or name not in self.joint_index:
             raise ModelError(unknown_name("joint", name, self.joint_index))
         return self.joint_index[name]
 
@@ -198,7 +198,7 @@ class Model:
         """Return indices of the joints asked for; None stands for all but the root joint."""
         if names is None:
             return tuple(range(1, len(self.joints)))
-        if isinstance(names, str):
+        if isinstance(names, str) or not isinstance(names, Iterable):
             names = (names,)
         return tuple(self.joint_number(name) for name in names)
 

@@ -26,6 +26,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
@@ -96,14 +97,19 @@ def traceable(
         ),
         "constraints": Traceable({"q": nq, "v": nv}, ("phi", "phi_q", "gamma"), cut),
     }
+    if what not in table:
+        raise ModelError(unknown_name("function", what, table))
     return table[what]
 
 
 def external_on(links: tuple[int, ...], packed: Array | None = None) -> External:
-    """Return wrenches packed in one vector, by link."""
-    if packed is None:
-        return {}
-    return {link: packed[6 * k : 6 * k + 6] for k, link in enumerate(links)}
+    """Return wrenches packed in one vector, by link; those of a link named twice add."""
+    found: dict[int, Array] = {}
+    if packed is not None:
+        for k, link in enumerate(links):
+            own = packed[6 * k : 6 * k + 6]
+            found[link] = found[link] + own if link in found else own
+    return found
 
 
 def prepare(

@@ -118,3 +118,16 @@ def inward(factor: Factor, b: Array) -> Array:
 def substitute(factor: Factor, b: Array) -> Array:
     """Return the solution x of Lᵀ D L x = b."""
     return inward(factor, outward(factor, b))
+
+
+def pivots(M: Array) -> Array:
+    """Return the pivots D (N, n) that `factorise` finds in M (N, n, n), without tracing it.
+
+    Where M is singular they are 0 or not finite.
+    """
+    left = np.array(M)
+    with np.errstate(all="ignore"):
+        for k in range(left.shape[-1] - 1, 0, -1):
+            row = left[:, k, :k]
+            left[:, :k, :k] -= row[:, :, None] * (row / left[:, k, k, None])[:, None, :]
+    return np.array(np.diagonal(left, axis1=1, axis2=2))

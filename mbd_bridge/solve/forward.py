@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.factor import (
@@ -60,9 +61,11 @@ class ForwardDynamics:
         """Return the accelerations (nv,) or (N, nv)."""
         if self.straight:
             return self._whole(q, v, tau, *external, threads=threads)[0]
+        (q, v, tau), _ = check_inputs(
+            (q, v, tau), {"q": self.model.nq, "v": self.model.nv, "tau": self.model.nv}
+        )
         (h,) = self._bias(q, v, *external, threads=threads)
-        force = np.asarray(tau, dtype=np.float64) - h
-        q = np.asarray(q, dtype=np.float64)
+        force = tau - h
         if q.ndim == 1 and force.ndim == 1:
             return _solve(self._mass(q)[0], force)
         q = np.broadcast_to(q, (len(force), self.model.nq))

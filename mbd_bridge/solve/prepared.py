@@ -14,7 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
-from mbd_bridge.solve.wrenches import Axes, External, check_axes, flat_external
+from mbd_bridge.solve.wrenches import Axes, External, check_axes, flat_external, links_of
 from mbd_bridge.spatial import Array
 
 Thing = TypeVar("Thing")
@@ -26,6 +26,10 @@ class Prepared:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._found: dict[Hashable, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the model alone: machine code does not travel, it is found or made again."""
+        return {"model": self.model, "_found": {}}
 
     def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
         """Return what is kept under `key`, made now if it is not there."""
@@ -56,7 +60,7 @@ class Prepared:
         """Return the first output of a function at one state or at N states."""
         inputs = dict(inputs)
         axes = check_axes(external_in)
-        links = tuple(external or ())
+        links = links_of(external)
         if external:
             inputs["external"] = flat_external(external, links)
         if self.model.cuts and what in ("forward_dynamics", "inverse_dynamics"):

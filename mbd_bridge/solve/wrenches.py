@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
@@ -25,11 +26,23 @@ def check_axes(external_in: str) -> Axes:
     return external_in  # type: ignore[return-value]
 
 
+def links_of(external: External | None) -> tuple[str, ...]:
+    """Return the names of the links that carry external wrenches."""
+    if external is None:
+        return ()
+    if not isinstance(external, Mapping):
+        raise StateError(
+            f"external: expected a mapping {{link: wrench}}, got {type(external).__name__}; write "
+            f"external={{'hand': (fx, fy, fz, mx, my, mz)}}"
+        )
+    return tuple(external)
+
+
 def pack_external(external: External, links: Sequence[str]) -> Array:
     """Return the wrenches as (L, 6) or (N, L, 6), in the order of `links`."""
     arrays = []
     for link in links:
-        wrench = np.asarray(external[link], dtype=np.float64)
+        wrench = as_floats(f"external[{link!r}]", external[link])
         if wrench.shape[-1:] != (6,) or wrench.ndim > 2:
             raise StateError(
                 f"external[{link!r}] has the shape {wrench.shape}; a wrench is (6,) or (N, 6): "

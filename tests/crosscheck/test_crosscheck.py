@@ -104,3 +104,109 @@ def test_nan_is_no_agreement():
 
 class _Referee:
     name, joints, tolerance = "nobody", (), 1e-11
+
+
+def test_what_is_too_large_for_straight_lines_is_compared_all_the_same(monkeypatch):
+    """Also by pinocchio's calls: neither may try to compile a factorisation of any size."""
+    from mbd_bridge.bridges import pinocchio as bridge
+    from mbd_bridge.solve import dynamics, forward
+
+    def refuse(*_):
+        raise AssertionError("a factorisation was traced")
+
+    monkeypatch.setattr(forward, "LARGEST", 0)
+    monkeypatch.setattr(dynamics, "factorise", refuse)
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    report = arm.crosscheck(states=3, pybullet=False)
+    assert report.passed and "forward dynamics" in {row.quantity for row in report.rows}
+    still, model = np.zeros(7), arm.to_pinocchio()
+    expected = arm.forward_dynamics(still, still, still)
+    assert np.allclose(bridge.aba(bridge.prepare(model), None, still, still, still), expected)
+
+
+@pytest.mark.parametrize("states", [0, -1, 1.5])
+def test_a_comparison_needs_a_state(states):
+    with pytest.raises(MbdError, match="states: expected"):
+        mbd.load(own_urdfs()["pendulum"]).crosscheck(states=states)
+
+
+LIES = {
+    "joint loads": "inverse",
+    "drives": "inverse",
+    "bias forces": "inverse",
+    "mass matrix": "mass_matrix",
+    "forward dynamics": "forward",
+    "free body of each link": "link_loads",
+}
+
+
+@pytest.mark.parametrize("quantity", LIES)
+def test_each_quantity_is_compared_on_its_own(quantity, monkeypatch):
+    """A referee that is wrong in one quantity, by a hundred tolerances, is caught in that one."""
+    from mbd_bridge.bridges.pinocchio import referee
+
+    wrong = 1 + 1e-9
+    honest = getattr(referee.PinocchioReferee, LIES[quantity])
+
+    def lie(self, *state):
+        answer = honest(self, *state)
+        if quantity in ("mass matrix", "forward dynamics"):
+            return answer * wrong
+        first, second = answer
+        if quantity == "joint loads":
+            second = second * wrong
+        elif quantity == "free body of each link" or np.any(state[2]) == (quantity == "drives"):
+            first = first * wrong
+        return first, second
+
+    monkeypatch.setattr(referee.PinocchioReferee, LIES[quantity], lie)
+    report = mbd.load(own_urdfs()["kuka_iiwa"]).crosscheck(states=3, pybullet=False)
+    assert {row.quantity for row in report.rows} == set(LIES)
+    assert [row.quantity for row in report.rows if not row.passed] == [quantity]
+    assert not report.passed
+
+
+def test_rounding_in_place_of_an_inertia_is_singular_and_not_compared():
+    """A point mass in a plane, carried by three joints: one freedom too many at every state."""
+    builder = mbd.Builder("arm").link("tip", 1.0)
+    builder.joint("one", "revolute", "base", "a").joint("two", "revolute", "a", "b", (0.7, 0, 0))
+    builder.joint("three", "revolute", "b", "c", (0.6, 0, 0))
+    builder.joint("end", "fixed", "c", "tip", (0.5, 0, 0))
+    report = mbd.Mechanism.build(builder).crosscheck(states=5)
+    notes = [row.note for row in report.rows if row.quantity == "forward dynamics"]
+    assert len(notes) == 1 and "no inertia resists" in notes[0]
+    assert all(row.passed for row in report.rows if row.quantity != "forward dynamics")
+
+
+def test_random_states_go_all_the_way_round():
+    from mbd_bridge.crosscheck.states import random_states
+
+    model = mbd.load(own_urdfs()["humanoid"], floating=True).model
+    q, v, a = random_states(model, 50, np.random.default_rng(0))
+    assert len({tuple(row) for row in q}) == 50 and q.shape[1] == model.nq
+    single = q[:, 7:]
+    assert single.min() < -3 and single.max() > 3 and np.abs(single).max() <= np.pi
+    assert np.allclose(np.linalg.norm(q[:, 3:7], axis=1), 1.0)
+    assert v.std() > 0.9 and a.std() > 0.9
+
+
+PAIR = """<robot name="pair">
+  <link name="base"/>
+  <link name="one"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="two"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="lead" type="continuous"><parent link="base"/><child link="one"/>
+    <axis xyz="0 1 0"/></joint>
+  <joint name="follow" type="continuous"><parent link="one"/><child link="two"/>
+    <origin xyz="0.5 0 0"/><axis xyz="0 1 0"/>
+    <mimic joint="lead" multiplier="-2" offset="0.4"/></joint>
+</robot>"""
+
+
+def test_pybullet_is_told_where_a_mimic_stands(tmp_path):
+    path = tmp_path / "pair.urdf"
+    path.write_text(PAIR)
+    report = mbd.load(path).crosscheck(states=5, pybullet=True)
+    assert report.passed, str(report)
+    assert sum("pybullet" in row.referee for row in report.rows) == 3

@@ -77,6 +77,21 @@ def test_selected_reactions_are_those_of_the_recursion(seed, floating, root):
             assert equal(driving_force(state, joint.body, R), rival.drive[j], scale)
 
 
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_a_joint_asked_for_alone_has_the_load_that_it_has_among_all(seed):
+    """Axis mass moves inwards through joints that were not asked for; no load may notice."""
+    model, rng = tree(seed)
+    q, v, a = random_state(model, rng)
+    wrenches = externals(model, rng)
+    everything = recursive_loads(model, q, v, a, range(len(model.joints)), wrenches)
+    scale = max(np.abs(w).max() for w in everything.wrench) * 10 + 1
+    for j, expected in enumerate(everything.wrench):
+        alone = recursive_loads(model, q, v, a, [j], wrenches)
+        assert equal(alone.wrench[0], expected, scale)
+        assert equal(alone.drive[0], everything.drive[j], scale)
+
+
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.booleans())
 def test_both_mass_matrices_are_one_and_positive(seed, floating):
@@ -125,6 +140,24 @@ def test_cartesian_velocity_is_the_derivative_of_position(seed):
     assert np.allclose((now.B @ v)[:3], velocity, atol=DIFFERENCE * scale)
     rate = (ahead.B @ v1 - behind.B @ v2) / (2 * step)
     assert np.allclose(now.B @ a + now.B_dot @ v, rate, atol=100 * DIFFERENCE * scale)
+
+
+def test_a_point_is_given_in_its_links_frame():
+    """A link that is turned in its body (by a weld, or by its joint's axis) turns the point too."""
+    from mbd_bridge.mechanism import Builder
+
+    builder = Builder("b").link("rod", 1.0).link("plate", 1.0)
+    builder.joint("pin", "revolute", "base", "rod", (1, 0, 0), axis=(0, 1, 0))
+    builder.joint("weld", "fixed", "rod", "plate", (0, 2, 0), (0, 0, np.pi / 2))
+    model = build_model(builder.description())
+    rest = np.zeros(1)
+    for link, origin, expected in (
+        ("rod", (1, 0, 0), (1.1, 0.2, 0.3)),
+        ("plate", (1, 2, 0), (1 - 0.2, 2.1, 0.3)),  # x of the plate is y of the rod
+    ):
+        assert np.allclose(point_velocity(model, rest, rest, link).position, origin)
+        x = point_velocity(model, rest, rest, link, np.array([0.1, 0.2, 0.3])).position
+        assert np.allclose(x, expected, rtol=ROUNDING)
 
 
 def test_d_is_b_dot_times_velocity():

@@ -1,15 +1,20 @@
 """What a joint carries: statics by hand, ADAMS, conventions, sections, couplings."""
 
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, StateError
 from tests.oracles import adams
 from tests.robots import own_urdfs, robot
 from tests.tolerances import ADAMS, ROUNDING
-from tests.trees import random_state
+from tests.trees import TYPES, random_state, random_tree
 
 
 def boom():
@@ -57,6 +62,68 @@ def test_on_at_in():
     assert "child on parent" in str(opposite.convention)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_conventions_are_those_of_the_links_in_the_world(seed):
+    """Every joint of a tree, welds and the free root too, where its links really are."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, 8, TYPES, mimics=0.2).joint(
+        "weld", "fixed", "link8", "tip", rpy=(1, 2, 3)
+    )
+    m = mbd.Mechanism.build(tree, floating=True)
+    state = q, v, _ = random_state(m.model, rng)
+    bodies = state_vectors(m.model, q, v, "world").bodies
+
+    def placed(link):
+        """Rotation of a link in the world, and its origin; of the ground for -1."""
+        if link < 0:
+            return np.eye(3), np.zeros(3)
+        entry = m.model.links[link]
+        at = bodies[entry.body]
+        inside = at.rotation @ entry.frame.translation
+        return at.rotation @ entry.frame.rotation, at.position + inside
+
+    names = [joint.name for joint in m.model.joints]
+    basic = m.joint_loads(*state, names)
+    scale = np.abs(basic.wrench()).max()
+    kinds = {"in_": ("parent", "world"), "at": ("parent", (0.1, 0.2, 0.3)), "on": ("parent",)}
+    for option, values in kinds.items():
+        for value in values:
+            loads = m.joint_loads(*state, names, **{option: value})
+            for k, joint in enumerate(m.model.joints):
+                (R, x), (R_parent, x_parent) = placed(joint.child), placed(joint.parent)
+                force, moment = basic.force[k], basic.moment[k]
+                if option == "on":
+                    force, moment = -force, -moment
+                elif option == "in_":
+                    turn = R if value == "world" else R_parent.T @ R
+                    force, moment = turn @ force, turn @ moment
+                else:
+                    point = np.array(value) if value != "parent" else None
+                    if point is None:
+                        left = x_parent + R_parent @ joint.parent_frame.translation
+                        point = R.T @ (left - x)
+                    moment = moment - np.cross(point, force)
+                apart = loads.wrench()[k] - np.r_[force, moment]
+                assert np.abs(apart).max() <= 10 * ROUNDING * scale, (joint.name, option, value)
+
+
+def test_wrenches_on_other_links_are_another_solver():
+    """Both take six numbers: only the address of the code tells them apart."""
+    arm, push = boom(), np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    rest = [0.0], [0.0], [0.0]
+    free = arm.joint_loads(*rest, ["pin"]).force[0]
+    on_boom = arm.joint_loads(*rest, ["pin"], external={"boom": push}).force[0]
+    on_plate = arm.joint_loads(*rest, ["pin"], external={"plate": push}).force[0]
+    assert np.allclose(free - on_boom, (1, 2, 3))
+    assert np.allclose(free - on_plate, (3, 2, -1))  # the plate is turned by 90 degrees about y
+
+
+def test_what_is_determined_is_told_joint_by_joint():
+    loads = boom().joint_loads([0], [0], [0], ["pin", "bolt"])
+    half = replace(loads, unique=np.array([[True] * 6, [False] * 6]))
+    assert half["pin"].unique.all() and not half["bolt"].unique.any()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -64,6 +131,12 @@ def test_on_at_in():
         ({"at": "centre"}, "at='centre'"),
         ({"at": (1, 2)}, "not a point"),
         ({"in_": "moon"}, "in_='moon'"),
+        ({"on": ["child"]}, "on="),
+        ({"at": 3.0}, "not a point"),
+        ({"at": ("a", "b", "c")}, "not a point"),
+        ({"at": np.ones((1, 3))}, "not a point"),
+        ({"joints": [["pin"]]}, "no joint named"),
+        ({"joints": 17}, "no joint number 17"),
         ({"joints": ["pim"]}, "did you mean 'pin'"),
         ({"joints": []}, "name at least one"),
         ({"external": {"plat": np.zeros(6)}}, "did you mean 'plate'"),
@@ -72,6 +145,11 @@ def test_on_at_in():
 def test_what_is_not_known_is_answered_with_what_is(options, message):
     with pytest.raises(ModelError, match=message):
         boom().joint_loads([0], [0], [0], **options)
+
+
+def test_an_unknown_function_is_answered_with_those_that_there_are():
+    with pytest.raises(ModelError, match="did you mean 'inverse_dynamics'"):
+        boom().kernel("inverse_dynamic")
 
 
 def test_wrong_shapes_are_answered_with_the_right_ones():
@@ -161,6 +239,11 @@ def test_external_wrenches_for_many_states_and_for_all():
             q[k], v[k], a[k], ["pin"], external={"plate": each[k], "boom": np.ones(6)}
         )
         assert np.allclose(many.wrench()[k], one.wrench(), rtol=1e-12)
+    # The order in which they are named has no meaning, and each counts on its own.
+    free = arm.joint_loads(q, v, a, ["pin"]).wrench()
+    on_plate = arm.joint_loads(q, v, a, ["pin"], external={"plate": each}).wrench()
+    on_boom = arm.joint_loads(q, v, a, ["pin"], external={"boom": np.ones(6)}).wrench()
+    assert np.allclose(many.wrench() - free, on_plate - free + on_boom - free, atol=1e-12)
 
 
 def test_a_mimic_carries_its_transmission_load_and_the_leader_the_sum():
@@ -191,6 +274,25 @@ def test_a_mimic_carries_its_transmission_load_and_the_leader_the_sum():
     assert np.allclose(m.mass_matrix([0.4]), J1 + 4 * J2)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_mimic_with_the_multiplier_zero_stands_still_at_its_offset(kind):
+    def arm(joint, **options):
+        builder = mbd.Builder("arm").link("one", 1.0, (0.1, 0, 0), (0.01, 0.02, 0.03))
+        builder.link("two", 0.5, (0.2, 0.1, 0), (0.01, 0.02, 0.03))
+        builder.joint("motor", "revolute", "base", "one", axis=(0, 1, 0))
+        builder.joint("follower", joint, "one", "two", axis=(0, 0, 1), **options)
+        return mbd.Mechanism.build(builder)
+
+    coupled = arm(kind, mimic="motor", multiplier=0.0, offset=0.7)
+    place = {"rpy": (0, 0, 0.7)} if kind == "revolute" else {"xyz": (0, 0, 0.7)}
+    welded = arm("fixed", **place)
+    state = [0.4], [1.0], [3.0]
+    ours, theirs = coupled.joint_loads(*state), welded.joint_loads(*state)
+    assert np.allclose(ours.wrench(), theirs.wrench(), rtol=1e-12)
+    assert np.allclose(coupled.forward_dynamics(*state), welded.forward_dynamics(*state))
+    assert coupled.crosscheck(states=3).passed
+
+
 def test_reaction_is_the_load_without_the_drives_part():
     m = mbd.load(own_urdfs()["kuka_iiwa"])
     state = np.random.default_rng(0).normal(size=(3, m.nv))
@@ -217,6 +319,51 @@ def test_a_solver_prepared_for_external_wrenches_wants_them():
     solver = boom().load_solver(["pin"], links=["plate"])
     with pytest.raises(StateError, match="got nothing"):
         solver([0], [0], [0])
+
+
+def test_a_solver_prepared_for_no_wrenches_refuses_them():
+    """Dropped in silence, they would be missing in the load."""
+    with pytest.raises(StateError, match="links="):
+        boom().load_solver(["pin"])([0], [0], [0], np.ones((1, 6)))
+
+
+def test_wrenches_on_a_link_that_is_named_twice_add():
+    solver = boom().load_solver(["pin"], links=["boom", "boom"])
+    free = boom().joint_loads([0], [0], [0], ["pin"])
+    pushes = np.array([[1.0, 2, 3, 4, 5, 6], [10.0, 20, 30, 40, 50, 60]])
+    pushed = solver([0], [0], [0], pushes)
+    assert np.allclose((free.wrench() - pushed.wrench())[0], pushes.sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    "external",
+    [[np.ones(6)], np.ones(6), {"boom": "push"}, {"boom": np.ones(6) * 1j}, {"boom": None}],
+)
+def test_what_is_no_wrench_is_refused(external):
+    arm = boom()
+    with pytest.raises(StateError, match="external"):
+        arm.joint_loads([0], [0], [0], external=external)
+    with pytest.raises(StateError, match="external"):
+        arm.inverse_dynamics([0], [0], [0], external)
+
+
+@pytest.mark.parametrize(
+    "external", [np.ones(6), "push", {"boom": np.ones(6)}, np.ones((1, 6)) * 1j]
+)
+def test_a_solver_refuses_what_is_no_wrench(external):
+    with pytest.raises(StateError, match="external"):
+        boom().load_solver(["pin"], links=["boom"])([0], [0], [0], external)
+
+
+@pytest.mark.parametrize("way", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy])
+def test_a_mechanism_that_was_used_can_be_copied_and_sent_to_another_process(way):
+    arm = boom()
+    state = [0.3], [1.0], [-2.0]
+    before = arm.joint_loads(*state).wrench(), arm.forward_dynamics(*state)
+    other = way(arm)
+    assert np.array_equal(other.joint_loads(*state).wrench(), before[0])
+    assert np.array_equal(other.forward_dynamics(*state), before[1])
+    assert np.array_equal(arm.joint_loads(*state).wrench(), before[0])
 
 
 def test_everything_in_a_tree_is_determined():

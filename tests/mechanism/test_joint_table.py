@@ -76,6 +76,17 @@ def test_integrating_there_and_back_returns(name, size):
     assert np.allclose(entry.normalise(entry.integrate(there, -size * v)), q, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("size", [1e-9, 0.9e-4, 1.1e-4, 1.0])
+def test_two_half_steps_are_one_step(name, size):
+    """A constant velocity for a second is the same motion in two halves; series switch at 1e-4."""
+    entry = ENTRIES[name]
+    q, v = state(entry, 4)
+    step = size * v / np.linalg.norm(v)
+    once, twice = entry.integrate(q, step), entry.integrate(entry.integrate(q, step / 2), step / 2)
+    assert np.allclose(once, twice, rtol=0, atol=1e-15)  # a few roundings of numbers near 1
+
+
 @pytest.mark.parametrize("name", JOINT_TYPES)
 def test_freedoms_and_cut_rows_add_up_to_six(name):
     kind = JOINT_TYPES[name]

@@ -13,6 +13,7 @@ from mbd_bridge.mechanism import (
     path_matrix,
     spanning_tree,
 )
+from mbd_bridge.spatial import Frame, rotation_that_takes_z_to
 
 
 def test_the_shallow_way_round_a_loop_is_the_tree():
@@ -97,6 +98,134 @@ def test_a_digest_forgets_names_but_no_number():
     assert digest(build_model(one, gravity=(0, 0, 0))) != digest(build_model(one))
 
 
+NUMBERS = {
+    "mass": 2.0,
+    "centre": (0.1, 0.2, 0.31),
+    "inertia": np.diag([0.1, 0.2, 0.25]),
+    "product of inertia": np.diag([0.1, 0.2, 0.25]) + 0.01,
+    "xyz": (0.5, 0.1, 0.2),
+    "rpy": (0.1, 0.2, 0.3),
+    "axis": (0.0, 1.0, 0.0),
+    "axis2": (1.0, 0.0, 0.0),
+    "pitch": 0.1,
+    "multiplier": 2.0,
+    "offset": 0.5,
+    "pad": (0.2, 0.3, 0.4),
+    "share": 0.5,
+    "carrier": "pad",
+    "loop": (0.1, 0.2, 0.3),
+    "loop axis": (0.0, 0.0, 1.0),
+}
+
+
+def machine(change=None, value=None) -> Builder:
+    """A machine with every kind of number in it, of which one may be changed."""
+    n = {
+        "mass": 1.0,
+        "centre": (0.1, 0.2, 0.3),
+        "inertia": np.diag([0.1, 0.2, 0.2]),
+        "product of inertia": np.zeros((3, 3)),
+        "xyz": (0.5, 0.1, 0.0),
+        "rpy": (0.1, 0.2, 0.0),
+        "axis": (0.0, 0.0, 1.0),
+        "axis2": (1.0, 1.0, 0.0),
+        "pitch": 0.2,
+        "multiplier": 1.5,
+        "offset": 0.1,
+        "pad": (0.0, 0.0, 0.0),
+        "share": 0.25,
+        "carrier": "body",
+        "loop": (0.0, 0.0, 0.0),
+        "loop axis": (1.0, 0.0, 0.0),
+    }
+    n |= {change: value}
+    turn, way = Frame.from_rpy(rpy=n["loop"]), rotation_that_takes_z_to(np.array(n["loop axis"]))
+    # Both loop frames are turned back by their axis: a, b and the rows stay, the axes change.
+    end = Frame(turn.rotation @ way.T, np.zeros(3))
+    return (
+        Builder("machine", root="base")
+        .link("body", n["mass"], n["centre"], n["inertia"] + n["product of inertia"])
+        # two parts at one place share 2 kg: their body has the same inertia however they do
+        .link("plate", 2.0 * n["share"])
+        .link("cover", 2.0 - 2.0 * n["share"])
+        .link("arm", 1.0, (0.1, 0, 0), (1, 1, 1))
+        .link("nut", 1.0, (0.1, 0, 0), (1, 1, 1))
+        .link("cross", 1.0, (0.1, 0, 0), (1, 1, 1))
+        .link("other", 1.0, (0.1, 0, 0), (1, 1, 1))
+        .joint("pin", "revolute", "base", "body", n["xyz"], n["rpy"], n["axis"])
+        .joint("table", "revolute", "base", "table")
+        .joint("weld", "fixed", "table", "plate")
+        .joint("bolt", "fixed", "table", "cover")
+        .joint("mark", "fixed", "body", "pad", n["pad"])  # massless: a frame and nothing else
+        .joint("arm", "revolute", n["carrier"], "arm", (1, 0, 0))
+        .joint("screw", "helical", "base", "nut", pitch=n["pitch"])
+        .joint("cross", "universal", "base", "cross", axis2=n["axis2"])
+        .joint(
+            "gear",
+            "revolute",
+            "base",
+            "other",
+            mimic="pin",
+            multiplier=n["multiplier"],
+            offset=n["offset"],
+        )
+        .loop("rod", "revolute", ("arm", end), ("nut", end), n["loop axis"])
+    )
+
+
+@pytest.mark.parametrize("change", NUMBERS)
+def test_a_digest_forgets_no_number(change):
+    """Kernels are found by it: what it forgot would give one machine the loads of another."""
+    one = build_model(machine().description())
+    other = build_model(machine(change, NUMBERS[change]).description())
+    assert digest(build_model(machine().description())) == digest(one)
+    assert digest(other) != digest(one)
+
+
+def test_a_digest_knows_how_a_joint_type_from_outside_moves(monkeypatch):
+    from dataclasses import replace
+
+    from mbd_bridge.mechanism.joint_table import Revolute
+
+    class Cam(Revolute):
+        pass
+
+    model = build_model(arm().description())
+    bodies = [replace(body, type=Cam()) if body.type.nv else body for body in model.bodies]
+    other = replace(model, bodies=tuple(bodies))
+    before = digest(other)
+    monkeypatch.setattr("inspect.getsource", lambda _: "another motion")
+    assert digest(other) != before
+    assert digest(model) == digest(build_model(arm().description()))  # ours need no source
+
+
+END = ("upper", Frame.identity()), ("fore", Frame.identity())
+
+
+def twice(call, *arguments):
+    call(*arguments)
+    return call(*arguments)
+
+
+def test_an_inertia_turned_by_a_rotation_is_symmetric_enough():
+    from mbd_bridge.spatial import matrix_from_rpy
+
+    R = matrix_from_rpy(0.3, 0.4, 0.5)
+    turned = R @ np.diag([1.0, 2.0, 2.5]) @ R.T
+    assert not np.array_equal(turned, turned.T)
+    link = Builder("b").link("rod", 1.0, (0, 0, 0), turned).description().links[1]
+    assert np.array_equal(link.inertia.central, link.inertia.central.T)
+    assert np.allclose(link.inertia.central, turned, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "gravity", [9.81, (0, 0, 0, 1), (0, 0, np.nan), "down", None, [[1], [2], [3]]]
+)
+def test_gravity_is_three_finite_numbers(gravity):
+    with pytest.raises(ModelError, match="gravity: expected"):
+        build_model(arm().description(), gravity=gravity)
+
+
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
@@ -108,6 +237,21 @@ def test_a_digest_forgets_names_but_no_number():
         (lambda b: b.link("upper", 1.0), "a link 'upper' already"),
         (lambda b: b.link("odd", -1.0), "not negative"),
         (lambda b: b.link("odd", float("nan")), "finite"),
+        (lambda b: b.link("odd", "heavy"), "link 'odd': mass: expected one number"),
+        (lambda b: b.link("odd", 1.0, (0, 0)), r"centre: expected \(3,\), got the shape \(2,\)"),
+        (lambda b: b.link("odd", 1.0, (0, 0, 0), (1, 2)), "inertia: expected"),
+        (lambda b: b.link("odd", 1.0, (0, 0, 0), np.eye(3) + np.eye(3, k=1)), "symmetric"),
+        (lambda b: b.joint("x", "fixed", "base", "new", (0, 0, np.nan)), "'x': xyz: .*finite"),
+        (lambda b: b.joint("x", "fixed", "base", "new", (0, 0)), "'x': xyz: expected"),
+        (lambda b: b.joint("x", "fixed", "base", "new", rpy=(0, np.inf, 0)), "'x': rpy: .*finite"),
+        (lambda b: b.joint("x", "fixed", "base", "new", rpy=None), "'x': rpy: expected"),
+        (lambda b: b.joint("x", "revolute", "base", "new", axis="z"), "'x': axis: expected"),
+        (lambda b: b.joint("x", "helical", "base", "new", pitch="0.1 m"), "pitch: expected one"),
+        (
+            lambda b: b.joint("x", "revolute", "base", "new", mimic="elbow", multiplier=np.nan),
+            "multiplier: .*finite",
+        ),
+        (lambda b: twice(b.loop, "x", "fixed", *END), "a loop 'x' already"),
         (lambda b: b.joint("x", "revolute", "a", "b").joint("y", "fixed", "b", "a"), "cycle"),
         (lambda b: b.joint("root_joint", "fixed", "base", "new"), "rename it"),
         (lambda b: b.joint("x", "revolute", "base", "new", mimic="elbw"), "did you mean 'elbow'"),

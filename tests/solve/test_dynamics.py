@@ -10,7 +10,13 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.mechanism import Builder, build_model
 from mbd_bridge.solve import FUNCTIONS, ForwardDynamics, forward, prepare
 from mbd_bridge.solve.dynamics import traceable
-from mbd_bridge.solve.factor import elimination_operations, factorise, substitute
+from mbd_bridge.solve.factor import (
+    elimination_operations,
+    factorise,
+    mass_pattern,
+    pivots,
+    substitute,
+)
 from tests.oracles.many_digits import precisely
 from tests.robots import own_urdfs
 from tests.tolerances import KERNEL
@@ -136,8 +142,10 @@ def test_a_state_at_which_m_is_singular_is_named():
     robot = mbd.Mechanism.build(builder, gravity=(0, 0, 0))
     bent, stretched, zero = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.zeros(2)
     assert np.isfinite(robot.forward_dynamics(bent, zero, np.ones(2))).all()
-    with pytest.raises(SolveError, match="singular"):
+    with pytest.raises(SolveError, match=r"^the result.*singular"):
         robot.forward_dynamics(stretched, zero, np.ones(2))
+    with pytest.raises(SolveError, match=r"^state 2: .*singular"):
+        robot.forward_dynamics(np.array([bent, bent, stretched, bent]), zero, np.ones(2))
 
 
 def test_beyond_the_size_for_straight_lines_lapack_solves(monkeypatch):
@@ -158,10 +166,33 @@ def test_beyond_the_size_for_straight_lines_lapack_solves(monkeypatch):
     assert np.allclose(split(q[0], v, tau, push)[0], expected[0], rtol=1e-9, atol=1e-9)
 
 
+def test_states_and_forces_of_a_large_mechanism_have_the_same_shapes(monkeypatch):
+    """The way through LAPACK takes what the kernel takes: nothing is broadcast by chance."""
+    monkeypatch.setattr(forward, "LARGEST", 0)
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    q = np.zeros((4, 7))
+    for tau in (0.0, np.zeros(1), np.zeros((4, 1)), np.zeros((1, 7)), np.zeros((5, 7))):
+        with pytest.raises(StateError, match="tau: expected"):
+            arm.forward_dynamics(q, q, tau)
+    assert arm.forward_dynamics(q, q[0], q[0]).shape == (4, 7)
+    assert arm.forward_dynamics(q[:0], q[:0], q[:0]).shape == (0, 7)
+
+
+def test_pivots_of_many_matrices_are_those_of_the_factors():
+    model = mbd.load(own_urdfs()["humanoid"], floating=True).model
+    states = [random_state(model, np.random.default_rng(k)) for k in range(3)]
+    M = prepare(model, "mass_matrix")(np.array([q for q, _, _ in states]))[0]
+    factors = [factorise(one, mass_pattern(model), model.velocity_names) for one in M]
+    assert np.allclose(pivots(M), [factor.pivots for factor in factors], rtol=1e-9)
+    assert not np.isfinite(pivots(np.zeros((1, 3, 3)))[0, :2]).any()
+
+
 def test_operations_of_the_factorisation_are_counted_with_fill():
     dense = np.ones((4, 4), dtype=bool)
     assert elimination_operations(dense) == 9 + 5 + 2
     assert elimination_operations(np.eye(4, dtype=bool)) == 0
+    arrow = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
+    assert elimination_operations(arrow) == 5 + 2  # the last row joins the other two
 
 
 def test_a_joint_that_moves_nothing_is_named():
@@ -171,6 +202,41 @@ def test_a_joint_that_moves_nothing_is_named():
     with pytest.raises(SolveError, match="'idle'"):
         robot.forward_dynamics([0, 0], [0, 0], [0, 0])
     assert np.isfinite(robot.inverse_dynamics([0, 0], [0, 0], [0, 0])).all()
+
+
+def test_a_coupling_across_two_branches_fills_the_factor():
+    """One hand drives both: its row of M joins two arms that have nothing else in common."""
+    builder = Builder("couple")
+    for side in ("left", "right"):
+        builder.link(f"{side} arm", 1.0, (0.3, 0, 0), (0.1, 0.2, 0.2))
+        builder.link(f"{side} hand", 1.0, (0.1, 0.1, 0), (0.1, 0.2, 0.2))
+        builder.joint(f"{side} arm", "revolute", "base", f"{side} arm")
+        options = {"mimic": "right hand", "multiplier": 0.5} if side == "left" else {}
+        arm, hand = f"{side} arm", f"{side} hand"
+        builder.joint(hand, "revolute", arm, hand, (0.5, 0, 0), **options)
+    model = build_model(builder.description())
+    assert model.coordinate_names == ("left arm", "right arm", "right hand")
+    q, v, a = random_state(model, np.random.default_rng(0))
+    robot = mbd.Mechanism(model)
+    M = robot.mass_matrix(q)
+    assert M[0, 1] == 0.0 and factorise(M, mass_pattern(model), "abc").rows == [[], [0], [0, 1]]
+    tau = robot.inverse_dynamics(q, v, a)
+    assert np.allclose(robot.forward_dynamics(q, v, tau), a, rtol=1e-12)  # M: condition below 100
+
+
+def test_kernels_for_wrenches_on_different_links_are_different():
+    """Both take six numbers: only the address of the code tells them apart."""
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    q, push = np.full(7, 0.5), np.arange(6.0)
+    still = np.zeros(7)
+    for what in ("inverse_dynamics", "forward_dynamics"):
+        for link in (3, 6):
+            reference = traceable(arm.model, what, (link,)).function(q, still, still, push)[0]
+            ours = prepare(arm.model, what, (link,))(q, still, still, push)[0]
+            assert np.abs(ours - reference).max() <= KERNEL * np.abs(reference).max()
+            name = arm.model.links[link].name
+            through = getattr(arm, what)(q, still, still, external={name: push})
+            assert np.array_equal(through, ours)
 
 
 def test_factors_of_a_branched_matrix_have_no_fill():

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.errors import ModelError
 from mbd_bridge.loads import LoadSolver
-from mbd_bridge.solve import Dynamics
+from mbd_bridge.solve import Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
 from mbd_bridge.spatial import Array
 
@@ -51,6 +51,13 @@ class PreparedModel:
         if what not in self._kernels:
             self._kernels[what] = prepare_kernel(self.twin.ours, what)
         return self._kernels[what]
+
+    def forward(self) -> ForwardDynamics:
+        """Return forward dynamics for any number of freedoms, prepared at the first call."""
+        if "forward" not in self._kernels:
+            self._kernels["forward"] = ForwardDynamics(self.twin.ours)
+        found: ForwardDynamics = self._kernels["forward"]
+        return found
 
     def loads(self) -> LoadSolver:
         """Return the solver for the loads of pinocchio's joints, in its order."""
@@ -90,8 +97,7 @@ def aba(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, tau: ArrayLike
 ) -> Array:
     """Return the accelerations (nv,) or (N, nv), as ``pinocchio.aba``."""
-    kernel = model.kernel("forward_dynamics")
-    a, _ = kernel(model.twin.q_back(q), model.rates(v), model.rates(tau))
+    a = model.forward()(model.twin.q_back(q), model.rates(v), model.rates(tau))
     return _give(data, "ddq", a[..., model.order])
 
 
