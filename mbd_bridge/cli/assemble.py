@@ -1,0 +1,165 @@
+"""``mbd assemble``: close the loops, and say what they leave free."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from mbd_bridge.cli.parser import Names, add_robot
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.solve import Assembly, LoopReport
+
+SUMMARY = "close the loops nearest to a wish; freedoms, redundancy"
+DESCRIPTION = """\
+Close the loops of a mechanism at the position nearest to a wish, and say what they do there:
+residual of each loop, freedoms, rows that are redundant, how far a singular position is.
+
+  mbd assemble urdf/crank_rocker.urdf --near crank=60deg --fixed crank
+  mbd assemble urdf/four_bar.urdf --near crank=0.5 --fixed crank --velocity crank=2
+
+A wish is NAME=VALUE in rad or m, or with a unit: crank=60deg, slider=20mm; coordinates without a
+wish start at zero. --fixed ones stay exactly as wished, the others move as little as they must.
+The exit code is 1 if a loop stays open: then what was reached is shown, and what to try is said.
+"""
+
+OPEN = 1
+"""Exit code of a mechanism that does not close."""
+
+_WISH = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=]+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    add_state(parser)
+
+
+def add_state(parser: argparse.ArgumentParser) -> None:
+    """Add the words that choose a state."""
+    parser.add_argument(
+        "--near", nargs="+", default=[], metavar="NAME=VALUE", help="wished coordinates"
+    )
+    parser.add_argument(
+        "--fixed",
+        nargs="+",
+        action=Names,
+        default=[],
+        metavar="JOINT",
+        help="joints that stay exactly as wished, velocities too",
+    )
+    parser.add_argument(
+        "--velocity", nargs="+", default=[], metavar="NAME=VALUE", help="wished velocities"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the assembled state; return 1 if a loop stays open."""
+    from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.errors import SolveError
+
+    robot = screen.load_robot(options)
+    problem = None
+    with screen.waiting("assembling"):
+        try:
+            found = assembled(robot, options)
+        except SolveError as error:
+            problem, found = error, assembled(robot, options, check=False)
+        report = robot.loop_report(found.q)
+    console = screen.stdout()
+    screen.show(console, _headline(robot, found, report), "")
+    screen.show(console, _coordinates(robot, found, moving=bool(options.velocity)))
+    if robot.model.cuts:
+        screen.show(console, "", loop_tables.loops(robot.model, report, found))
+    if problem is None:
+        for line in loop_tables.remarks(report, found):
+            screen.show(console, line)
+        return 0
+    screen.report_error(problem)
+    return OPEN
+
+
+def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
+    """Return the state that --near, --fixed and --velocity wish for."""
+    model = robot.model
+    from mbd_bridge.loads.units import model_units
+
+    of_q, of_v = model_units(model)
+    near = wishes(options.near, "near", dict(zip(model.coordinate_names, of_q, strict=True)))
+    rates = [f"{unit}/s" for unit in of_v]
+    velocity = wishes(
+        options.velocity, "velocity", dict(zip(model.velocity_names, rates, strict=True))
+    )
+    return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check)
+
+
+def wishes(words: list[str], option: str, units: dict[str, str]) -> dict[str, float]:
+    """Return the values in SI units that NAME=VALUE words give, by name.
+
+    Parameters
+    ----------
+    units : what names there are, each with its SI unit
+    """
+    from mbd_bridge.errors import StateError, unknown_name
+    from mbd_bridge.loads.units import UNITS
+
+    found = {}
+    for word in words:
+        match = _WISH.fullmatch(word)
+        try:
+            number = float(match["number"]) if match else None
+        except ValueError:
+            number = None
+        if match is None or number is None:
+            raise StateError(
+                f"--{option}: expected NAME=VALUE such as crank=0.5 or crank=30deg, got {word!r}"
+            )
+        name, unit = match["name"].strip(), match["unit"]
+        if name not in units:
+            raise StateError(f"--{option}: " + unknown_name("coordinate", name, units))
+        if unit:
+            known = UNITS.get(unit)
+            if known is None or known.measures != units[name]:
+                raise StateError(
+                    f"--{option} {word}: {name} is in {units[name]}, which {unit!r} is not a unit "
+                    f"of; give the number in {units[name]}"
+                )
+            number *= known.factor
+        found[name] = number
+    return found
+
+
+def _headline(robot: Mechanism, found: Assembly, report: LoopReport) -> str:
+    from mbd_bridge.errors import count
+
+    state = f"closed in {found.iterations} iterations" if found.closed else "NOT CLOSED"
+    if not robot.model.cuts:
+        state = "no loops"
+    freedoms = count(report.freedoms, "freedom")
+    tree = f" ({robot.nv} of the tree, {report.rank} taken by loops)" if robot.model.cuts else ""
+    return f"{robot.name}: {state}, {freedoms}{tree}"
+
+
+def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.units import model_units
+
+    model = robot.model
+    of_q, of_v = model_units(model)
+    rows: list[tuple[str, ...]] = []
+    for name, value, unit in zip(model.coordinate_names, found.q, of_q, strict=True):
+        rows.append((name, f"{value + 0.0:.9g}", "" if unit == "1" else unit))
+    if not moving:
+        return screen.table(("coordinate", ">value", "unit"), rows)
+    blank = ("", "", "")
+    rates = [
+        (name, f"{value + 0.0:.9g}", f"{unit}/s")
+        for name, value, unit in zip(model.velocity_names, found.v, of_v, strict=True)
+    ]
+    rates += [blank] * (len(rows) - len(rates))
+    joined = [(*q, *v) for q, v in zip(rows, rates, strict=True)]
+    return screen.table(("coordinate", ">value", "unit", "velocity", ">value", "unit"), joined)

@@ -1,0 +1,162 @@
+"""What the command line shows of loops: rows, redundancy, what is left free, loads inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from mbd_bridge.cli import screen
+from mbd_bridge.errors import count
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.formats.table import Column
+    from mbd_bridge.loads import JointLoads
+    from mbd_bridge.loads.peaks import Peak
+    from mbd_bridge.mechanism import Model
+    from mbd_bridge.solve import Assembly, LoopReport
+    from mbd_bridge.spatial import Array
+
+CLOSED = 1e-12
+"""Residual, relative to the mechanism's size, of a closed loop (as `solve.assembly` has it)."""
+
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+UNDETERMINED = " (undetermined)"
+"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
+nobody takes it for the other kind by asking for its name."""
+
+
+def info(console: Console, robot: Mechanism) -> None:
+    """Show what the loops do at the assembled position nearest to zero."""
+    from mbd_bridge.errors import MbdError
+
+    try:
+        found = robot.assemble(check=False)
+        report = robot.loop_report(found.q)
+    except MbdError as error:
+        screen.show(console, "", f"loops not assembled: {error}")
+        return
+    if not found.closed:
+        open_ones = ", ".join(name for name, residual in found.loops.items() if residual > CLOSED)
+        screen.show(
+            console,
+            "",
+            f"from zero position these loops do not close: {open_ones}; "
+            "mbd assemble --near NAME=VALUE ... tells more",
+        )
+        return
+    screen.show(console, "", "loops closed, nearest to zero position")
+    for line in remarks(report, found):
+        screen.show(console, "  " + line)
+    for name, rows in report.redundant.items():
+        if rows:
+            screen.show(console, f"  {name}: {rows} of its rows share in the redundancy")
+
+
+def loops(model: Model, report: LoopReport | None = None, found: Assembly | None = None) -> Table:
+    """Return the loop joints with their links and rows, redundancy and residuals if known."""
+    rows = []
+    for cut in model.cuts:
+        ends = [model.links[link].name for link in cut.links]
+        cells = [cut.name, cut.type, *ends, str(len(cut.rows))]
+        if report is not None:
+            cells.append(str(report.redundant[cut.name]))
+        if found is not None:
+            cells.append(f"{found.loops[cut.name]:.1e}")
+        rows.append(cells)
+    headings = ["loop joint", "type", "predecessor", "successor", ">rows"]
+    headings += [">share in redundancy"] if report is not None else []
+    headings += [">residual"] if found is not None else []
+    return screen.table(headings, rows)
+
+
+def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
+    """Yield what is to be said of closed loops, a line each."""
+    lost = report.rows - report.rank
+    yield f"{count(report.freedoms, 'freedom')}; {report.rows} rows, {lost} of them redundant"
+    yield (
+        f"condition {report.condition:.3g}; distance from a singular position "
+        f"{report.distance:.3g} (0 is singular)"
+    )
+    for name in report.passive:
+        yield f"passive: {name} turns or slides without moving anything else"
+    for name in found.reversed:
+        yield f"REVERSED: the two axes of {name} point against each other; try another --near"
+
+
+def columns(model: Model, loads: JointLoads) -> tuple[Column, ...]:
+    """Return the columns of loads of tree joints and cut ones: force, moment, drives of each."""
+    from mbd_bridge.formats.table import Column
+    from mbd_bridge.loads.units import DRIVE, velocity_units
+
+    made = []
+    for joint, flags, place in zip(loads.joints, loads.unique, loads.drive_of, strict=True):
+        for component, certain in zip(COMPONENTS, flags, strict=True):
+            name = f"{joint}.{component}" + ("" if certain else UNDETERMINED)
+            made.append(Column(name, "N" if component[0] == "f" else "N m"))
+        names = loads.drive_names[place]
+        units = velocity_units(model.joint(joint).type) if names else ()
+        for drive, unit in zip(names, units, strict=True):
+            made.append(Column(f"{joint}.drive{drive.removeprefix(joint)}", DRIVE[unit]))
+    return tuple(made)
+
+
+def values(loads: JointLoads) -> Array:
+    """Return the rows (N, columns) under `columns`."""
+    parts = []
+    for k, place in enumerate(loads.drive_of):
+        parts += [loads.force[:, k], loads.moment[:, k], loads.drive[:, place]]
+    return np.hstack(parts)
+
+
+def comments(loads: JointLoads) -> list[str]:
+    """Return what a reader of the columns must know."""
+    lines = [
+        f"load: {loads.convention}",
+        "drive: generalised force along the joint's own freedom, N m or N; it is part of the load",
+    ]
+    if not loads.unique.all():
+        lines.append(
+            f"{UNDETERMINED.strip()}: rigid-body mechanics does not determine this component; the "
+            "smallest solution stands there"
+        )
+    return lines
+
+
+def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
+    """Return the peaks of force, moment and drives, taken over the determined components."""
+    from mbd_bridge.loads.peaks import Peak
+    from mbd_bridge.loads.units import DRIVE, velocity_units
+
+    rows: list[tuple[str, ...]] = []
+    for k, (joint, flags) in enumerate(zip(loads.joints, loads.unique, strict=True)):
+        for what, unit, vectors, part in (
+            ("force", "N", loads.force[:, k], slice(0, 3)),
+            ("moment", "N m", loads.moment[:, k], slice(3, 6)),
+        ):
+            sure = flags[part]
+            without = np.array(COMPONENTS[part])[~sure]
+            peak = Peak(joint, what, unit)
+            peak.add(time, np.linalg.norm(vectors[:, sure], axis=1))
+            rows.append(_row(peak, first=what == "force", without=" ".join(without)))
+        place = loads.drive_of[k]
+        names = loads.drive_names[place]
+        units = velocity_units(model.joint(joint).type) if names else ()
+        for drive, unit, along in zip(names, units, loads.drive[:, place].T, strict=True):
+            peak = Peak(joint, f"drive{drive.removeprefix(joint)}", DRIVE[unit])
+            peak.add(time, along)
+            rows.append(_row(peak, first=False, without=""))
+    headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")
+    if loads.unique.all():
+        return screen.table(headings[:-1], [row[:-1] for row in rows])
+    return screen.table(headings, rows)
+
+
+def _row(peak: Peak, *, first: bool, without: str) -> tuple[str, ...]:
+    name = peak.joint if first else ""
+    numbers = f"{peak.peak:.5g}", f"{peak.rms:.5g}"
+    return (name, peak.quantity, *numbers, peak.unit, f"{peak.time:g}", without)
