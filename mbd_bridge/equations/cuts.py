@@ -12,6 +12,8 @@ a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a forc
 predecessor has the opposite wrench through the same point. Φ_q is this wrench times the relative
 velocity that each joint between base and cut gives; what carries both bodies gives none.
 
+A coupling of two coordinates, Φ = q_j - ratio q_i - offset, acts on the coordinates themselves.
+
 All vectors are in the root frame of `state_vectors`.
 """
 
@@ -21,17 +23,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.equations.motions import own_coordinates
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.cut_table import Across, Along, Cut, Distance, Row
+from mbd_bridge.mechanism.cut_table import Across, Along, Coupled, Cut, Distance
 from mbd_bridge.spatial import Array, Frame, cross, zeros
+
+BodyRow = Along | Across | Distance
+"""Rows between two bodies, which act as wrenches on them."""
 
 
 class Constraints(NamedTuple):
     """Rows of all cuts, in their order: Φ (m,), Φ_q (m, nv), γ (m,) and the rows' wrenches.
 
     ``wrenches[k]`` (6,) is force and moment of row k on the successor for a unit multiplier,
-    about the root frame's origin.
+    about the root frame's origin; a coupling has none.
     """
 
     phi: Array
@@ -55,18 +61,36 @@ def constraints(model: Model, state: MechanismState) -> Constraints:
     """Return Φ, Φ_q, γ and the rows' wrenches of every cut at one state."""
     count = sum(len(cut.rows) for cut in model.cuts)
     example = (*(at.B for at in state.bodies), *(at.Y for at in state.bodies))
-    phi, gamma = zeros(count, *example), zeros(count, *example)
+    phi, gamma = zeros(count, state.q, *example), zeros(count, *example)
     phi_q, wrenches = zeros((count, model.nv), *example), zeros((count, 6), *example)
     k = 0
     for cut in model.cuts:
         a = _side(state, cut.predecessor, cut.a)
         b = _side(state, cut.successor, cut.b)
         for row in cut.rows:
+            if isinstance(row, Coupled):
+                phi[k] = _gear(model, state.q, row, phi_q[k])
+                k += 1
+                continue
             phi[k], gamma[k] = _values(row, a, b)
             wrenches[k] = _wrench(row, a, b)
             _jacobian(model, state, cut, wrenches[k], phi_q[k])
             k += 1
     return Constraints(phi, phi_q, gamma, wrenches)
+
+
+def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
+    """Return Φ of a coupling and write its row of Φ_q; γ and the wrench are zero.
+
+    Its multiplier acts along the two coordinates, between each joint's parent and child.
+    """
+    phi: object = -row.offset
+    for place, factor in ((row.own, 1.0), (row.leader, -row.ratio)):
+        body = model.bodies[place.body]
+        phi = phi + factor * own_coordinates(body, q)[place.coordinate]
+        column = body.v.start + place.coordinate
+        phi_q[column] = phi_q[column] + factor * body.ratio
+    return phi
 
 
 def _side(state: MechanismState, body: int, frame: Frame) -> _Side:
@@ -78,7 +102,7 @@ def _side(state: MechanismState, body: int, frame: Frame) -> _Side:
     return _Side(at.rotation @ frame.rotation, r, omega, alpha, velocity, acceleration)
 
 
-def _values(row: Row, a: _Side, b: _Side) -> tuple[object, object]:
+def _values(row: BodyRow, a: _Side, b: _Side) -> tuple[object, object]:
     """Return Φ and γ of one row."""
     d, d1, d2 = b.origin - a.origin, b.velocity - a.velocity, b.acceleration - a.acceleration
     if isinstance(row, Distance):
@@ -101,7 +125,7 @@ def _turned(axis: Array, side: _Side) -> tuple[Array, Array]:
     return rate, cross(side.alpha, axis) + cross(side.omega, rate)
 
 
-def _wrench(row: Row, a: _Side, b: _Side) -> Array:
+def _wrench(row: BodyRow, a: _Side, b: _Side) -> Array:
     """Return ∂Φ/∂(displacement of the successor) as a wrench about the root frame's origin."""
     if isinstance(row, Across):
         moment = cross(b.axes[:, row.j], a.axes[:, row.i])

@@ -47,10 +47,11 @@ class BodyState(NamedTuple):
 
 
 class MechanismState(NamedTuple):
-    """All bodies at one state, and gravity (m/s²), in the root frame."""
+    """All bodies at one state, and gravity (m/s²), in the root frame; and the coordinates."""
 
     bodies: list[BodyState]
     gravity: Array
+    q: Array
 
 
 def state_vectors(model: Model, q: Array, v: Array, root: RootFrame = "root") -> MechanismState:
@@ -64,7 +65,7 @@ def state_vectors(model: Model, q: Array, v: Array, root: RootFrame = "root") ->
     for body, motion in zip(model.bodies, motions, strict=True):
         parent = bodies[body.parent] if body.parent >= 0 else _GROUND
         bodies.append(_body_state(parent, motion, own_rates(body, v)))
-    return MechanismState(bodies, gravity)
+    return MechanismState(bodies, gravity, q)
 
 
 _STILL = np.zeros(6)

@@ -1,6 +1,7 @@
 """What files say: readers that turn URDF and loop descriptions into frozen descriptions."""
 
 from mbd_bridge.formats.description import (
+    Coupling,
     Description,
     Geometry,
     Joint,
@@ -13,6 +14,7 @@ from mbd_bridge.formats.description import (
 from mbd_bridge.formats.urdf import read, read_urdf_text
 
 __all__ = [
+    "Coupling",
     "Description",
     "Geometry",
     "Joint",

@@ -115,12 +115,15 @@ class Loop:
 
     Attributes
     ----------
-    type : distance, planar, spherical, cylindrical, universal, revolute, translational or fixed
+    type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed or
+        mask
     axis : unit vector in the predecessor's frame; it has the same coordinates in the successor's
         (planar: the normal of the plane); of no meaning for distance, spherical and fixed
     axis2 : the second axis of a universal joint, unit vector in the successor's frame; None as for
         a `Joint`
     length : of a distance joint, m; None means the distance at the reference position
+    rows : of a ``mask``: what is forbidden, six of 0 or 1: displacements of the successor along x,
+        y and z of the predecessor's frame, then turns about them
     """
 
     name: str
@@ -130,8 +133,23 @@ class Loop:
     axis: Vector3 = (1.0, 0.0, 0.0)
     axis2: Vector3 | None = None
     length: float | None = None
+    rows: tuple[int, ...] | None = None
     line: int | None = None
     source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """Gears between two coordinates: q(joint) = ratio * q(follows) + offset, as a constraint.
+
+    Both are names of coordinates: of a joint, or with the suffix of one of its coordinates.
+    """
+
+    name: str
+    joint: str
+    follows: str
+    ratio: float = 1.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +170,4 @@ class Description:
     source: str | None = None
     extras: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    couplings: tuple[Coupling, ...] = ()

@@ -31,6 +31,8 @@ from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.spatial import Array, cross, zeros
 
+COUPLING = "coupling"
+"""Type of cuts that are gears: their drive is the generalised force on what follows."""
 UNDETERMINED = 1e-7
 """Share of a load, relative to the largest that an open multiplier makes anywhere, from which on it
 depends on that multiplier."""
@@ -85,6 +87,8 @@ class LoopLoadSolver:
         rows = sum(len(cut.rows) for cut in model.cuts)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv, "lam": rows}
         # Names have no part in the digest, so they must not choose the kernel either.
+            elif name in cuts and model.cuts[cuts[name]].type == COUPLING:
+                self._drive_names.append(name)
         places = [(n in cuts, cuts[n] if n in cuts else model.joint_index[n]) for n in self.joints]
         if self.links:
             inputs["external"] = 6 * len(self.links)
@@ -175,6 +179,11 @@ class LoopLoadSolver:
         for k, name in enumerate(self.joints):
             out[k] = found[name]
         none = np.zeros(0)
+        row = 0
+        for cut in model.cuts:
+            if cut.type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears drive with -λ
+                drives[cut.name] = -lam[row : row + 1]
+            row += len(cut.rows)
         along: Array = np.concatenate([none, *(drives.get(n, none) for n in self.joints)])
         return out[:, :3], out[:, 3:], along
 

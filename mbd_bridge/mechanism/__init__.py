@@ -2,7 +2,7 @@
 
 from mbd_bridge.mechanism.build import EARTH, build_model
 from mbd_bridge.mechanism.builder import Builder
-from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Cut, Distance
+from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
 from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
@@ -25,6 +25,7 @@ __all__ = [
     "Along",
     "Body",
     "Builder",
+    "Coupled",
     "Cut",
     "Cuts",
     "Distance",

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
-from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance
+from mbd_bridge.mechanism.couplings import coupling_cuts
+from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance, Row, mask_rows
 from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
@@ -212,12 +213,20 @@ class _Builder:
             tuple(self.links),
             self._joints(couplings),
             self.description.loops,
-            tuple(self._cut(loop) for loop in self.description.loops),
+            (*(self._cut(loop) for loop in self.description.loops), *self._gears()),
             nq,
             nv,
             gravity,
             self.description,
         )
+
+    def _gears(self) -> list[Cut]:
+        moved = [self.joints[j] for _, j, _, _ in self.bodies]
+        names = [joint.name for joint, *_ in moved]
+        reserved = {joint.name for joint, *_ in self.joints}
+        reserved |= {loop.name for loop in self.description.loops}
+        ends = [(child, entry) for _, entry, _, child, _ in moved]
+        return coupling_cuts(self.description.couplings, names, ends, reserved)
 
     def _cut(self, loop: Loop) -> Cut:
         where = f"loop {loop.name!r}: "
@@ -239,12 +248,25 @@ class _Builder:
         if loop.type == "distance":
             rod = (Distance(self._length(loop, a, b)),)
             return Cut(loop.name, loop.type, p, s, on, a, b, rod, described)
+        if loop.type == "mask":
+            return Cut(loop.name, loop.type, p, s, on, a, b, self._mask(loop), described)
         if loop.type not in CUT_ROWS:
-            raise ModelError(where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance")))
+            raise ModelError(
+                where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance", "mask"))
+            )
         turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
         a = a @ turn
         b = b @ (_second_axis(loop, where) if loop.type == "universal" else turn)
         return Cut(loop.name, loop.type, p, s, on, a, b, CUT_ROWS[loop.type], described)
+
+    def _mask(self, loop: Loop) -> tuple[Row, ...]:
+        mask = loop.rows
+        if mask is None or len(mask) != 6 or not set(mask) <= {0, 1} or not any(mask):
+            raise ModelError(
+                f"loop {loop.name!r}: a mask has rows=(x, y, z, turns about x, y, z), six of 0 or "
+                f"1 with some 1, e.g. (1, 1, 1, 0, 0, 1); got {mask}"
+            )
+        return mask_rows(mask)
 
     def _length(self, loop: Loop, a: Frame, b: Frame) -> float:
         """Return the length of a distance joint: given, or that of the reference position."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats import Description, Joint, Link, Loop, LoopEnd, Mimic
+from mbd_bridge.formats import Coupling, Description, Joint, Link, Loop, LoopEnd, Mimic
 from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -39,6 +41,7 @@ class Builder:
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._loops: dict[str, Loop] = {}
+        self._couplings: dict[str, Coupling] = {}
         self.link(root)
 
     def link(
@@ -124,8 +127,22 @@ class Builder:
         successor: tuple[str, Frame],
         axis: ArrayLike = (0.0, 0.0, 1.0),
         axis2: ArrayLike | None = None,
+        *,
+        length: float | None = None,
+        rows: Sequence[int] | None = None,
     ) -> Self:
-        """Add a joint that closes a loop: a frame on one link, a frame on another."""
+        """Add a joint that closes a loop: a frame on one link, a frame on another.
+
+        Parameters
+        ----------
+        type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed
+            or mask
+        axis : in the predecessor's frame, with the same coordinates in the successor's
+        axis2 : the second axis of a universal joint, in the successor's frame
+        length : of a distance joint, m; None for the distance at zero coordinates
+        rows : of a mask, six of 0 or 1, where 1 forbids: displacements along x, y and z of the
+            predecessor's frame, then turns about them
+        """
         if name in self._loops:
             raise ModelError(f"there is a loop {name!r} already; choose another name")
         ends = []
@@ -135,12 +152,34 @@ class Builder:
             ends.append(LoopEnd(link, frame))
         second = None if axis2 is None else _unit(name, axis2)
         self._loops[name] = Loop(name, type, ends[0], ends[1], _unit(name, axis), second)
+        mask = None if rows is None else tuple(rows)
+        self._loops[name] = replace(self._loops[name], length=length, rows=mask)
+        return self
+
+    def couple(
+        self, name: str, joint: str, follows: str, ratio: float = 1.0, offset: float = 0.0
+    ) -> Self:
+        """Add gears between two coordinates: q(joint) = ratio * q(follows) + offset.
+
+        Unlike ``mimic`` this is a constraint: both coordinates stay, and the gears have a load of
+        their own, the generalised force with which they drive `joint`.
+
+        Parameters
+        ----------
+        joint, follows : names of joints with one coordinate, or of coordinates ("slide.angle")
+        """
+        if name in self._couplings:
+            raise ModelError(f"there is a coupling {name!r} already; choose another name")
+        if not (np.isfinite(ratio) and np.isfinite(offset)):
+            raise ModelError(f"coupling {name!r}: ratio and offset are finite numbers")
+        self._couplings[name] = Coupling(name, joint, follows, float(ratio), float(offset))
         return self
 
     def description(self) -> Description:
         """Return what was collected."""
         links, joints = tuple(self._links.values()), tuple(self._joints.values())
-        return Description(self.name, links, joints, tuple(self._loops.values()))
+        loops, couplings = tuple(self._loops.values()), tuple(self._couplings.values())
+        return Description(self.name, links, joints, loops, couplings=couplings)
 
 
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:

@@ -7,11 +7,13 @@ axis, with d the way from a's origin to b's:
     Across(i, j)   a_i · b_j = 0          axis i of a stays perpendicular to axis j of b
 
 (Haug's dot-2 and dot-1 constraints; Lee94 (13) for the joints of his Table 1.) A universal joint's
-second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0.
+second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0; so has a
+coupling of two coordinates (`couplings`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,7 +41,23 @@ class Distance(NamedTuple):
     length: float
 
 
-Row = Along | Across | Distance
+class Place(NamedTuple):
+    """A coordinate: the body that its joint moves, and which of the joint's coordinates it is."""
+
+    body: int
+    coordinate: int
+
+
+class Coupled(NamedTuple):
+    """q_j - ratio q_i - offset = 0, for coordinates whose rates are velocities."""
+
+    own: Place
+    leader: Place
+    ratio: float
+    offset: float
+
+
+Row = Along | Across | Distance | Coupled
 
 POINT = (Along(X), Along(Y), Along(Z))
 AXIS = (Across(X, Z), Across(Y, Z))
@@ -60,6 +78,22 @@ CUT_ROWS: dict[str, tuple[Row, ...]] = {
 carry the tree forbids nothing."""
 
 
+def mask_rows(mask: Sequence[int]) -> tuple[Row, ...]:
+    """Return the rows of a mask (x, y, z, turns about x, y, z): 1 forbids.
+
+    With two turns forbidden the third axis of b stays along that of a; with one, about z say, x of
+    a stays square to y of b.
+    """
+    along = [Along(i) for i in range(3) if mask[i]]
+    turns = [i for i in range(3) if mask[3 + i]]
+    if len(turns) == 3:
+        return (*along, *AXIS, *SPIN)
+    if len(turns) == 2:
+        (free,) = {X, Y, Z} - set(turns)
+        return (*along, *(Across(i, free) for i in turns))
+    return (*along, *(Across((k + 1) % 3, (k + 2) % 3) for k in turns))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
     """A joint that closes a loop, as it is cut.
@@ -67,7 +101,7 @@ class Cut:
     Attributes
     ----------
     name, type : as described
-    predecessor, successor : body indices
+    predecessor, successor : body indices (of a coupling: of the leader and of what follows)
     links : indices of the two links
     a, b : the joint's frames in these bodies, z along its axis
     rows : what the joint forbids

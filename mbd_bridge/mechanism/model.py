@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Loop
-from mbd_bridge.mechanism.cut_table import Across, Cut
+from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Row
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -254,6 +254,10 @@ class Model:
     @cached_property
     def row_scale(self) -> Array:
         """Scale of each constraint row: `size` for rows that are lengths, 1 for angles (m,)."""
-        return np.array(
-            [1.0 if isinstance(row, Across) else self.size for cut in self.cuts for row in cut.rows]
-        )
+        return np.array([self._scale(row) for cut in self.cuts for row in cut.rows])
+
+    def _scale(self, row: Row) -> float:
+        if isinstance(row, Coupled):
+            body = self.bodies[row.own.body]
+            return float(self.velocity_scale[body.v.start + row.own.coordinate])
+        return 1.0 if isinstance(row, Across) else self.size

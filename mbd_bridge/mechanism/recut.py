@@ -117,7 +117,8 @@ def _opposite(axis: Iterable[float]) -> Vector3:
 
 def _ways(description: Description) -> list[_Way]:
     followed = {joint.mimic.joint for joint in description.joints if joint.mimic is not None}
-    ways = [_of_joint(joint, followed) for joint in description.joints]
+    geared = {name for gear in description.couplings for name in (gear.joint, gear.follows)}
+    ways = [_of_joint(joint, followed, geared) for joint in description.joints]
     ways += [_of_loop(loop) for loop in description.loops]
     names = [way.name for way in ways]
     for name in names:
@@ -126,7 +127,7 @@ def _ways(description: Description) -> list[_Way]:
     return ways
 
 
-def _of_joint(joint: Joint, followed: set[str]) -> _Way:
+def _of_joint(joint: Joint, followed: set[str], geared: set[str]) -> _Way:
     if joint.turned:
         joint = turn_round(joint)
     ends = joint.parent, joint.child
@@ -136,6 +137,8 @@ def _of_joint(joint: Joint, followed: set[str]) -> _Way:
         why = f"it follows {joint.mimic.joint!r} (<mimic>), and both carry the tree"
     elif joint.name in followed:
         why = "another joint follows it (<mimic>), and both carry the tree"
+    elif joint.name in {name.rpartition(".")[0] or name for name in geared} | geared:
+        why = "a coupling needs its coordinate"
     elif kind not in CUT_ROWS:
         why = f"there is no cut of the type {joint.type}"
     if why:

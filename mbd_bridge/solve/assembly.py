@@ -236,11 +236,11 @@ def _reversed(model: Model, q: Array) -> tuple[str, ...]:
     state = state_vectors(model, q, np.zeros(model.nv))
     found = []
     for cut in model.cuts:
-        if not any(isinstance(row, Across) and row.j == 2 for row in cut.rows):
+        if not {Across(0, 2), Across(1, 2)} <= set(cut.rows):  # z along z, or against it
             continue
         a = state.bodies[cut.predecessor].rotation @ cut.a.rotation
         b = state.bodies[cut.successor].rotation @ cut.b.rotation
-        if cut.type != "universal" and a[:, 2] @ b[:, 2] < 0.0:
+        if a[:, 2] @ b[:, 2] < 0.0:
             found.append(cut.name)
     return tuple(found)
 

@@ -1,0 +1,59 @@
+"""Gears: a coordinate that follows another one by a constraint row, with a load of its own.
+
+    q_j - ratio q_i - offset = 0
+
+A ``<mimic>`` takes the coordinate out of the mechanism; a coupling keeps both and has a multiplier,
+which is the load of the transmission. So it may join coordinates that loops hold too, and of
+joints with several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.formats.description import Coupling
+from mbd_bridge.mechanism.cut_table import Coupled, Cut, Place
+from mbd_bridge.mechanism.joint_table import JointType
+from mbd_bridge.spatial import Frame
+
+
+def coupling_cuts(
+    couplings: Sequence[Coupling],
+    names: Sequence[str],
+    bodies: Sequence[tuple[int, JointType]],
+    reserved: set[str],
+) -> list[Cut]:
+    """Return the couplings as constraint rows.
+
+    Parameters
+    ----------
+    names : of the joint that moves each body
+    bodies : of each body the index of its joint's child link, and its joint's type
+    reserved : names of joints and loops
+    """
+    places = {
+        name + suffix: Place(b, k)
+        for b, (name, (_, kind)) in enumerate(zip(names, bodies, strict=True))
+        if kind.nq == kind.nv  # the rates of the others' coordinates are not their velocities
+        for k, suffix in enumerate(kind.coordinates)
+    }
+    cuts = []
+    for coupling in couplings:
+        where = f"coupling {coupling.name!r}: "
+        if coupling.name in reserved:
+            raise ModelError(f"{where}a joint has this name; choose another one")
+        for name in (coupling.joint, coupling.follows):
+            if name not in places:
+                raise ModelError(
+                    where + unknown_name("coordinate of the tree that can follow", name, places)
+                )
+        own, leader = places[coupling.joint], places[coupling.follows]
+        if own == leader:
+            raise ModelError(f"{where}{coupling.joint!r} follows itself; name two coordinates")
+        row = Coupled(own, leader, coupling.ratio, coupling.offset)
+        ends = leader.body, own.body
+        links = bodies[leader.body][0], bodies[own.body][0]
+        here = Frame.identity()
+        cuts.append(Cut(coupling.name, "coupling", *ends, links, here, here, (row,), here))
+    return cuts
