@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.errors import count
+from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.table import read_table
 from mbd_bridge.kernels import Kernel
@@ -67,16 +67,6 @@ def load(
         the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
     mesh_directories : where to look for ``package://`` and relative meshes
     """
-    if not isinstance(path, str | PathLike):
-        raise ModelError(
-            f"expected the path of a file, got {type(path).__name__}; for a pinocchio.Model "
-            f"use Mechanism.from_pinocchio(model), for a Builder Mechanism.build(builder)"
-        )
-    if isinstance(path, str) and path.lstrip().startswith("<"):
-        raise FileError(
-            "this looks like XML text, not the name of a file; write it to a file, or use "
-            "Mechanism.build(mbd_bridge.formats.read_urdf_text(text))"
-        )
     description = read(path, mesh_directories=mesh_directories)
     return Mechanism(build_model(description, floating=floating, gravity=gravity, cuts=cuts))
 
@@ -89,6 +79,11 @@ def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool =
     path : the file; rates that it does not have come from splines (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
     """
+    if not isinstance(mechanism, Mechanism):
+        raise ModelError(
+            f"expected a Mechanism, got {type(mechanism).__name__}; load it first: "
+            f'mbd.load_motion("motion.csv", mbd.load("robot.urdf"))'
+        )
     return motion_from_table(read_table(path), mechanism.model, rest=rest)
 
 
@@ -360,12 +355,7 @@ class Mechanism:
         return crosscheck(self, **options)
 
     def __repr__(self) -> str:
-        model = self.model
-        base = "floating" if model.floating else "fixed"
-        return (
-            f"Mechanism({model.name!r}: {count(len(model.links), 'link')}, "
-            f"{count(len(model.joints) - 1, 'joint')}, {count(model.nv, 'freedom')}, {base} base)"
-        )
+        return f"Mechanism({self.model.summary})"
 
 
 def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:

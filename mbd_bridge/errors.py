@@ -5,6 +5,9 @@ Every message says what was expected, what came, what is available and what to t
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -58,6 +61,19 @@ class MissingPackageError(MbdError):
 
 class MbdWarning(UserWarning):
     """Something in the input is unusual, but was read as it stands."""
+
+
+class MissingMeshWarning(MbdWarning):
+    """A mesh is not where a file says: pictures lack it, the dynamics do not."""
+
+
+def warn(message: str, category: type[MbdWarning] = MbdWarning) -> None:
+    """Warn at the line of the user's program that called us, however deep we are."""
+    inside = os.path.dirname(__file__) + os.sep
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def count(number: int, noun: str) -> str:

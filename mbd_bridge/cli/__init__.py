@@ -31,7 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without → shows ?
     try:
-        options = make_parser().parse_args(arguments)
+        parser = make_parser()
+        options, unknown = parser.parse_known_args(arguments)
+        if options.command is None and not unknown:
+            parser.print_help()
+            return 0
+        if unknown:  # the usage of the command helps, that of mbd does not
+            getattr(options, "parser", parser).error(f"unknown arguments: {' '.join(unknown)}")
         code: int = options.run(options)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage

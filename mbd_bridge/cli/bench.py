@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from mbd_bridge.crosscheck.bench import Bench
@@ -19,8 +20,9 @@ turns in one process, one thread each, the best of several turns.
   mbd bench urdf/kuka_iiwa.urdf
   mbd bench humanoid.urdf --floating --states 20000 --json humanoid.json
 
-Out comes a table of ns a state and how many times faster we are, with the largest relative
-difference of the two results where they are the same quantity; then compile times and versions.
+Out comes, row by row, what a state costs in ns on both sides and how many times faster we are, with
+the largest relative difference of the two results where they are the same quantity; then compile
+times and versions. It takes about half a minute for an arm, minutes for a humanoid.
 """
 
 
@@ -30,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joints",
         nargs="+",
+        action=Names,
         metavar="JOINT",
         help="whose loads are asked for; default: the moving joint in the middle",
     )
@@ -44,16 +47,31 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.crosscheck.bench import bench
 
-    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
-    screen.say_remarks(remarks)
+    robot = screen.load_robot(options)
+    model, console = robot.model, screen.stdout()
+    screen.show(
+        console,
+        f"{model.name}: {count(model.nv, 'freedom')}, batches of {options.states} states",
+        "",
+        f"{'':>9}  {'pinocchio':>9}",
+        f"{'ns/state':>9}  {'ns/state':>9}  {'times':>6}  {'difference':>10}  ours | pinocchio's",
+    )
     with screen.waiting("preparing") as status:
+
+        def heard(row: Timing) -> None:
+            status.stop()
+            screen.show(console, _line(row))
+            console.file.flush()
+            status.start()
+
         result = bench(
-            robot.model,
+            model,
             states=options.states,
             joints=options.joints,
             progress=lambda text: status.update(f"measuring: {text}"),
+            heard=heard,
         )
-    _show(result)
+    _footer(result)
     if options.json is not None:
         import json
 
@@ -66,29 +84,26 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(result: Bench) -> None:
+def _line(row: Timing) -> str:
+    theirs = "" if row.theirs is None else _nanoseconds(row.theirs)
+    ratio = "" if row.ratio is None else f"{row.ratio:.1f}"
+    difference = "" if row.difference is None else f"{row.difference:.0e}"
+    numbers = f"{_nanoseconds(row.ours):>9}  {theirs:>9}  {ratio:>6}  {difference:>10}"
+    return f"{numbers}  {row.what} | {row.peer}"
+
+
+def _footer(result: Bench) -> None:
     from mbd_bridge.cli import screen
 
-    rows = [
-        (
-            row.what,
-            _nanoseconds(row.ours),
-            row.peer,
-            "" if row.theirs is None else _nanoseconds(row.theirs),
-            "" if row.ratio is None else f"{row.ratio:.1f}",
-            "" if row.difference is None else f"{row.difference:.0e}",
-        )
-        for row in result.rows
-    ]
     screen.show(
         screen.stdout(),
-        f"{result.mechanism}: {result.freedoms} freedoms, batches of {result.states} states",
         "",
-        screen.table(("ours", ">ns", "pinocchio", ">ns", ">times", ">difference"), rows),
+        "difference: the largest one, relative, where both sides give the same quantity",
+        *([result.note] if result.note else []),
         "",
         screen.table(("", ">ms"), [_compilation(row) for row in result.compilations]),
         "",
-        ", ".join(f"{name} {value}" for name, value in result.facts.items()),
+        screen.table(("", ""), list(result.facts.items())),
     )
 
 

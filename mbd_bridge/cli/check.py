@@ -45,8 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import DISAGREEMENT, screen
     from mbd_bridge.crosscheck import crosscheck
 
-    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
-    screen.say_remarks(remarks)
+    robot = screen.load_robot(options)
     with screen.waiting("checking"):
         report = crosscheck(
             robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet

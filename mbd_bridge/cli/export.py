@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import add_robot
+from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -19,8 +19,8 @@ DESCRIPTION = """\
 Write a kernel as a C file that needs nothing but a C99 compiler and its mathematical library, and
 gives the same digits.
 
-  mbd export urdf/kuka_iiwa.urdf --c --what inverse_dynamics -o iiwa.c
-  mbd export urdf/kuka_iiwa.urdf --c --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
+  mbd export urdf/kuka_iiwa.urdf --what inverse_dynamics -o iiwa.c
+  mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
 
 The comment at the head lists the arguments, the coordinates by name and order, the units and the
 convention of the loads.
@@ -30,10 +30,14 @@ convention of the loads.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("--c", action="store_true", required=True, help="as C source")
+    parser.add_argument("--c", action="store_true", help="as C source (the default)")
     parser.add_argument("--what", choices=WHAT, required=True, help="which kernel")
     parser.add_argument(
-        "--joints", nargs="+", metavar="JOINT", help="for joint_loads: whose, or all (default)"
+        "--joints",
+        nargs="+",
+        action=Names,
+        metavar="JOINT",
+        help="for joint_loads: whose, or all (default)",
     )
     parser.add_argument("--name", help="of the C function; default: that of the kernel")
     parser.add_argument("-o", "--output", metavar="FILE", help="C file to write; default: stdout")
@@ -49,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
         raise ModelError(
             f"--joints is for --what joint_loads, not for {options.what}; leave it out"
         )
-    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
-    screen.say_remarks(remarks)
+    robot = screen.load_robot(options)
     kernel, notes = _kernel(robot, options)
     text = c_source(kernel, options.name, notes=notes)
     if options.output is None:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import add_robot
+from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,15 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import screen, tree
+    from mbd_bridge.loads.oddities import left_out
 
-    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
+    robot, remarks = screen.robot_and_remarks(options)
     model = robot.model
     console = screen.stdout()
-    screen.show(console, _headline(model), "", tree.table(model), "", tree.LEGEND)
+    screen.show(console, _headline(model), "", tree.table(model), "", tree.legend(model))
     if model.nv:
         screen.show(console, "", "coordinates", _coordinates(model))
     if model.loops:
         screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
+    unused = left_out(model, "loads and dynamics")
+    if unused:
+        screen.show(console, "", f"note: {unused}")
     for remark in remarks:
         screen.show(console, "", f"warning: {remark}")
     return 0
@@ -51,19 +56,15 @@ def _headline(model: Model) -> str:
     kinds = [f"{fixed} fixed"] if fixed else []
     kinds += [f"{coupled} coupled"] if coupled else []
     inside = f" ({', '.join(kinds)})" if kinds else ""
-    loops = f", {_count(len(model.loops), 'loop joint')}" if model.loops else ""
+    loops = f", {count(len(model.loops), 'loop joint')}" if model.loops else ""
     base = "floating" if model.floating else "fixed"
     mass = sum(link.inertia.mass for link in model.links)
-    freedoms = _count(model.nv, "freedom") + (" of the tree" if model.loops else "")
+    freedoms = count(model.nv, "freedom") + (" of the tree" if model.loops else "")
     return (
-        f"{model.name}: {_count(len(model.links), 'link')}, "
-        f"{_count(len(model.joints) - 1, 'joint')}{inside}{loops}, {freedoms}, {base} base, "
+        f"{model.name}: {count(len(model.links), 'link')}, "
+        f"{count(len(model.joints) - 1, 'joint')}{inside}{loops}, {freedoms}, {base} base, "
         f"{mass:.6g} kg"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _coordinates(model: Model) -> Table:
@@ -87,16 +88,16 @@ def _loops(model: Model) -> Table:
     rows = []
     for loop in model.loops:
         entry = JOINT_TYPES.get("prismatic" if loop.type == "translational" else loop.type)
-        count = 1 if loop.type == "distance" else entry.cut_rows if entry else None
+        rank = 1 if loop.type == "distance" else entry.cut_rows if entry else None
         rows.append(
             (
                 loop.name,
                 loop.type,
                 loop.predecessor.link,
                 loop.successor.link,
-                "?" if count is None else str(count),
+                "?" if rank is None else str(rank),
                 f"{entry.weight:g}" if entry else "",
             )
         )
-    headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">weight")
+    headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">cut rank")
     return screen.table(headings, rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli import loop_loads
+from mbd_bridge.cli.parser import Names, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.formats.table import Table
@@ -19,16 +20,19 @@ Compute the force, the moment and the drive in chosen joints along a motion.
 
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
 
-MOTION is a CSV table with a header: a column 'time' (s), one for each coordinate (mbd info lists
-their names), and where you have them '<name>.vel' and '<name>.acc' (rates of a ball joint or a
-floating base by the names under v: 'hip.wx.vel'). SI units; others in brackets: 'elbow [deg]',
-'rail.vel [mm/s]'. Rates that are not there are derived by a spline of degree 5 through the
+MOTION is a CSV table with a header: a column 'time' or 't' (s), one for each coordinate (mbd info
+lists their names), and where you have them '<name>.vel' and '<name>.acc' (rates of a ball joint
+or a floating base by the names under v: 'hip.wx.vel'). SI units; others in brackets: 'elbow
+[deg]', 'rail.vel [mm/s]'. Rates that are not there are derived by a spline of degree 5 through the
 positions (through the rotation for quaternions), and this is said. Lines with # are comments.
 
 Out comes a CSV table: comments with convention and units, then
 time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.drive [N m or N], ...
 With -o a summary of peaks is printed.
 """
+
+DIGITS = 9
+"""Significant digits of numbers written: more than any measured motion has."""
 
 BLOCK = 16_384
 """Rows that are computed and written at a time: memory stays small, the bar moves."""
@@ -41,9 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joints",
         nargs="+",
+        action=Names,
         required=True,
         metavar="JOINT",
-        help="names of joints (fixed ones too), or all; root_joint is what holds the root link",
+        help="names of joints (fixed ones too), blanks or commas between them, or all; "
+        "root_joint is what holds the root link",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; default: stdout")
     parser.add_argument(
@@ -76,29 +82,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rest",
         action="store_true",
-        help="hold coordinates that MOTION has not at zero, at rest",
+        help="hold coordinates that MOTION has not in their neutral position, at rest",
+    )
+    parser.add_argument(
+        "--digits",
+        type=_digits,
+        default=DIGITS,
+        metavar="N",
+        help=f"significant digits of the numbers written ({DIGITS}; 17 are all there are)",
     )
     parser.add_argument(
         "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
     )
+    loop_loads.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.motion import motion_from_table
+    from mbd_bridge.loads.oddities import left_out
 
-    robot, remarks = screen.load_robot(options.robot, floating=options.floating)
-    screen.say_remarks(remarks)
+    robot = screen.load_robot(options)
     model = robot.model
+    loop_loads.check(model, options)
+    if model.cuts:
+        motion = motion_from_table(_table(options.motion), model, rest=options.rest)
+        for note in (*motion.notes, left_out(model, "these loads")):
+            if note:
+                screen.say(note)
+        return loop_loads.run(robot, motion, options)
     joints = None if options.joints == ["all"] else options.joints
     with screen.waiting("preparing the kernel"):
         solver = robot.load_solver(
             joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
         )
     motion = motion_from_table(_table(options.motion), model, rest=options.rest)
-    for note in motion.notes:
-        screen.say(note)
+    for note in (*motion.notes, left_out(model, "these loads")):
+        if note:
+            screen.say(note)
     if options.output is None:
         _write(screen.data_stdout(), solver, motion, options)
         return 0
@@ -148,7 +170,7 @@ def _write(file: TextIO, solver: LoadSolver, motion: Motion, options: argparse.N
             if peaks is None:
                 file.write(header_text(load_columns(solver.model, loads), comments))
                 peaks = Peaks(solver.model, loads)
-            file.write(rows_text(load_rows(time, loads)))
+            file.write(rows_text(load_rows(time, loads), options.digits))
             peaks.add(time, loads)
             step(len(time))
     assert peaks is not None
@@ -176,15 +198,18 @@ def _summary(peaks: Peaks) -> Any:
     return screen.table(("joint", "", ">peak", ">RMS", "unit", ">at, s"), rows)
 
 
+def _digits(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 17:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 17, got {text!r}")
+    return int(text)
+
+
 def _point(text: str) -> str | tuple[float, ...]:
     if text in ("joint", "parent"):
         return text
     try:
-        point = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        point = ()
-    if len(point) != 3:
+        return vector(text)
+    except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"expected 'joint', 'parent' or a point x,y,z in m, such as 0,0,0.1; got {text!r}"
-        )
-    return point
+        ) from None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
+from typing import Any, NoReturn
 
 COMMANDS = ("info", "loads", "check", "bench", "export")
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
@@ -15,7 +17,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
-  mbd export robot.urdf --c --what inverse_dynamics   C source for your own program
+  mbd export robot.urdf --what inverse_dynamics      C source for your own program
 """
 
 EPILOG = """\
@@ -25,36 +27,94 @@ be used, 130 interrupted, 70 a fault of mbd_bridge.
 """
 
 
-def make_parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """argparse's parser with a word more where newcomers stumble."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong, and leave."""
+        if "required: MOTION" in message:
+            message += "; put MOTION before --joints, which takes every word behind it"
+        super().error(message)
+
+
+class Names(argparse.Action):
+    """Collect names, separated by blanks or commas."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the names."""
+        names = [name for word in values for name in word.split(",") if name]
+        setattr(namespace, self.dest, names)
+
+
+def make_parser() -> Parser:
     """Return the parser of the whole command line."""
     from mbd_bridge import __version__
 
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "mbd", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw
-    )
+    parser = Parser("mbd", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     parser.add_argument("--version", action="version", version=f"mbd_bridge {__version__}")
-    commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, title="commands"
-    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:
         module = importlib.import_module(f"mbd_bridge.cli.{name}")
         command = commands.add_parser(
             name, help=module.SUMMARY, description=module.DESCRIPTION, formatter_class=raw
         )
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
     return parser
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the robot's file and --floating, which every command has."""
+    """Add the robot's file and what changes it, which every command has."""
     parser.add_argument("robot", metavar="ROBOT", help="URDF file, or .xacro")
     parser.add_argument(
         "--floating",
         action="store_true",
         help="the root link is free (six freedoms, root_joint.*) and not welded to the ground",
     )
+    parser.add_argument(
+        "--gravity",
+        type=vector,
+        metavar="x,y,z",
+        help="m/s² in the world's axes (0,0,-9.81); a negative x needs the sign =: "
+        "--gravity=-9.81,0,0",
+    )
+    parser.add_argument(
+        "--payload",
+        type=_payload,
+        action="append",
+        default=[],
+        metavar="LINK,kg[,x,y,z]",
+        help="a point mass more on a link, at its origin or at x,y,z (m, in its frame); repeatable",
+    )
+
+
+def vector(text: str) -> tuple[float, float, float]:
+    """Return three finite numbers separated by commas."""
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise argparse.ArgumentTypeError(f"expected x,y,z, such as 0,0,0.1; got {text!r}")
+    return x, y, z
+
+
+def _payload(text: str) -> tuple[str, float, tuple[float, float, float]]:
+    link, _, rest = text.partition(",")
+    mass, _, centre = rest.partition(",")
+    try:
+        return link, float(mass), vector(centre) if centre else (0.0, 0.0, 0.0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected LINK,kg or LINK,kg,x,y,z, such as tool0,2.5,0,0,0.1; got {text!r}"
+        ) from None
 
 
 def whole_number(text: str) -> int:

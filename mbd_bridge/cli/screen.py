@@ -6,7 +6,9 @@ import contextlib
 import io
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from os.path import basename
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
@@ -15,7 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mbd_bridge.errors import MbdError, MbdWarning
+from mbd_bridge.errors import MbdError, MbdWarning, MissingMeshWarning
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -98,21 +100,39 @@ def report_error(error: MbdError) -> None:
     )
 
 
-def load_robot(path: str, *, floating: bool = False) -> tuple[Mechanism, tuple[str, ...]]:
-    """Return the mechanism in a file, and what was odd in the file."""
+def load_robot(options: Namespace) -> Mechanism:
+    """Return the mechanism that the options ask for; say how much is odd in its file."""
+    robot, remarks = robot_and_remarks(options, pictures=False)
+    if remarks:
+        noun = "oddity" if len(remarks) == 1 else "oddities"
+        shows = f"mbd info shows {'it' if len(remarks) == 1 else 'them'}"
+        say(f"{len(remarks)} {noun} in {basename(options.robot)} ({shows})", "warning")
+    return robot
+
+
+def robot_and_remarks(
+    options: Namespace, *, pictures: bool = True
+) -> tuple[Mechanism, tuple[str, ...]]:
+    """Return the mechanism that the options ask for, and all that is odd in its file.
+
+    Parameters
+    ----------
+    pictures : remark on what pictures lack, too
+    """
     from mbd_bridge.api import load
 
+    gravity = {} if options.gravity is None else {"gravity": options.gravity}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
-        robot = load(path, floating=floating)
-    remarks = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, MbdWarning))
+        robot = load(options.robot, floating=options.floating, **gravity)
+    for link, mass, centre in options.payload:
+        robot = robot.with_payload(link, mass, centre)
+    wanted = [w for w in caught if issubclass(w.category, MbdWarning)]
+    if not pictures:
+        wanted = [w for w in wanted if not issubclass(w.category, MissingMeshWarning)]
+    name = basename(options.robot)
+    remarks = dict.fromkeys(str(w.message).replace(options.robot, name) for w in wanted)
     return robot, tuple(remarks)
-
-
-def say_remarks(remarks: Sequence[str]) -> None:
-    """Say what was odd in the input."""
-    for remark in remarks:
-        say(remark, "warning")
 
 
 @contextlib.contextmanager

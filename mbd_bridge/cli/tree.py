@@ -7,6 +7,7 @@ sixty joints is a list; only where the tree branches does it move to the right.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 
 import numpy as np
 from rich.table import Table
@@ -15,17 +16,24 @@ from mbd_bridge.cli import screen
 from mbd_bridge.formats import Joint, Limits
 from mbd_bridge.mechanism import Model, ModelJoint
 
-LEGEND = (
-    "A joint is carried by the one above it in its column; ├ and └ are branches.\n"
-    "weight: of the joint in the distance matrix (Lee94, Table 1)"
-)
+LEGEND = "A joint is carried by the one above it in its column; ├ and └ are branches."
+LOOP_LEGEND = "cut rank: of the joint in the distance matrix that chooses the cuts (Lee94, Table 1)"
 
 STRAIGHT = 1e-9
 """How far from a coordinate direction an axis is still called x, y or z."""
 
 
+def legend(model: Model) -> str:
+    """Return what is not plain in the table."""
+    return f"{LEGEND}\n{LOOP_LEGEND}" if model.loops else LEGEND
+
+
 def table(model: Model) -> Table:
-    """Return the joints with type, axis, limits, child link, mass and weight."""
+    """Return the joints with type, axis, limits, child link and mass.
+
+    The largest effort and velocity are shown where the file has any, the rank among cuts where it
+    has loops.
+    """
     described = {joint.name: joint for joint in model.description.joints}
     rows = []
     for drawing, joint in _walk(model):
@@ -38,10 +46,25 @@ def table(model: Model) -> Table:
                 _limits(model, joint, described.get(joint.name)),
                 link.name,
                 f"{link.inertia.mass:.6g}",
+                *_largest(joint, described.get(joint.name)),
                 f"{joint.type.weight:g}" if joint.moving else "",
             )
         )
-    return screen.table(("joint", "type", "axis", "limits", "link", ">kg", ">weight"), rows)
+    headings = "joint", "type", "axis", "limits", "link", ">kg", ">effort", ">velocity", ">cut rank"
+    kept = [True] * 6 + [any(row[k] for row in rows) for k in (6, 7)] + [bool(model.loops)]
+    return screen.table(list(compress(headings, kept)), [list(compress(r, kept)) for r in rows])
+
+
+def _largest(joint: ModelJoint, described: Joint | None) -> tuple[str, str]:
+    """Return the file's limits of effort and velocity; 0 and 0 stand for none in many files."""
+    if described is None or joint.type.nq != 1:
+        return "", ""
+    from mbd_bridge.loads.units import DRIVE, velocity_units
+
+    (unit,) = velocity_units(joint.type)
+    limits = described.limits
+    effort = f"{limits.effort:.4g} {DRIVE[unit]}" if limits.effort else ""
+    return effort, f"{limits.velocity:.4g} {unit}/s" if limits.velocity else ""
 
 
 def _walk(model: Model) -> Iterator[tuple[str, ModelJoint]]:

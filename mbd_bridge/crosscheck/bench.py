@@ -23,6 +23,12 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve import Dynamics
 from mbd_bridge.solve.dynamics import traceable
 
+NO_DIFFERENCE = (
+    "no difference is given: joints that <mimic> others, and planar joints, have other coordinates "
+    "in pinocchio than here"
+)
+"""Said where the results of both sides are not the same numbers in another order."""
+
 PACKAGES = ("mbd_bridge", "numpy", "llvmlite", "pin")
 COMPILED: tuple[Dynamics, ...] = ("inverse_dynamics", "forward_dynamics")
 """Kernels whose compilation is timed."""
@@ -38,6 +44,7 @@ class Bench:
     rows : batches and single calls, s a state
     compilations : s; the first ones without a cache, the last from it
     facts : processor, versions, threads, lanes, operations
+    note : why a difference is not given, "" if all are
     """
 
     mechanism: str
@@ -46,6 +53,7 @@ class Bench:
     rows: tuple[Timing, ...]
     compilations: tuple[Timing, ...]
     facts: dict[str, str]
+    note: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data, seconds everywhere."""
@@ -63,6 +71,7 @@ def bench(
     joints: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    heard: Callable[[Timing], None] | None = None,
 ) -> Bench:
     """Measure our kernels and pinocchio's algorithms on one mechanism.
 
@@ -73,6 +82,7 @@ def bench(
     joints : whose loads are asked for; None: the moving joint in the middle
     seed : of the random states
     progress : is told what comes next
+    heard : is given each row as it comes
     """
     run = Rows(model, states, seed, tuple(joints) if joints else (_middle(model),))
     say = progress or (lambda text: None)
@@ -80,10 +90,12 @@ def bench(
     for text, row in run.rows():
         say(text)
         rows.append(row())
+        if heard is not None:
+            heard(rows[-1])
     say("compiling")
-    return Bench(
-        model.name, model.nv, states, tuple(rows), tuple(_compilations(model)), _facts(run)
-    )
+    compilations = tuple(_compilations(model))
+    note = "" if run.twin.order() is not None else NO_DIFFERENCE
+    return Bench(model.name, model.nv, states, tuple(rows), compilations, _facts(run), note)
 
 
 def _middle(model: Model) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
-from mbd_bridge.errors import FileError, MbdWarning, unknown_name
+from mbd_bridge.errors import FileError, MbdWarning, MissingMeshWarning, some, unknown_name, warn
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Frame
 
 SHOWN = 3
 """How many places a warning names before it says how many more there are."""
+
+NO_MESH = "meshes not found (pass mesh_directories, or set ROS_PACKAGE_PATH)"
+"""A kind of remark that concerns pictures only."""
 
 QUOTED = 80
 """How much of a faulty value or name a message repeats, characters."""
@@ -118,13 +120,12 @@ class Document:
         place = f"line {line_of(element)} {describe(element)}"
         self.remark(kind, f"{place} ({detail})" if detail else place)
 
-    def warn(self, stacklevel: int = 3) -> tuple[str, ...]:
+    def warn(self) -> tuple[str, ...]:
         """Issue one warning a kind of remark, and return the messages."""
         messages = []
         for kind, places in self.remarks.items():
-            more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-            messages.append(f"{self.file}: {kind}: {'; '.join(places[:SHOWN])}{more}")
-            warnings.warn(messages[-1], MbdWarning, stacklevel=stacklevel)
+            messages.append(f"{self.file}: {kind}: {some(places, SHOWN, '; ')}")
+            warn(messages[-1], MissingMeshWarning if kind == NO_MESH else MbdWarning)
         return tuple(messages)
 
     def child(self, element: Element, tag: str) -> Element | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.description import Geometry, Vector3
-from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.document import NO_MESH, Document
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.xml_reader import Element
 
@@ -45,9 +45,7 @@ def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geo
         uri = document.attribute(shape, "filename")
         path = meshes.find(uri)
         if path is None:
-            document.remark(
-                "meshes not found (pass mesh_directories, or set ROS_PACKAGE_PATH)", uri
-            )
+            document.remark(NO_MESH, uri)
         return Geometry("mesh", origin, (), uri, path, _scale(document, shape))
     if kind == "box":
         return Geometry(kind, origin, document.vector(shape, "size"))

@@ -119,9 +119,15 @@ def header_text(columns: Iterable[Column], comments: Iterable[str] = ()) -> str:
     return "".join(lines) + ",".join(_quoted(str(column)) for column in columns) + "\n"
 
 
-def rows_text(values: Floats) -> str:
-    """Return rows (N, columns) as lines; each number reads back as exactly the same one."""
-    return "".join(",".join(map(repr, row)) + "\n" for row in values.tolist())
+def rows_text(values: Floats, digits: int | None = None) -> str:
+    """Return rows (N, columns) as lines, with so many significant digits.
+
+    Without `digits`, each number reads back as exactly the same one.
+    """
+    if digits is None:
+        return "".join(",".join(map(repr, row)) + "\n" for row in values.tolist())
+    line = ",".join([f"%.{digits}g"] * values.shape[1]) + "\n"
+    return "".join(line % tuple(row) for row in values.tolist())
 
 
 def _quoted(cell: str) -> str:

@@ -53,7 +53,17 @@ def read(
     FileError
         The file cannot be read, or says something that no mechanism can be.
     """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise FileError(
+            f"expected the path of a file, got {type(path).__name__}; for a pinocchio.Model "
+            f"use Mechanism.from_pinocchio(model), for a Builder Mechanism.build(builder)"
+        )
     name = os.fsdecode(path)
+    if name.lstrip().startswith("<"):
+        raise FileError(
+            "this looks like XML text, not the name of a file; write it to a file, or use "
+            "Mechanism.build(mbd_bridge.formats.read_urdf_text(text))"
+        )
     data = read_bytes(name, max_bytes)
     is_xacro = name.endswith(".xacro")
     text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)
@@ -126,7 +136,7 @@ def _read(
         joints=joints,
         loops=all_loops,
         source=source,
-        notes=document.warn(stacklevel=4),
+        notes=document.warn(),
     )
 
 

@@ -35,6 +35,15 @@ class Artifact:
     stage_bytes: int
     compile_seconds: float
 
+    @property
+    def signature(self) -> str:
+        """What goes in and comes out, in a line."""
+        takes = ", ".join(f"{name}[{size}]" for name, size in self.inputs.items())
+        gives = ", ".join(
+            f"{name}{list(shape)}" for name, shape in zip(self.outputs, self.shapes, strict=True)
+        )
+        return f"{self.name}({takes}) -> {gives}"
+
     def pack(self) -> bytes:
         """Return the artifact as bytes."""
         facts = asdict(self)

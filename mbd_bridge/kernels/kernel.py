@@ -157,11 +157,7 @@ class Kernel:
         raise AttributeError(f"a Kernel cannot be changed ({name})")
 
     def __repr__(self) -> str:
-        takes = ", ".join(f"{name}[{size}]" for name, size in self.inputs.items())
-        gives = ", ".join(
-            f"{name}{list(shape)}" for name, shape in zip(self.outputs, self.shapes, strict=True)
-        )
-        return f"<Kernel {self.name}({takes}) -> {gives}: {sum(self.counts.values())} operations>"
+        return f"<Kernel {self._artifact.signature}: {sum(self.counts.values())} operations>"
 
     def __call__(
         self,

@@ -53,13 +53,14 @@ class Single:
     outputs : buffers that hold the results, one an output
     """
 
-    __slots__ = ("_sizes", "inputs", "outputs", "run")
+    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "run")
 
     inputs: tuple[Floats, ...]
     outputs: tuple[Floats, ...]
     run: Callable[..., tuple[Floats, ...]]
 
     def __init__(self, code: machine.Loaded, artifact: Artifact) -> None:
+        self._signature = artifact.signature
         self._sizes = MappingProxyType(dict(artifact.inputs))
         shapes = [(size,) for size in artifact.inputs.values()] + list(artifact.shapes)
         stage = np.zeros(artifact.stage_bytes // 8 + 1)
@@ -85,6 +86,9 @@ class Single:
     def __call__(self, *values: ArrayLike) -> tuple[Floats, ...]:
         """Call `run`."""
         return self.run(*values)
+
+    def __repr__(self) -> str:
+        return f"<Single {self._signature}>"
 
     def _take(self, *values: ArrayLike) -> tuple[Floats, ...]:
         """Take what the machine code does not: other types and strides, and what is wrong."""

@@ -14,21 +14,24 @@ them, from the positions otherwise. What was derived or held still is said in `M
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import unknown_name
+from mbd_bridge.errors import count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, joint_rates
-from mbd_bridge.loads.oddities import oddities, some
+from mbd_bridge.loads.oddities import NAMED, oddities
 from mbd_bridge.loads.units import RATE, UNITS, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+_PARENTHESES = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
 
 LENGTH = 1e-3
 """How far from 1 the length of a quaternion may be: files round to a few digits."""
@@ -56,6 +59,12 @@ class Motion:
     velocities: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"Motion({count(len(self.time), 'state')} from {self.time[0]:g} to {self.time[-1]:g} "
+            f"s; {count(len(self.coordinates), 'coordinate')}; {count(len(self.notes), 'note')})"
+        )
+
 
 def motion_from_table(table: Table, model: Model, *, rest: bool = False) -> Motion:
     """Return the motion that a table gives to a model.
@@ -71,7 +80,7 @@ def motion_from_table(table: Table, model: Model, *, rest: bool = False) -> Moti
         Columns are missing or unknown, times do not grow, a quaternion is none, or there are too
         few rows to derive what is missing. The row's line and the column are named.
     """
-    return _Reader(table, model).motion(rest)
+    return _Reader(_in_our_words(table, model), model).motion(rest)
 
 
 class _Reader:
@@ -128,7 +137,7 @@ class _Reader:
             )
         for joint, body in _independent(model):
             self._hold_joint(joint, body)
-        self.notes.append(f"held at zero, at rest: {some(missing)}")
+        self.notes.append(f"held in the neutral position, at rest: {some(missing, NAMED)}")
 
     def _hold_joint(self, joint: ModelJoint, body: Body) -> None:
         """Hold what the table has not of one joint: single coordinates, or a whole quaternion."""
@@ -185,7 +194,7 @@ class _Reader:
             ]
             raise self.table.error(
                 f"expected {FEWEST} rows or more to derive velocities and accelerations by a "
-                f"spline, got {rows}; add rows, or the columns {some(absent)}"
+                f"spline, got {rows}; add rows, or the columns {some(absent, NAMED)}"
             )
         from_q: list[ModelJoint] = []
         from_v: list[str] = []
@@ -213,10 +222,17 @@ class _Reader:
         spline = f"derived by an interpolating spline of degree {degree(rows)} through"
         if from_q:
             moved = [joint.name for joint in from_q]
-            self.notes.append(f"rates {spline} the positions: {some(moved)}")
+            self.notes.append(f"rates {spline} the positions{self._of(moved)}")
         if from_v:
-            self.notes.append(f"accelerations {spline} the velocities: {some(from_v)}")
+            self.notes.append(f"accelerations {spline} the velocities{self._of(from_v)}")
         return from_q
+
+    def _of(self, names: Sequence[str]) -> str:
+        """Return which ones, or that it is all of them."""
+        every = [joint.name for joint, _ in _independent(self.model)]
+        if len(every) > 1 and set(names) in (set(every), set(self.model.velocity_names)):
+            return f" of all {count(len(self.model.coordinate_names), 'coordinate')}"
+        return f": {some(names, NAMED)}"
 
     def _compare_followers(self) -> None:
         """Complain of a coupled joint's column that contradicts its leader's."""
@@ -246,11 +262,24 @@ def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:
             yield joint, model.bodies[joint.body]
 
 
+def _in_our_words(table: Table, model: Model) -> Table:
+    """Return the table with ``t`` called time; complain of units in parentheses."""
+    for name in table.names:
+        said = _PARENTHESES.fullmatch(name)
+        if said and name not in (*model.coordinate_names, *model.joint_index):
+            message = f"units go in brackets: '{said['name']} [{said['unit']}]'; rename the column"
+            raise table.error(message, column=name)
+    if "time" in table.names or "t" not in table.names or "t" in model.coordinate_names:
+        return table
+    columns = [replace(c, name="time") if c.name == "t" else c for c in table.columns]
+    return replace(table, columns=tuple(columns))
+
+
 def _time(table: Table) -> Floats:
     """Return the times, s, which grow from row to row."""
     if "time" not in table.names:
         raise table.error(
-            f"expected a column 'time', s; the header has: {', '.join(table.names[:20])}; "
+            f"expected a column 'time' (or 't'), s; the header has: {', '.join(table.names[:20])}; "
             f"rename the one that holds the time"
         )
     time = _in_si(table, "time", "s")
@@ -300,5 +329,7 @@ def _check_names(table: Table, model: Model) -> None:
         message = f"this is a joint, not a coordinate: {instead}"
     else:
         message = unknown_name("coordinate or rate", name, known)
-    more = f"; {len(unknown)} columns are unknown: {some(unknown)}" if len(unknown) > 1 else ""
+    more = (
+        f"; {len(unknown)} columns are unknown: {some(unknown, NAMED)}" if len(unknown) > 1 else ""
+    )
     raise table.error(f"{message}{more}; rename or remove what is not known", column=name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.errors import count, some
 from mbd_bridge.loads.units import velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
 
@@ -20,10 +21,14 @@ BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
 
 
-def some(names: Sequence[str]) -> str:
-    """Return the first few of some names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def left_out(model: Model, of: str) -> str:
+    """Return a sentence about what the file gives and nothing here uses, "" if there is nothing."""
+    joints = [joint for joint in model.description.joints if joint.damping or joint.friction]
+    kinds = [kind for kind in ("damping", "friction") if any(getattr(j, kind) for j in joints)]
+    if not joints:
+        return ""
+    verb = "is" if len(kinds) == 1 else "are"
+    return f"{' and '.join(kinds)} of {count(len(joints), 'joint')} {verb} not part of {of}"
 
 
 def oddities(model: Model, time: Floats, q: Floats, derived: Sequence[ModelJoint]) -> list[str]:
@@ -70,4 +75,4 @@ def _beyond_limits(model: Model, q: Floats) -> list[str]:
             found.append(f"{joint.name} ({values.max():.4g} above {limit.upper:.4g})")
         elif limit.lower is not None and values.min() < limit.lower - BEYOND:
             found.append(f"{joint.name} ({values.min():.4g} below {limit.lower:.4g})")
-    return [f"beyond the limits of the file: {some(found)}"] if found else []
+    return [f"beyond the limits of the file: {some(found, NAMED)}"] if found else []

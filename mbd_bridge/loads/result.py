@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.spatial import Array
 
@@ -19,6 +19,10 @@ class OneJoint(NamedTuple):
     moment: Array
     drive: Array
     unique: Array
+
+    def __repr__(self) -> str:
+        states = count(1 if self.force.ndim == 1 else len(self.force), "state")
+        return f"OneJoint({states}; force, moment, {count(self.drive.shape[-1], 'drive')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,6 @@ class JointLoads:
         return np.concatenate([self.force, self.moment], axis=-1)
 
     def __repr__(self) -> str:
-        count = 1 if self.force.ndim == 2 else len(self.force)
+        states = count(1 if self.force.ndim == 2 else len(self.force), "state")
         names = ", ".join(self.joints[:6]) + (", ..." if len(self.joints) > 6 else "")
-        return f"JointLoads({count} states; {names}; {self.convention})"
+        return f"JointLoads({states}; {names}; {self.convention})"

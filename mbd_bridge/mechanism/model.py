@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.formats.description import Description, Loop
 from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Row
 from mbd_bridge.mechanism.joint_table import JointType
@@ -157,6 +157,20 @@ class Model:
     def path(self) -> Array:
         """Path matrix of the bodies (Lee94): [i, j] is true if body j carries body i."""
         return path_matrix([body.parent for body in self.bodies])
+
+    @property
+    def summary(self) -> str:
+        """Name and sizes in a few words."""
+        base = "floating" if self.floating else "fixed"
+        loops = f", {count(len(self.loops), 'loop joint')}" if self.loops else ""
+        return (
+            f"{self.name!r}: {count(len(self.links), 'link')}, "
+            f"{count(len(self.joints) - 1, 'joint')}{loops}, {count(self.nv, 'freedom')}, "
+            f"{base} base"
+        )
+
+    def __repr__(self) -> str:
+        return f"Model({self.summary})"
 
     @property
     def floating(self) -> bool:

@@ -128,8 +128,9 @@ def test_info_shows_couplings_loops_and_what_is_odd(run, tmp_path):
 def test_loads_are_those_of_the_library(run, tmp_path):
     q, v, a = arm_motion(tmp_path / "m.csv")
     code, _, err = run(
-        "loads", ARM, tmp_path / "m.csv", "--joints", JOINT, FLANGE, "-o", tmp_path / "out.csv"
-    )
+        "loads", ARM, tmp_path / "m.csv", "--joints", JOINT, FLANGE, "--digits", "17",
+        "-o", tmp_path / "out.csv",
+    )  # fmt: skip
     assert code == 0
     assert "spline" not in err
     table = read_table(tmp_path / "out.csv")
@@ -147,7 +148,7 @@ def test_loads_obey_the_convention_that_is_asked_for_and_say_it(run, tmp_path):
     q, v, a = arm_motion(tmp_path / "m.csv")
     code, out, _ = run(
         *("loads", ARM, tmp_path / "m.csv", "--joints", JOINT, "--on", "parent"),
-        *("--at=-0.1,0,0.2", "--in", "world", "--reaction"),
+        *("--at=-0.1,0,0.2", "--in", "world", "--reaction", "--digits", "17"),
     )
     assert code == 0
     (tmp_path / "out.csv").write_text(out)
@@ -183,7 +184,8 @@ def test_loads_without_rates_are_near_those_with_rates(run, tmp_path):
     )
     results = []
     for name in ("m.csv", "q.csv"):
-        run("loads", ARM, tmp_path / name, "--joints", JOINT, "-o", tmp_path / "out.csv")
+        run("loads", ARM, tmp_path / name, "--joints", JOINT, "--digits", "17",
+            "-o", tmp_path / "out.csv")  # fmt: skip
         results.append(read_table(tmp_path / "out.csv").values)
     size = np.abs(results[0]).max()
     assert not np.array_equal(*results)
@@ -236,9 +238,9 @@ def test_a_floating_base_needs_its_coordinates_or_rest(run, tmp_path):
     assert code == 2
     assert "7 are missing: root_joint.x" in err
     assert "--rest" in err
-    code, out, err = run(*command, "--rest")
+    code, out, err = run(*command, "--rest", "--digits", "17")
     assert code == 0
-    assert "held at zero" in err
+    assert "held in the neutral position" in err
     (tmp_path / "out.csv").write_text(out)
     table = read_table(tmp_path / "out.csv")
     robot = mbd.load(HUMANOID, floating=True)
@@ -411,11 +413,10 @@ def test_exported_c_names_coordinates_units_and_convention(run):
         (("loads", ARM, MOTION, "--joints", "all", "--in", "moon"), "invalid choice"),
         (("check", ARM, "--states", "none"), "from 1"),
         (("check", ARM, "--seed", "-1"), "from 0"),
-        (("export", ARM, "--what", "mass_matrix"), "--c"),
+        (("export", ARM, "--c"), "--what"),
         (("export", ARM, "--c", "--what", "bias_forces", "--joints", "a"), "leave it out"),
         (("bench", MOTION), "kuka_iiwa_motion.csv"),
         (("dance",), "invalid choice"),
-        ((), "COMMAND"),
     ],
 )
 def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):

@@ -198,7 +198,7 @@ def test_missing_coordinates_are_listed_or_held_at_zero(model):
     moving = [motion.velocities.index(name) for name in ("elbow", "rail")]
     assert not np.delete(motion.v, moving, axis=1).any()
     assert not np.delete(motion.a, moving, axis=1).any()
-    assert "held at zero" in motion.notes[0]
+    assert "held in the neutral position" in motion.notes[0]
 
 
 def test_half_a_quaternion_and_a_rate_without_its_position_are_refused_with_rest(model):
@@ -224,8 +224,8 @@ def test_unknown_columns_are_refused_with_the_nearest_names(model):
 
 
 def test_times_must_be_there_and_grow(model):
-    with pytest.raises(FileError, match=r"expected a column 'time'.*has: t, elbow"):
-        motion_from_table(table(t=[0.0, 1.0], elbow=[0.0, 1.0]), model)
+    with pytest.raises(FileError, match=r"expected a column 'time'.*has: tick, elbow"):
+        motion_from_table(table(tick=[0.0, 1.0], elbow=[0.0, 1.0]), model)
     with pytest.raises(FileError, match=r"motion.csv:4: column 'time': .* 0.5 s comes after 1 s"):
         motion_from_table(table(time=[0.0, 1.0, 0.5], elbow=[0.0, 1.0, 2.0]), model)
     with pytest.raises(FileError, match=r"1 s stands twice"):

@@ -10,14 +10,13 @@ lost it: its fixed joints do not appear here, since any load of theirs would be 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
-from mbd_bridge.errors import MbdWarning, ModelError
+from mbd_bridge.errors import ModelError, warn
 from mbd_bridge.formats import Description, Joint, Link
 from mbd_bridge.mechanism import ROOT_JOINT, Model, build_model
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -36,11 +35,9 @@ def adopt(model: pin.Model) -> Twin:
     reader = _Reader(model)
     reader.read()
     if np.any(model.armature != 0.0):
-        warnings.warn(
+        warn(
             "the pinocchio model has armature (rotor inertia); it is not part of the mechanism "
-            "here: add armature * a to the drives yourself",
-            MbdWarning,
-            stacklevel=3,
+            "here: add armature * a to the drives yourself"
         )
     description = Description(model.name, tuple(reader.links), tuple(reader.joints))
     gravity = np.array(model.gravity.linear)

@@ -1,0 +1,77 @@
+"""What newcomers type first, and what they are told; what things look like in a session."""
+
+import warnings
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError, MbdError, MbdWarning, some
+from tests.robots import own_urdfs
+
+PENDULUM = own_urdfs()["pendulum"]
+
+
+def test_a_pinocchio_model_is_not_a_file():
+    with pytest.raises(MbdError, match=r"use Mechanism.from_pinocchio\(model\)"):
+        mbd.load(pin.Model())
+    with pytest.raises(MbdError, match="expected the path of a file, got int"):
+        mbd.load(3)
+
+
+def test_a_text_is_not_a_file():
+    for text in ('<robot name="r"><link name="a"/></robot>', '\n<?xml version="1.0"?><robot/>'):
+        with pytest.raises(FileError, match="looks like XML text"):
+            mbd.load(text)
+
+
+def test_a_motion_is_that_of_a_mechanism():
+    with pytest.raises(MbdError, match=r"expected a Mechanism, got str.*mbd.load"):
+        mbd.load_motion("m.csv", str(PENDULUM))
+
+
+def test_warnings_point_at_the_line_that_loads(tmp_path):
+    (tmp_path / "odd.urdf").write_text(
+        '<robot name="odd"><link name="a"><inertial><mass value="0"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    model = pin.buildModelFromUrdf(str(PENDULUM))
+    model.armature = np.ones(1)
+    for load in (
+        lambda: mbd.load(tmp_path / "odd.urdf"),
+        lambda: mbd.Mechanism.from_pinocchio(model),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load()
+        assert [w.category for w in caught] == [MbdWarning]
+        assert caught[0].filename == __file__
+
+
+def test_things_are_shown_in_a_line():
+    rod = mbd.load(PENDULUM)
+    q = np.zeros((50, 1))
+    loads = rod.joint_loads(q, q, q)
+    solver = rod.load_solver(["hinge"])
+    shown = [loads, loads["hinge"], rod.model, solver.single(), rod]
+    for thing in shown:
+        assert len(repr(thing)) < 160
+        assert "\n" not in repr(thing)
+    assert repr(loads["hinge"]) == "OneJoint(50 states; force, moment, 1 drive)"
+    assert repr(rod.model) == "Model('pendulum': 3 links, 2 joints, 1 freedom, fixed base)"
+    assert "joint_loads(q[1], v[1], a[1]) -> force[1, 3], moment[1, 3], drive[1]" in repr(
+        solver.single()
+    )
+    assert repr(rod.joint_loads(q[0], q[0], q[0])).startswith("JointLoads(1 state; hinge")
+
+
+def test_a_motion_is_shown_in_a_line():
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)
+    assert repr(motion) == "Motion(201 states from 0 to 2 s; 7 coordinates; 1 note)"
+
+
+def test_one_name_more_is_a_name():
+    assert some(["a", "b", "c"], 2) == "a, b, c"
+    assert some(["a", "b", "c", "d"], 2) == "a, b and 2 more"
