@@ -49,7 +49,7 @@ class Rows:
             what: prepare(model, what)
             for what in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
         }
-        self.solver = LoadSolver(model, joints)
+        self.solver = LoadSolver(model, joints, open_tree=True)
 
     def rows(self) -> Iterator[tuple[str, Callable[[], Timing]]]:
         """Yield a title and the measuring of each row."""

@@ -68,7 +68,11 @@ class LoopLoadSolver:
         cuts = {cut.name: k for k, cut in enumerate(model.cuts)}
         if joints is None:
             joints = [*(joint.name for joint in model.joints[1:]), *cuts]
-        self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
+        asked = (joints,) if isinstance(joints, str) else tuple(joints)
+        self.joints = tuple(
+            model.joints[model.joint_number(x)].name if isinstance(x, int | np.integer) else x
+            for x in asked
+        )
         for name in self.joints:
             if name not in model.joint_index and name not in cuts:
                 raise ModelError(unknown_name("joint", name, [*model.joint_index, *cuts]))
@@ -83,12 +87,12 @@ class LoopLoadSolver:
             start = len(self._drive_names)
             if name in model.joint_index and model.joint(name).moving:
                 self._drive_names += [name + s for s in model.joint(name).type.velocities]
+            elif name in cuts and model.cuts[cuts[name]].type == COUPLING:
+                self._drive_names.append(name)
             self._places.append(slice(start, len(self._drive_names)))
         rows = sum(len(cut.rows) for cut in model.cuts)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv, "lam": rows}
         # Names have no part in the digest, so they must not choose the kernel either.
-            elif name in cuts and model.cuts[cuts[name]].type == COUPLING:
-                self._drive_names.append(name)
         places = [(n in cuts, cuts[n] if n in cuts else model.joint_index[n]) for n in self.joints]
         if self.links:
             inputs["external"] = 6 * len(self.links)
@@ -105,10 +109,13 @@ class LoopLoadSolver:
     ) -> JointLoads:
         """Return the loads of a motion that satisfies the loops, at one state or at N states."""
         found = self.dynamics.inverse(q, v, a, *external)
-        lam = np.array([drives.lam for drives in found])
-        single = max(np.ndim(x) for x in (q, v, a, *external)) == 1
-        unique = np.array([self.unique(qk, d.open) for qk, d in zip(_rows(q), found, strict=False)])
-        lam, unique = (lam[0], unique[0]) if single else (lam, unique)
+        rows = sum(len(cut.rows) for cut in self.model.cuts)
+        places = np.broadcast_to(np.atleast_2d(q), (len(found), self.model.nq))
+        flags = [self.unique(qk, d.open) for qk, d in zip(places, found, strict=True)]
+        unique = np.array(flags, dtype=bool).reshape(-1, len(self.joints), 6)
+        lam = np.array([drives.lam for drives in found]).reshape(-1, rows)
+        if max(np.ndim(x) for x in (q, v, a, *external)) == 1:
+            lam, unique = lam[0], unique[0]
         return self.result(q, v, a, lam, unique, *external)
 
     def result(
@@ -172,6 +179,11 @@ class LoopLoadSolver:
             found[name] = self.convention.apply(model, joint, own, motions)
             drives[name] = drive
         sign = -1.0 if self.convention.on == "parent" else 1.0
+        row = 0
+        for cut in model.cuts:
+            if cut.type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears drive with -λ
+                drives[cut.name] = -lam[row : row + 1]
+            row += len(cut.rows)
         by_name = {cut.name: w for cut, w in zip(model.cuts, wrenches, strict=True)}
         for cut in self.cut:
             found[cut.name] = sign * _at_successor(state, cut, by_name[cut.name])
@@ -179,11 +191,6 @@ class LoopLoadSolver:
         for k, name in enumerate(self.joints):
             out[k] = found[name]
         none = np.zeros(0)
-        row = 0
-        for cut in model.cuts:
-            if cut.type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears drive with -λ
-                drives[cut.name] = -lam[row : row + 1]
-            row += len(cut.rows)
         along: Array = np.concatenate([none, *(drives.get(n, none) for n in self.joints)])
         return out[:, :3], out[:, 3:], along
 
@@ -208,8 +215,3 @@ def _at_successor(state: MechanismState, cut: Cut, wrench: Array) -> Array:
     moment = own[3:] - cross(cut.described.translation, own[:3])
     turn = cut.described.rotation.T
     return np.concatenate([turn @ own[:3], turn @ moment])
-
-
-def _rows(q: ArrayLike) -> Iterable[Array]:
-    array = np.asarray(q, dtype=np.float64)
-    return array if array.ndim == 2 else [array]

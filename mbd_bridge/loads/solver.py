@@ -38,6 +38,8 @@ class LoadSolver:
         force (N), then moment (N m) on the link, at the origin of its frame
     external_in : these wrenches are given in the axes of their "link" or of the "world"
     reaction : give the load without the drive's part as well
+    open_tree : of a machine with loops, give the loads of its tree with the loops left open; else
+        such a machine is refused here (see `LoopLoadSolver`)
 
     Examples
     --------
@@ -56,7 +58,14 @@ class LoadSolver:
         links: Sequence[str] = (),
         external_in: str = "link",
         reaction: bool = False,
+        open_tree: bool = False,
     ) -> None:
+        if model.cuts and not open_tree:
+            loops = ", ".join(cut.name for cut in model.cuts)
+            raise ModelError(
+                f"{model.name!r} has loops ({loops}): use LoopLoadSolver, or joint_loads(..., "
+                f"actuated=[...]); open_tree=True gives the loads with the loops left open"
+            )
         self.model = model
         self.convention = Convention.of(on, at, in_)
         numbers = model.joint_numbers(joints)

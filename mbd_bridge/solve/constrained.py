@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import ModelError, SolveError, StateError, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.reduced import Method, constrained_motion
 from mbd_bridge.spatial import Array
@@ -74,11 +75,15 @@ class ConstrainedDynamics:
         force = np.asarray(tau, dtype=np.float64) - h
         (M,) = self._mass(q)
         _, phi_q, gamma = self._constraints(q, v)
+        if not all(np.all(np.isfinite(x)) for x in (M, force, phi_q, gamma)):
+            explain(self.model, {"q": q, "v": v, "tau": tau}, force, M, phi_q, gamma)
         found = [
             constrained_motion(self.model, m, f, j, g, method)
             for m, f, j, g in _states((2, M), (1, force), (2, phi_q), (1, gamma))
         ]
         single = max(h.ndim, force.ndim) == 1
+        if not found:
+            return np.zeros((0, self.model.nv)), np.zeros((0, phi_q.shape[-2]))
         a, lam = (np.array(column) for column in zip(*found, strict=True))
         return (a[0], lam[0]) if single else (a, lam)
 
@@ -86,8 +91,10 @@ class ConstrainedDynamics:
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *external: ArrayLike
     ) -> list[Drives]:
         """Return drives and multipliers of each state (a list of one for a single state)."""
-        (forces,) = self._inverse(q, v, a, *external)
-        phi, phi_q, gamma = self._constraints(q, v)
+        (forces,), finite = self._inverse.run(q, v, a, *external)
+        (phi, phi_q, gamma), sound = self._constraints.run(q, v)
+        if not (finite and sound):
+            explain(self.model, {"q": q, "v": v, "a": a}, forces, phi, gamma)
         a = np.asarray(a, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
         columns = ((1, forces), (1, phi), (2, phi_q), (1, gamma), (1, v), (1, a))

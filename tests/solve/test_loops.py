@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mbd_bridge as mbd
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, SolveError, StateError
-from mbd_bridge.loads import LoopLoadSolver
+from mbd_bridge.loads import LoadSolver, LoopLoadSolver
 from mbd_bridge.mechanism import build_model
 from mbd_bridge.solve.rank import decompose
 from mbd_bridge.solve.reduced import METHODS, constrained_motion
@@ -228,6 +228,31 @@ def test_states_off_the_constraints_are_refused():
     ):
         with pytest.raises(StateError, match=f"the {what} does not satisfy loop 'pin'"):
             bar.joint_loads(q, v, a, ["crank"], actuated=["crank"])
+
+
+def test_odd_calls_for_loads_in_loops():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    solver = LoopLoadSolver(bar.model, [1, "pin"], actuated="crank")
+    assert solver.joints == ("crank", "pin")
+    one = solver(at.q, at.v, at.a)
+    many = solver(at.q, np.tile(at.v, (3, 1)), at.a)
+    assert many.unique.shape == many.wrench().shape == (3, 2, 6)
+    assert np.allclose(many.wrench(), one.wrench())
+    none = solver(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)))
+    assert none.wrench().shape == none.unique.shape == (0, 2, 6)
+    with pytest.raises(StateError, match=r"q\[1\] \(elbow\) is nan"):
+        solver(at.q * [1, np.nan, 1], at.v, at.a)
+    with pytest.raises(StateError, match=r"v\[1\] \(elbow\) is nan"):
+        solver.dynamics.forward(at.q, at.v * [1, np.nan, 1], np.zeros(3))
+
+
+def test_loads_of_the_open_tree_are_given_only_when_asked_for():
+    bar = four_bar()
+    with pytest.raises(ModelError, match="has loops"):
+        LoadSolver(bar.model, ["crank"])
+    assert LoadSolver(bar.model, ["crank"], open_tree=True).joints == ("crank",)
+    assert any("loops (pin)" in reason for reason in bar.crosscheck(states=2).absent)
 
 
 def test_assembly_is_consistent_to_rounding():
