@@ -113,11 +113,14 @@ class Mechanism:
         return Mechanism(model)
 
     @staticmethod
-    def from_pinocchio(model: Any) -> Mechanism:
-        """Return the mechanism of a ``pinocchio.Model``, its joints and frames by name."""
+    def from_pinocchio(model: Any, constraints: Sequence[Any] = ()) -> Mechanism:
+        """Return the mechanism of a ``pinocchio.Model``, its joints and frames by name.
+
+        ``RigidConstraintModel``s become loop joints: balls (3-D) and welds (6-D).
+        """
         from mbd_bridge.bridges.pinocchio import from_pinocchio
 
-        return Mechanism(from_pinocchio(model))
+        return Mechanism(from_pinocchio(model, constraints))
 
     def to_pinocchio(self) -> Any:
         """Return a ``pinocchio.Model`` with the same bodies, joints and gravity."""
@@ -194,6 +197,8 @@ class Mechanism:
         """
         if self.model.cuts:
             options = {"on": on, "at": at, "in_": in_}
+            if reaction:
+                raise ModelError("reaction=True is not there yet for machines with loops")
             pushes = self._in_link_axes(q, external, external_in)
             return self._loop_loads(q, v, a, joints, options, pushes, actuated)
         wanted = self.model.joint_numbers(joints)
@@ -218,8 +223,9 @@ class Mechanism:
         actuated: Iterable[str] | None,
     ) -> JointLoads:
         names = (joints,) if isinstance(joints, str) else joints
-        wanted = None if names is None else tuple(str(name) for name in names)
-        drives = None if actuated is None else tuple(actuated)
+        wanted = None if names is None else tuple(names)
+        drives = (actuated,) if isinstance(actuated, str) else actuated
+        drives = None if drives is None else tuple(drives)
         links = links_of(external)
         key = ("loop loads", wanted, drives, links, *map(str, options.values()))
         solver = self._prepared.get(
@@ -256,7 +262,10 @@ class Mechanism:
     def load_solver(
         self, joints: Iterable[str | int] | str | None = None, **options: Any
     ) -> LoadSolver:
-        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times."""
+        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
+
+        Of a machine with loops make a `LoopLoadSolver` of ``self.model``.
+        """
         return LoadSolver(self.model, joints, **options)
 
     def inverse_dynamics(

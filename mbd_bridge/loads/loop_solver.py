@@ -54,7 +54,7 @@ class LoopLoadSolver:
     def __init__(
         self,
         model: Model,
-        joints: Iterable[str] | str | None = None,
+        joints: Iterable[str | int] | str | None = None,
         *,
         actuated: Iterable[str] | None = None,
         on: str = "child",
