@@ -9,28 +9,21 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.errors import SolveError, StateError, unknown_name
 from mbd_bridge.kernels import machine
 from mbd_bridge.kernels import threads as pool
 from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.simulate.driver import (
-    RISK,
-    Drive,
-    _forces_along,
-    _number_of_steps,
-    _torque,
-    independent_rows,
-    simulate,
-)
+from mbd_bridge.simulate.driver import RISK, Drive, _number_of_steps, simulate
 from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.start import independent_rows
 from mbd_bridge.simulate.step import Torque, runge_kutta_step
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.assembly import CLOSED
@@ -47,8 +40,8 @@ MOST_ROW_SETS = 8
 WELL_APART = 1e-3
 """Least ratio of the singular values of rows that another start has chosen."""
 
-AT_ONCE = 1024
-"""Starts whose constraints are looked at together: what it needs of memory is bounded."""
+AT_ONCE = 2**22
+"""Entries of constraint Jacobians looked at together, so that memory is bounded."""
 
 SMALL = 3_000
 """Operations of a step up to which two vectors side by side are quicker than one: each waits for
@@ -98,10 +91,11 @@ class SimulationBatch:
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
         forces = self.forces
+        tau = np.zeros_like(v)
         if isinstance(forces, np.ndarray):
-            tau = np.broadcast_to(forces[number], v.shape).copy()
-        else:
-            tau = _forces_along(self.model, forces, time, q, v)
+            tau[:] = forces[number]
+        elif forces is not None:
+            tau[:] = [forces(*state) for state in zip(time, q, v, strict=True)]
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
         status = self.status[number]
         return Simulation(self.model, time, q, v, tau, taken, self.step, status, 0)
@@ -274,12 +268,12 @@ def _starts(
     forces: Any = torque
     given = [("q", q0, model.nq), ("v", v0, model.nv)]
     if torque is not None and not callable(torque):
-        if np.ndim(torque) == 2:  # type: ignore[arg-type]
-            forces = np.asarray(torque, dtype=np.float64)
-        else:
-            constant = _torque(model, torque)
-            assert constant is not None
-            forces = np.asarray(constant(0.0, q0, v0))
+        if isinstance(torque, Mapping):
+            unknown = [name for name in torque if name not in model.velocity_names]
+            if unknown:
+                raise StateError(unknown_name("velocity", unknown[0], model.velocity_names))
+            torque = [torque.get(name, 0.0) for name in model.velocity_names]
+        forces = np.asarray(torque, dtype=np.float64)
         given.append(("torque", forces, model.nv))
     numbers = {array.shape[0] for _, array, _ in given if array.ndim == 2}
     number = max(numbers, default=1)
@@ -313,8 +307,9 @@ def _consistent(model: Model, q: Array, v: Array) -> Array:
     if not model.cuts:
         return good
     kernel, rows = prepare(model, "constraints"), model.row_scale
-    for k in range(0, len(q), AT_ONCE):
-        part = slice(k, k + AT_ONCE)
+    share = _share(model)
+    for k in range(0, len(q), share):
+        part = slice(k, k + share)
         phi, phi_q, _ = kernel(q[part], v[part])
         speed = (np.abs(phi_q) @ np.abs(v[part])[..., None])[..., 0].max(axis=1)[:, None]
         lack = np.abs((phi_q @ v[part][..., None])[..., 0])
@@ -324,14 +319,20 @@ def _consistent(model: Model, q: Array, v: Array) -> Array:
     return good
 
 
+def _share(model: Model) -> int:
+    """Return how many starts are looked at together."""
+    return max(1, AT_ONCE // (len(model.row_scale) * model.nv))
+
+
 def _row_sets(model: Model, q: Array, good: Array) -> list[tuple[tuple[int, ...], Array]]:
     """Return choices of independent rows, each with the trajectories that may use it."""
     if not model.cuts:
         return [((), np.flatnonzero(good))]
     kernel, scale = prepare(model, "constraints"), model.velocity_scale / model.row_scale[:, None]
     sets: dict[tuple[int, ...], list[int]] = {}
-    for k in range(0, len(q), AT_ONCE):
-        left = k + np.flatnonzero(good[k : k + AT_ONCE])
+    share = _share(model)
+    for k in range(0, len(q), share):
+        left = k + np.flatnonzero(good[k : k + share])
         if not len(left):
             continue
         phi_q = kernel(q[left], np.zeros((len(left), model.nv)))[1] * scale

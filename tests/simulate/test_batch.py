@@ -129,7 +129,8 @@ def test_risky_steps_are_simulated_alone(monkeypatch):
     assert np.array_equal(careful.q, easy.q)
 
 
-def test_starts_that_need_other_rows_find_them():
+def test_starts_that_need_other_rows_find_them(monkeypatch):
+    monkeypatch.setattr(batches, "AT_ONCE", 100)
     m = n_four_bar(2)
     flat = {f"crank{k}": np.pi / 2 for k in range(3)} | {f"bar{k}": -np.pi / 2 for k in range(2)}
     singular = m.assemble(flat).q
