@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
-    from mbd_bridge.cli import screen, tree
+    from mbd_bridge.cli import loop_tables, screen, tree
     from mbd_bridge.loads.oddities import left_out
 
     robot, remarks = screen.robot_and_remarks(options)
@@ -42,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", "coordinates", _coordinates(model))
     if model.loops:
         screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
+        loop_tables.info(console, robot)
     unused = left_out(model, "loads and dynamics")
     if unused:
         screen.show(console, "", f"note: {unused}")

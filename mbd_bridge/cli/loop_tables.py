@@ -91,16 +91,15 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
 def columns(model: Model, loads: JointLoads) -> tuple[Column, ...]:
     """Return the columns of loads of tree joints and cut ones: force, moment, drives of each."""
     from mbd_bridge.formats.table import Column
-    from mbd_bridge.loads.units import DRIVE, velocity_units
+    from mbd_bridge.loads.units import DRIVE
 
     made = []
     for joint, flags, place in zip(loads.joints, loads.unique, loads.drive_of, strict=True):
         for component, certain in zip(COMPONENTS, flags, strict=True):
             name = f"{joint}.{component}" + ("" if certain else UNDETERMINED)
             made.append(Column(name, "N" if component[0] == "f" else "N m"))
-        names = loads.drive_names[place]
-        units = velocity_units(model.joint(joint).type) if names else ()
-        for drive, unit in zip(names, units, strict=True):
+        units = _drive_units(model, joint) if loads.drive_names[place] else ()
+        for drive, unit in zip(loads.drive_names[place], units, strict=True):
             made.append(Column(f"{joint}.drive{drive.removeprefix(joint)}", DRIVE[unit]))
     return tuple(made)
 
@@ -130,7 +129,7 @@ def comments(loads: JointLoads) -> list[str]:
 def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
     """Return the peaks of force, moment and drives, taken over the determined components."""
     from mbd_bridge.loads.peaks import Peak
-    from mbd_bridge.loads.units import DRIVE, velocity_units
+    from mbd_bridge.loads.units import DRIVE
 
     rows: list[tuple[str, ...]] = []
     for k, (joint, flags) in enumerate(zip(loads.joints, loads.unique, strict=True)):
@@ -143,9 +142,11 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
             peak = Peak(joint, what, unit)
             peak.add(time, np.linalg.norm(vectors[:, sure], axis=1))
             rows.append(_row(peak, first=what == "force", without=" ".join(without)))
+            if not sure.any():
+                rows[-1] = (*rows[-1][:2], "-", "-", unit, "", rows[-1][-1])
         place = loads.drive_of[k]
         names = loads.drive_names[place]
-        units = velocity_units(model.joint(joint).type) if names else ()
+        units = _drive_units(model, joint) if names else ()
         for drive, unit, along in zip(names, units, loads.drive[:, place].T, strict=True):
             peak = Peak(joint, f"drive{drive.removeprefix(joint)}", DRIVE[unit])
             peak.add(time, along)
@@ -154,6 +155,17 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
     if loads.unique.all():
         return screen.table(headings[:-1], [row[:-1] for row in rows])
     return screen.table(headings, rows)
+
+
+def _drive_units(model: Model, name: str) -> tuple[str, ...]:
+    """Return "rad" or "m" for each drive of a joint, or of what gears do to the one they move."""
+    from mbd_bridge.loads.units import model_units, velocity_units
+
+    moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
+    if name not in moved:
+        return velocity_units(model.joint(name).type)
+    of_q, _ = model_units(model)
+    return (of_q[model.coordinate_names.index(moved[name])],)
 
 
 def _row(peak: Peak, *, first: bool, without: str) -> tuple[str, ...]:

@@ -7,14 +7,16 @@ import importlib
 import math
 from typing import Any, NoReturn
 
-COMMANDS = ("info", "loads", "check", "bench", "export")
+COMMANDS = ("info", "assemble", "loads", "simulate", "check", "bench", "export")
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
 
 DESCRIPTION = """\
 The load in any joint of any machine, in machine code made for that machine.
 
   mbd info robot.urdf                                 what is in the file
+  mbd assemble machine.urdf --near crank=0.5          close its loops; what is free, what redundant
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
+  mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
   mbd export robot.urdf --what inverse_dynamics      C source for your own program
@@ -22,8 +24,9 @@ The load in any joint of any machine, in machine code made for that machine.
 
 EPILOG = """\
 mbd COMMAND --help has an example and says what comes out. Results go to stdout, notes, warnings
-and errors to stderr. Exit code: 0 all well, 1 mbd check found a disagreement, 2 the input cannot
-be used, 130 interrupted, 70 a fault of mbd_bridge.
+and errors to stderr. Exit code: 0 all well, 1 mbd check found a disagreement, a loop
+stays open or a motion cannot go on, 2 the input cannot be used, 130 interrupted, 70 a fault of
+mbd_bridge.
 """
 
 

@@ -1,0 +1,243 @@
+"""Claims about mbd assemble, simulate, info and loads of machines with loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
+from mbd_bridge.formats.table import read_table
+from tests.robots import OWN
+
+BAR = OWN / "four_bar.urdf"
+START = ("--near", "crank=30deg", "--fixed", "crank")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command: exit code, stdout, stderr."""
+
+    def command(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+def rows_of(text):
+    """The words of each line, by its first word."""
+    return {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
+
+
+# -- assemble ----------------------------------------------------------------------------------
+
+
+def test_assemble_says_what_the_library_says(run):
+    code, out, err = run("assemble", BAR, *START, "--velocity", "crank=2")
+    assert (code, err) == (0, "")
+    bar = mbd.load(BAR)
+    at = bar.assemble({"crank": np.pi / 6}, fixed="crank", velocity={"crank": 2.0})
+    rows = rows_of(out)
+    for k, name in enumerate(bar.coordinate_names):
+        assert float(rows[name][0]) == pytest.approx(at.q[k], rel=1e-8)
+        assert float(rows[name][3]) == pytest.approx(at.v[k], rel=1e-8)
+    assert rows["coupler_pin"][:5] == ["revolute", "coupler", "rocker", "5", "3"]
+    assert "1 freedom; 5 rows, 3 of them redundant" in out
+
+
+def test_a_loop_that_stays_open_is_shown_and_gives_exit_code_1(run):
+    words = "--near", "rocker=80deg", "--fixed", "rocker"
+    code, out, err = run("assemble", OWN / "crank_rocker.urdf", *words)
+    assert code == 1
+    assert "NOT CLOSED" in out
+    assert float(rows_of(out)["coupler_pin"][-1]) > 0.1
+    assert "loops that cannot be closed: coupler_pin by" in err
+    assert "release one of fixed=['rocker']" in err
+    code, out, err = run("simulate", OWN / "crank_rocker.urdf", "--seconds", "1", *words)
+    assert (code, out) == (1, "")
+    assert "cannot be closed" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--near", "crnk=1"), "did you mean 'crank'"),
+        (("--near", "crank"), "NAME=VALUE"),
+        (("--near", "crank=fast"), "NAME=VALUE"),
+        (("--near", "crank=10mm"), "crank is in rad"),
+        (("--velocity", "crank=1mm/s"), "crank is in rad/s"),
+        (("--fixed", "crnk"), "did you mean 'crank'"),
+    ],
+)
+def test_wishes_that_mean_nothing_are_explained(run, words, message):
+    code, out, err = run("assemble", BAR, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_numbers_with_exponents_and_units_are_read(run):
+    _, one, _ = run("assemble", BAR, "--near", "crank=5e-1", "--fixed", "crank")
+    _, other, _ = run("assemble", BAR, "--near", f"crank={np.rad2deg(0.5)} deg", "--fixed", "crank")
+    assert one == other
+    assert float(rows_of(one)["crank"][0]) == 0.5
+
+
+def test_a_tree_is_assembled_as_it_is(run):
+    code, out, _ = run("assemble", OWN / "pendulum.urdf", "--near", "hinge=1")
+    assert code == 0
+    assert "no loops, 1 freedom" in out
+
+
+# -- simulate ----------------------------------------------------------------------------------
+
+
+def test_simulate_writes_the_librarys_motion_and_loads(run, tmp_path):
+    path = tmp_path / "run.csv"
+    words = "--seconds", "0.2", "--every", "20", "--joints", "crank", "coupler_pin", "-o", path
+    code, out, err = run("simulate", BAR, *START, *words)
+    assert (code, out) == (0, "")
+    bar = mbd.load(BAR)
+    at = bar.assemble({"crank": np.pi / 6}, fixed="crank")
+    expected = mbd.simulate(bar, 0.2, q=at.q, v=at.v, every=20)
+    loads = expected.joint_loads(["crank", "coupler_pin"])
+    table = read_table(path)
+    assert np.array_equal(table.column("time"), expected.time)
+    for k, name in enumerate(bar.coordinate_names):
+        assert np.array_equal(table.column(name), expected.q[:, k])
+        assert np.array_equal(table.column(f"{name}.vel"), expected.v[:, k])
+        assert np.array_equal(table.column(f"{name}.acc"), expected.a[:, k])
+    pin = loads["coupler_pin"]
+    assert np.array_equal(table.column("coupler_pin.fx"), pin.force[:, 0])
+    assert np.array_equal(table.column("coupler_pin.mx (undetermined)"), pin.moment[:, 0])
+    assert "coupler_pin.mx" not in table.names
+    for words in ("200 steps of 0.001 s", "energy", "loops closed to", "11 rows written"):
+        assert words in err
+    assert [line.split()[-1] for line in err.splitlines() if " force " in line] == ["fy", "fy"]
+
+
+def test_a_simulated_motion_without_loads_is_a_motion_for_mbd_loads(run, tmp_path):
+    path = tmp_path / "run.csv"
+    run("simulate", BAR, *START, "--seconds", "0.2", "--torque", "crank=3", "-o", path)
+    motion = mbd.load_motion(path, mbd.load(BAR))
+    assert not motion.notes
+    loads = mbd.load(BAR).joint_loads(motion.q, motion.v, motion.a, ["crank"], actuated=["crank"])
+    assert np.allclose(loads.drive, 3.0, atol=1e-9)
+
+
+def test_simulate_moves_trees_too_and_writes_to_stdout(run):
+    words = "--seconds", "1", "--near", "hinge=1", "--every", "500"
+    code, out, err = run("simulate", OWN / "pendulum.urdf", *words)
+    assert code == 0
+    assert len(out.splitlines()) == 1 + 1 + 3
+    assert "loops" not in err
+
+
+def test_a_motion_that_cannot_go_on_is_written_as_far_as_it_goes(run, tmp_path):
+    path = tmp_path / "run.csv"
+    words = "--seconds", "5", "--step", "0.05", "--torque", "crank=1e9", "-o", path
+    code, _, err = run("simulate", BAR, *START, *words)
+    assert code == 1
+    assert "stopped at t =" in err
+    assert "stopped at t =" in path.read_text().splitlines()[2]
+    assert np.isfinite(read_table(path).values).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--seconds", "-1"), "positive number of seconds"),
+        (("--seconds", "1", "--step", "0"), "step: expected"),
+        (("--seconds", "1", "--joints", "coupler_pn"), "did you mean 'coupler_pin'"),
+        (("--seconds", "1", "--torque", "crnk=1"), "did you mean 'crank'"),
+    ],
+)
+def test_what_cannot_be_simulated_is_explained(run, words, message):
+    code, out, err = run("simulate", BAR, *START, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+# -- info --------------------------------------------------------------------------------------
+
+
+def test_info_says_what_the_loops_leave_free(run):
+    code, out, _ = run("info", BAR)
+    assert code == 0
+    assert "1 freedom; 5 rows, 3 of them redundant" in out
+    assert "coupler_pin: 3 of its rows share in the redundancy" in out
+    _, out, _ = run("info", OWN / "stewart.urdf")
+    assert "6 freedoms; 18 rows, 0 of them redundant" in out
+    _, out, _ = run("info", OWN / "pendulum.urdf")
+    assert "redundant" not in out
+
+
+def test_info_of_loops_that_do_not_close_says_so(run, tmp_path):
+    text = (OWN / "four_bar.urdf").read_text(encoding="utf-8")
+    (tmp_path / "bar.urdf").write_text(text, encoding="utf-8")
+    far = (
+        (OWN / "four_bar.loops.yaml").read_text(encoding="utf-8").replace("[1, 0, 0]", "[9, 0, 0]")
+    )
+    (tmp_path / "bar.loops.yaml").write_text(far, encoding="utf-8")
+    code, out, _ = run("info", tmp_path / "bar.urdf")
+    assert code == 0
+    assert "from zero position these loops do not close: coupler_pin" in out
+
+
+# -- loads -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def motion(run, tmp_path):
+    """A motion of the four-bar under a constant torque."""
+    path = tmp_path / "motion.csv"
+    words = "--seconds", "0.2", "--every", "10", "--torque", "crank=3", "-o", path
+    assert run("simulate", BAR, *START, *words)[0] == 0
+    return path
+
+
+def test_loads_in_loops_are_the_librarys(run, motion, tmp_path):
+    path = tmp_path / "loads.csv"
+    words = "--joints", "crank", "coupler_pin", "--actuated", "crank", "-o", path
+    code, out, err = run("loads", BAR, motion, *words, "--digits", "17")
+    assert (code, out) == (0, "")
+    assert "21 rows written" in err
+    bar, table = mbd.load(BAR), read_table(path)
+    given = mbd.load_motion(motion, bar)
+    loads = bar.joint_loads(given.q, given.v, given.a, ["crank", "coupler_pin"], actuated=["crank"])
+    assert np.array_equal(table.column("coupler_pin.fz"), loads.force[:, 1, 2])
+    assert np.array_equal(table.column("crank.drive"), loads.drive[:, 0])
+    assert np.allclose(table.column("crank.drive"), 3.0)
+    undetermined = {name for name in table.names if "(undetermined)" in name}
+    assert undetermined == {
+        f"{joint}.{part} (undetermined)"
+        for joint in ("crank", "coupler_pin")
+        for part in ("fy", "mx", "mz")
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "add --actuated JOINT ..., one for each freedom"),
+        (("--actuated", "crnk"), "did you mean 'crank'"),
+        (("--actuated", "crank", "--reaction"), "--reaction"),
+    ],
+)
+def test_loads_in_loops_say_what_they_need(run, motion, words, message):
+    code, out, err = run("loads", BAR, motion, "--joints", "crank", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_actuated_means_nothing_in_a_tree(run):
+    words = "--joints", "lbr_iiwa_joint_3", "--actuated", "lbr_iiwa_joint_3"
+    code, _, err = run("loads", OWN / "kuka_iiwa.urdf", OWN / "kuka_iiwa_motion.csv", *words)
+    assert code == 2
+    assert "has no loops" in err
