@@ -1,0 +1,89 @@
+"""What every basis promises: made once, renewed after every step, evaluated anywhere between.
+
+A basis is a matrix N (n, n - r) with Φ_q N = 0 and a right inverse I_R (n, r) of r independent
+rows, Φ_q I_R = 1. Independent velocities are ż in q̇ = I_R b + N ż; they have a meaning from step to
+step only if N does not jump. So a method keeps directions D (`Held.directions`) which a
+re-decomposition turns as little as it can.
+
+All matrices are dimensionless (see `solve.rank`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.solve.reduced import TOLERANCE, Reduced
+from mbd_bridge.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What a method keeps between steps.
+
+    Attributes
+    ----------
+    directions : (n, n - r) the basis, or what it is made from
+    rows : of Φ_q, independent of each other
+    floor : smallest pivot when the rows were chosen
+    decompositions : how often rows and directions were chosen anew, the first time included
+    """
+
+    directions: Array
+    rows: tuple[int, ...]
+    floor: float
+    decompositions: int
+
+
+class NullSpace(ABC):
+    """A way to make a basis and to keep it."""
+
+    @abstractmethod
+    def init(self, phi_q: Array) -> Held:
+        """Choose rows and directions at one position."""
+
+    @abstractmethod
+    def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
+        """Follow the motion to the next position, where the velocity is v."""
+
+    @abstractmethod
+    def at(self, held: Held, phi_q: Array) -> Reduced:
+        """Return N and I_R (for the rows held) at a position near the one that was held."""
+
+
+def choose_rows(phi_q: Array) -> tuple[tuple[int, ...], float]:
+    """Return independent rows, and the smallest pivot by which they were found."""
+    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
+
+    if not phi_q.size:
+        return (), 1.0
+    R, order = qr(phi_q.T, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > TOLERANCE * diagonal.max(initial=0.0)))
+    return tuple(sorted(int(row) for row in order[:rank])), float(diagonal[rank - 1])
+
+
+def turned_towards(basis: Array, directions: Array) -> Array:
+    """Return the orthonormal basis of the same space that is nearest to `directions`.
+
+    Minimise |basis R - directions| over rotations R: R = U Wᵀ from basisᵀ directions = U Σ Wᵀ
+    (Procrustes), so that the directions of the basis are continuous (LeeJoo90).
+    """
+    if not basis.size or basis.shape != directions.shape:
+        return basis
+    U, _, Wt = np.linalg.svd(basis.T @ directions)
+    return np.asarray(basis @ (U @ Wt))
+
+
+def solved(matrix: Array, right: Array) -> Array:
+    """Return matrix⁻¹ right, or say that rows have become dependent."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, right))
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "rows of the constraints have become dependent (a singular position); "
+            "method='projection' goes through isolated ones"
+        ) from None
