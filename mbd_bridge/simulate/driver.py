@@ -1,41 +1,41 @@
-"""Simulate a mechanism, with or without loops, in compiled steps.
+"""Simulate a mechanism, with or without loops: from what is asked to a motion.
 
-Rows of the constraints that are independent are chosen where the motion starts; the compiled step
-uses them, and stops by itself where its pivots tell that they become dependent. Such a step is
-taken in unequal parts, which carries it over an isolated singular position; if that does not help,
-by the readable road with singular values, whose rank may change from step to step.
+Without other wishes the steps are compiled (`compiled_run`); other methods and integrators are
+driven from Python (`hand_run`), or SciPy's (`scipy_run`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, unknown_name
-from mbd_bridge.kernels.march import March, compile_march
-from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
-from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.checkpoint import Checkpoint
+from mbd_bridge.simulate.compiled_run import run_compiled
+from mbd_bridge.simulate.forces import Drive as Drive
+from mbd_bridge.simulate.forces import forces_along, given_forces
+from mbd_bridge.simulate.hand_run import METHODS, Problem, Records, make_method, run_by_hand
+from mbd_bridge.simulate.integrators import INTEGRATORS
+from mbd_bridge.simulate.motions import Prescribed, prescribe
+from mbd_bridge.simulate.right_hand_side import RISK as RISK
+from mbd_bridge.simulate.scipy_run import SCIPY, run_by_scipy
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import independent_rows as independent_rows
 from mbd_bridge.simulate.start import start_state
-from mbd_bridge.simulate.step import Torque, runge_kutta_step
-from mbd_bridge.spatial import Array
-
-RISK = 1e12
-"""Sum of S_kk / pivot_k above which a step is not trusted: a millionth from a singular position."""
-
-PARTS = (0.37, 0.63)
-"""Unequal parts of a step that is too risky whole."""
 
 MOST_STEPS = 200_000_000
 """A simulation of more steps is refused as a slip of the pen."""
 
-Drive = Mapping[str, float] | ArrayLike | Torque | None
-"""Constant forces by velocity name, a vector (nv,), a traceable function of (t, q, v), or none."""
+TOLERANCE = 1e-8
+"""Error of a step that is allowed where steps are variable, relative and absolute."""
+
+CHECKPOINT = 100_000
+"""Steps between checkpoints."""
 
 
 def simulate(
@@ -47,10 +47,15 @@ def simulate(
     v: ArrayLike | None = None,
     torque: Drive = None,
     drives: Mapping[str, Prescribed] | None = None,
+    method: str = "projection",
+    integrator: str = "rk4",
+    tolerance: float = TOLERANCE,
     every: int = 1,
     start: float = 0.0,
     check: bool = True,
     progress: Callable[[int], None] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = CHECKPOINT,
 ) -> Simulation:
     """Return the motion of a mechanism from a state that satisfies its loops.
 
@@ -64,110 +69,63 @@ def simulate(
     drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
         joint), a function of t made like that of the torque, or a table (times, values), through
         which a cubic spline goes. `Simulation.drives` has the forces
+    method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
+        (KimYoo97), "multipliers" (Lee94), which are driven from Python: some 1000 times slower
+    integrator : "rk4" is compiled with the method projection. "ab3" has fixed steps; "abm" and
+        SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
+        `every` * `step` seconds
+    tolerance : error of a step, relative and absolute, where steps are variable
     every : record every so many steps (the start and the end are always recorded)
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
+    checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
+        it goes on if it is there (compiled steps only)
     """
     steps = _number_of_steps(duration, step, every)
-    h = duration / steps
     motions = prescribe(model, drives, start, start + duration) if drives else None
     q0, v0 = start_state(model, q, v, motions, start)
-    rows, forces = independent_rows(model, q0, motions), _torque(model, torque)
-    march = _compiled(model, rows, forces, motions)
-    stage = march.start(q0, v0, np.array([start]), np.array([h]))
-    run = _Run(march, stage, h, ReferenceStep(model, forces, motions))
-    records = [(np.array([[start]]), q0[None], v0[None])]
-    status, done = "finished", 0
-    block = every * max(1, 20_000 // every)
-    while done < steps:
-        wanted = min(block, steps - done)
-        taken, (qs, vs, ts, _) = march.advance(stage, wanted, every, RISK)
-        records.append((ts, qs, vs))
-        done += taken
-        if taken < wanted:
-            # a march that stops between records starts the next one in step with them again
-            behind = taken % every
-            try:
-                done += run.across(behind, every, steps - done, records)
-            except (SolveError, np.linalg.LinAlgError) as problem:
-                status = f"stopped at t = {run.time():.6g} s: {problem}"
-                break
-        if progress is not None:
-            progress(taken)
-    time, qs, vs = (np.concatenate(column) for column in zip(*records, strict=True))
-    last_t, last_q, last_v = run.now()
-    if time[-1, 0] < last_t:
-        time = np.vstack([time, [[last_t]]])
-        qs, vs = np.vstack([qs, last_q]), np.vstack([vs, last_v])
-    if status != "finished" and check:
-        raise SolveError(f"{status}. check=False returns the motion up to there")
-    tau = _forces_along(model, forces, time[:, 0], qs, vs)
-    facts = {"rows": rows, "operations": sum(march.counts.values())}
-    return Simulation(model, time[:, 0], qs, vs, tau, done, h, status, run.detours, facts, motions)
+    forces = given_forces(model, torque)
+    problem = Problem(model, forces, motions, q0, v0, start, duration / steps, steps, every)
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
+    found = _run(problem, method, integrator, tolerance, progress, kept)
+    if found.status != "finished" and check:
+        raise SolveError(f"{found.status}. check=False returns the motion up to there")
+    tau = forces_along(model, forces, found.time, found.q, found.v)
+    facts = {"method": method, "integrator": integrator, **found.facts}
+    detours = int(facts.pop("detours", 0))
+    columns = model, found.time, found.q, found.v, tau
+    return Simulation(
+        *columns, found.steps, problem.h, found.status, detours, facts, motions=motions
+    )
 
 
-class _Run:
-    """The march as it goes, and its detours."""
-
-    def __init__(self, march: March, stage: Array, h: float, slow: ReferenceStep) -> None:
-        self.march, self.stage, self.h = march, stage, h
-        self.detours = 0
-        self._slow = slow
-
-    def now(self) -> tuple[float, Array, Array]:
-        """Return time, q and v."""
-        q, v, t = self.march.state_of(self.stage)
-        return float(t[0]), q, v
-
-    def time(self) -> float:
-        """Return the time, s."""
-        return self.now()[0]
-
-    def across(self, behind: int, every: int, left: int, records: list[Any]) -> int:
-        """Take steps one by one until the next record; return how many."""
-        for count in range(1, min(every - behind, left) + 1):
-            self._one()
-            if (behind + count) % every == 0:
-                t, q, v = self.now()
-                records.append((np.array([[t]]), q[None], v[None]))
-        return count
-
-    def _one(self) -> None:
-        taken, _ = self.march.advance(self.stage, 1, 1, RISK)
-        if taken:
-            return
-        self.detours += 1
-        t, q, v = self.now()
-        time = np.array([t])
-        for part in PARTS:
-            self.march.put(self.stage, *self.now_arrays(), np.array([part * self.h]))
-            taken, _ = self.march.advance(self.stage, 1, 1, RISK)
-            if not taken:
-                q, v = self._slow(q, v, t, self.h)
-                if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
-                    raise SolveError("the motion runs away: numbers overflow. Take shorter steps")
-                self.march.put(self.stage, q, v, time + self.h, np.array([self.h]))
-                return
-        self.march.put(self.stage, *self.now_arrays(), np.array([self.h]))
-
-    def now_arrays(self) -> tuple[Array, Array, Array]:
-        """Return q, v and time as the march's inputs."""
-        q, v, t = self.march.state_of(self.stage)
-        return q, v, t
-
-
-def _compiled(
-    model: Model,
-    rows: tuple[int, ...],
-    forces: Torque | None,
-    motions: PrescribedMotions | None,
-) -> March:
-    inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
-    # forces and motions are constants and formulas in the code: its graph is its address
-    plain = forces is None and motions is None
-    identity = f"{digest(model)} rk4 {rows}" if plain else None
-    step = runge_kutta_step(model, rows, forces, motions)
-    return compile_march(step, inputs, 3, name="rk4", identity=identity)
+def _run(
+    problem: Problem,
+    method: str,
+    integrator: str,
+    tolerance: float,
+    progress: Callable[[int], None] | None,
+    checkpoint: Checkpoint | None,
+) -> Records:
+    """Run a problem by the method and integrator named."""
+    if method not in METHODS:
+        raise StateError(f"method={method!r} is not known; use one of {', '.join(METHODS)}")
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise StateError(f"tolerance: expected a positive number, got {tolerance!r}")
+    if (method, integrator) == ("projection", "rk4"):
+        return run_compiled(problem, progress, checkpoint)
+    if checkpoint is not None:
+        raise StateError("checkpoints are for method='projection' with integrator='rk4'")
+    name = integrator.removeprefix("scipy:")
+    if name != integrator:
+        if method != "projection":
+            raise StateError(f"integrator={integrator!r} goes with method='projection' only")
+        return run_by_scipy(problem, name, tolerance, progress)
+    if integrator not in INTEGRATORS:
+        known = [*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY)]
+        raise StateError(f"integrator={integrator!r} is not known; use one of {', '.join(known)}")
+    way = make_method(problem, method)
+    return run_by_hand(problem, way, integrator, tolerance, progress)
 
 
 def _number_of_steps(duration: float, step: float, every: int) -> int:
@@ -184,29 +142,3 @@ def _number_of_steps(duration: float, step: float, every: int) -> int:
             f"simulate in parts"
         )
     return steps
-
-
-def _torque(model: Model, torque: Drive) -> Torque | None:
-    if torque is None or callable(torque):
-        return torque
-    constant = np.zeros(model.nv)
-    if isinstance(torque, Mapping):
-        for name, value in torque.items():
-            if name not in model.velocity_names:
-                raise StateError(unknown_name("velocity", name, model.velocity_names))
-            constant[model.velocity_names.index(name)] = value
-    else:
-        constant = np.array(torque, dtype=np.float64)
-        if constant.shape != (model.nv,):
-            raise StateError(f"torque: expected ({model.nv},), got {constant.shape}")
-    return lambda t, q, v: constant
-
-
-def _forces_along(model: Model, forces: Torque | None, time: Array, q: Array, v: Array) -> Array:
-    if forces is None:
-        return np.zeros_like(v)
-    rows = [
-        np.asarray(forces(t, *state), dtype=np.float64)
-        for t, *state in zip(time, q, v, strict=True)
-    ]
-    return np.array(rows).reshape(len(time), model.nv)

@@ -118,7 +118,7 @@ def projected(
     if near.inner is None:
         return q, v, left
     for _ in range(CORRECTIONS):
-        phi, rate, scale = _lacks(model, rows, q, v, motions, t)
+        phi, rate, scale = lacks(model, rows, q, v, motions, t)
         left = ((phi / scale) ** 2).sum()
         dq, dv = correction(near, phi), correction(near, rate)
         q = normalised(model, q + coordinate_rates(model, q, dq))
@@ -126,7 +126,7 @@ def projected(
     return q, v, left
 
 
-def _lacks(
+def lacks(
     model: Model,
     rows: Sequence[int],
     q: Array,

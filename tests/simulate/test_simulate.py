@@ -6,7 +6,7 @@ from scipy.integrate import simpson, solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.simulate import driver
+from mbd_bridge.simulate import compiled_run
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 
@@ -143,7 +143,7 @@ def test_risky_steps_are_taken_in_parts_and_give_the_same_motion(monkeypatch):
     m = n_four_bar(2)
     at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
     easy = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
-    monkeypatch.setattr(driver, "RISK", 1e3)
+    monkeypatch.setattr(compiled_run, "RISK", 1e3)
     careful = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
     assert careful.detours > 0
     assert np.allclose(careful.time, easy.time, atol=1e-12)

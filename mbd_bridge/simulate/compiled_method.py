@@ -1,0 +1,64 @@
+"""The compiled projection, state by state, for integrators that are driven from Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.method import Method
+from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.right_hand_side import RISK, rate_kernel, settle_kernel
+from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.step import Torque
+from mbd_bridge.spatial import Array
+
+OPEN = 1e-6
+"""Sum of squares of residuals that the first corrections may leave: a thousandth."""
+
+
+class CompiledMethod(Method):
+    """The method projection; rows are chosen where the motion starts."""
+
+    def __init__(
+        self, model: Model, torque: Torque | None, motions: PrescribedMotions | None
+    ) -> None:
+        self.model, self._torque, self._motions = model, torque, motions
+        self._choices = 0
+
+    def init(self, q: Array, v: Array, t: float) -> None:
+        """Choose rows and compile."""
+        rows = independent_rows(self.model, q, self._motions)
+        self._rate = rate_kernel(self.model, rows, self._torque, self._motions)
+        self._settle = settle_kernel(self.model, rows, self._motions)
+        self._bound = bool(rows) or self._motions is not None
+        self._choices += 1
+
+    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+        """Return q̈ by the Schur complement of independent rows."""
+        rate, risk = self._rate(q, v, np.array([t]))
+        self._trust(risk[0], t)
+        return np.asarray(rate[self.model.nq :])
+
+    def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Project in the sense of M."""
+        if not self._bound:
+            return q, v
+        q, v, facts = self._settle(q, v, np.array([t]))
+        self._trust(facts[1], t)
+        if not facts[0] < OPEN:
+            raise SolveError(
+                "loops or drives stay open: the mechanism cannot go there, or the step is too long"
+            )
+        return q, v
+
+    def facts(self) -> dict[str, int]:
+        """Return how often rows were chosen."""
+        return {"decompositions": self._choices}
+
+    def _trust(self, risk: float, t: float) -> None:
+        if not risk < RISK:
+            raise SolveError(
+                "rows of the constraints have become dependent (a singular position); "
+                "integrator='rk4' with method='projection' goes through isolated ones"
+            )

@@ -1,0 +1,169 @@
+"""A run in compiled steps: the march as it goes, its detours, its checkpoints.
+
+The compiled step stops by itself where its pivots tell that rows become dependent. Such a step is
+taken in unequal parts, which carries it over an isolated singular position; if that does not help,
+by the readable road with singular values, whose rank may change from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels.march import March, compile_march
+from mbd_bridge.mechanism import digest
+from mbd_bridge.simulate.checkpoint import Checkpoint
+from mbd_bridge.simulate.hand_run import Problem, Records
+from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.right_hand_side import RISK as RISK
+from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.spatial import Array
+
+PARTS = (0.37, 0.63)
+"""Unequal parts of a step that is too risky whole."""
+
+BLOCK = 20_000
+"""Steps in one call of the machine code."""
+
+
+def run_compiled(
+    problem: Problem,
+    progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Records:
+    """Return the motion in compiled steps."""
+    rows = independent_rows(problem.model, problem.q, problem.motions)
+    march = compiled_step(problem, rows)
+    run = _Run(problem, march)
+    if checkpoint is not None:
+        run.resume(checkpoint)
+    status = "finished"
+    block = BLOCK if checkpoint is None else checkpoint.every
+    block = problem.every * max(1, block // problem.every)
+    while run.done < problem.steps:
+        before = run.done
+        try:
+            run.some(min(block, problem.steps - run.done))
+        except (SolveError, np.linalg.LinAlgError) as met:
+            status = f"stopped at t = {run.now()[0]:.6g} s: {met}"
+            break
+        if checkpoint is not None:
+            checkpoint.write(*run.kept())
+        if progress is not None:
+            progress(run.done - before)
+    run.record_end()
+    time, q, v = run.recorded()
+    facts = {"rows": rows, "operations": sum(march.counts.values()), "detours": run.detours}
+    return Records(time, q, v, run.done, status, facts)
+
+
+def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
+    """Return the machine code of one Runge-Kutta step with projection."""
+    model, forces, motions = problem.model, problem.forces, problem.motions
+    inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
+    # forces and motions are constants and formulas in the code: its graph is its address
+    plain = forces is None and motions is None
+    identity = f"{digest(model)} rk4 {rows}" if plain else None
+    step = runge_kutta_step(model, rows, forces, motions)
+    return compile_march(step, inputs, 3, name="rk4", identity=identity)
+
+
+class _Run:
+    """The march as it goes, and its detours."""
+
+    def __init__(self, problem: Problem, march: March) -> None:
+        self.problem, self.march, self.h = problem, march, problem.h
+        start = np.array([problem.start])
+        self.stage = march.start(problem.q, problem.v, start, np.array([self.h]))
+        self.done = self.detours = 0
+        self._records = [(start[None], problem.q[None], problem.v[None])]
+        self._slow = ReferenceStep(problem.model, problem.forces, problem.motions)
+
+    def now(self) -> tuple[float, Array, Array]:
+        """Return time, q and v."""
+        q, v, t = self.march.state_of(self.stage)
+        return float(t[0]), q, v
+
+    def some(self, wanted: int) -> None:
+        """Take steps; after one that is too risky, one by one up to the next record."""
+        every = self.problem.every
+        taken, (qs, vs, ts, _) = self.march.advance(self.stage, wanted, every, RISK)
+        self._records.append((ts, qs, vs))
+        self.done += taken
+        while taken < wanted:
+            self._one()
+            taken += 1
+            self.done += 1
+            # a march that stops between records starts the next one in step with them again
+            if self.done % every == 0:
+                self._record()
+                break
+
+    def _record(self) -> None:
+        t, q, v = self.now()
+        self._records.append((np.array([[t]]), q[None], v[None]))
+
+    def record_end(self) -> None:
+        """Record the last state if it is not yet."""
+        if self.recorded()[0][-1] < self.now()[0]:
+            self._record()
+
+    def recorded(self) -> tuple[Array, Array, Array]:
+        """Return times, q and v of all records."""
+        time, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
+        self._records = [(time, q, v)]
+        return time[:, 0], q, v
+
+    def _one(self) -> None:
+        """Take one step, in parts or by the slow road if it is too risky whole."""
+        taken, _ = self.march.advance(self.stage, 1, 1, RISK)
+        if taken:
+            return
+        self.detours += 1
+        t, q, v = self.now()
+        time = np.array([t])
+        for part in PARTS:
+            self.march.put(self.stage, *self.march.state_of(self.stage), np.array([part * self.h]))
+            taken, _ = self.march.advance(self.stage, 1, 1, RISK)
+            if not taken:
+                self.march.put(self.stage, q, v, time, np.array([self.h]))
+                q, v = self._slow(q, v, t, self.h)
+                if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
+                    raise SolveError("the motion runs away: numbers overflow. Take shorter steps")
+                self.march.put(self.stage, q, v, time + self.h, np.array([self.h]))
+                return
+        self.march.put(self.stage, *self.march.state_of(self.stage), np.array([self.h]))
+
+    def kept(self) -> tuple[int, int, Array, Array, Array, Array]:
+        """Return what a checkpoint keeps: counts, the state, and the records."""
+        t, q, v = self.now()
+        return self.done, self.detours, np.concatenate([[t], q, v]), *self.recorded()
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from where a checkpoint was written, if there is one."""
+        found = checkpoint.read(self._probe())
+        if found is None:
+            return
+        self.done, self.detours, state, time, q, v = found
+        nq = self.problem.model.nq
+        self.march.put(
+            self.stage, state[1 : nq + 1], state[nq + 1 :], state[:1], np.array([self.h])
+        )
+        self._records = [(time[:, None], q, v)]
+
+    def _probe(self) -> Array:
+        """Return numbers that tell this problem and this machine code from all others.
+
+        Two single steps from the start, one of them at a time halfway.
+        """
+        p = self.problem
+        half = p.start + 0.5 * p.steps * p.h
+        found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
+        for t in (p.start, half):
+            stage = self.march.start(p.q, p.v, np.array([t]), np.array([p.h]))
+            self.march.advance(stage, 1, 1)
+            found += self.march.state_of(stage)
+        return np.concatenate(found)

@@ -1,0 +1,42 @@
+"""What a method promises to an integrator: accelerations, and the way back onto the constraints."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mbd_bridge.spatial import Array
+
+SETTLED = 1e-13
+"""Residual, relative to the mechanism's size, at which corrections end: some roundings."""
+
+LEFT = 1e-9
+"""Residual that must not be left behind by the corrections."""
+
+CORRECTIONS = 8
+"""Corrections after which a step is given up."""
+
+
+class Method(ABC):
+    """One of the roads to the motion of a constrained mechanism, state by state."""
+
+    @abstractmethod
+    def init(self, q: Array, v: Array, t: float) -> None:
+        """Prepare for a motion that starts here."""
+
+    @abstractmethod
+    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+        """Return q̈ (nv,)."""
+
+    @abstractmethod
+    def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Return the state put onto the constraints, and renew what is kept for it.
+
+        Raises
+        ------
+        SolveError
+            It cannot be: the step was too long, or the mechanism cannot go there.
+        """
+
+    @abstractmethod
+    def facts(self) -> dict[str, int]:
+        """Return what was counted."""

@@ -1,0 +1,127 @@
+"""Motion in all coordinates, with multipliers; positions and velocities projected (Lee94).
+
+    [M Φ_qᵀ; Φ_q 0] [q̈; λ] = [Q; γ]                                        (22)
+    [M Φ_qᵀ; Φ_q 0] [Δq; μ] = [0; -Φ]     nearest position in the sense of M  (26)
+    [M Φ_qᵀ; Φ_q 0] [Δq̇; ν] = [0; -Φ̇]     nearest velocity                    (29)
+
+One factorised matrix serves all three: the corrections take that of the last acceleration
+(quasi-Newton), and only where they converge too slowly a new one. The factors are those of M and of
+S = Φ_q M⁻¹ Φ_qᵀ on independent rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.bases.base import choose_rows
+from mbd_bridge.spatial import Array
+
+
+class _Factors(NamedTuple):
+    """L of M = L Lᵀ, Y = L⁻¹ Φ_qᵀ on independent rows, and G of Yᵀ Y = G Gᵀ."""
+
+    L: Array
+    Y: Array
+    G: Array
+
+
+class MultiplierMethod(Method):
+    """The method multipliers."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._rows: list[int] = []
+        self._factors: _Factors | None = None
+        self._factorisations = self._choices = self._corrections = 0
+
+    def init(self, q: Array, v: Array, t: float) -> None:
+        """Choose independent rows."""
+        self._choose(self.system.lack(q, v, t).phi_q)
+
+    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+        """Return q̈ of (22)."""
+        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        L, Y, G = self._factorise(M, phi_q)
+        z = np.linalg.solve(L, Q)
+        lam = _twice(G, Y.T @ z - gamma[self._rows])
+        return np.asarray(self.system.scale * np.linalg.solve(L.T, z - Y @ lam))
+
+    def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Project position and velocity in the sense of M."""
+        if not self._rows:
+            return q, v
+        model, scale = self.system.model, self.system.scale
+        size = before = np.inf
+        for _ in range(CORRECTIONS):
+            phi, _, _ = self.system.lack(q, v, t)
+            size = float(np.abs(phi).max())
+            if size < SETTLED:
+                break
+            if size > 0.1 * before:  # the old matrix no longer converges
+                terms = self.system.terms(q, v, t)
+                self._factorise(terms.M, terms.phi_q)
+            before = size
+            self._corrections += 1
+            q = model.integrate(q, -scale * self._correction(phi))
+        if not size < LEFT:
+            raise SolveError(
+                f"loops or drives stay open by {size:.3g} of the mechanism's size after "
+                f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
+            )
+        for _ in range(CORRECTIONS):
+            rate = self.system.lack(q, v, t).rate
+            if np.abs(rate).max() < SETTLED * max(1.0, np.abs(v / scale).max()):
+                break
+            v = v - scale * self._correction(rate)
+        return q, v
+
+    def facts(self) -> dict[str, int]:
+        """Return how often rows were chosen, matrices factorised, positions corrected."""
+        return {
+            "decompositions": self._choices,
+            "factorisations": self._factorisations,
+            "corrections": self._corrections,
+        }
+
+    def _choose(self, phi_q: Array) -> None:
+        self._rows = list(choose_rows(phi_q)[0])
+        self._choices += 1
+
+    def _factorise(self, M: Array, phi_q: Array) -> _Factors:
+        try:
+            L = np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            raise SolveError(
+                "the mass matrix of the tree is singular; use method='svd', which needs only that "
+                "of the closed mechanism"
+            ) from None
+        for attempt in range(2):
+            Y = np.linalg.solve(L, phi_q[self._rows].T)
+            try:
+                G = np.linalg.cholesky(Y.T @ Y)
+                break
+            except np.linalg.LinAlgError:
+                if attempt:
+                    raise SolveError(
+                        "rows of the constraints have become dependent (a singular position); "
+                        "method='projection' goes through isolated ones"
+                    ) from None
+                self._choose(phi_q)
+        self._factorisations += 1
+        self._factors = _Factors(L, Y, G)
+        return self._factors
+
+    def _correction(self, lack: Array) -> Array:
+        assert self._factors is not None, "an acceleration comes first"
+        L, Y, G = self._factors
+        return np.asarray(np.linalg.solve(L.T, Y @ _twice(G, lack[self._rows])))
+
+
+def _twice(G: Array, b: Array) -> Array:
+    """Return (G Gᵀ)⁻¹ b."""
+    return np.asarray(np.linalg.solve(G.T, np.linalg.solve(G, b)))

@@ -1,0 +1,146 @@
+"""A mechanism as y' = f(t, y), for integrators that know nothing of mechanisms.
+
+    y = (q, v),   q̇ from v,   v̇ = q̈ + Δ,   Φ_q Δ = -(2 α Φ̇ + α² Φ)           (Baumgarte)
+
+Such integrators do not put the state back onto the constraints, so the acceleration pulls it: what
+is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a fraction of 1/h is plenty,
+0 lets the closure drift. What remains open is of the order of the integrator's tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.forces import Drive, given_forces
+from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
+from mbd_bridge.simulate.start import independent_rows, start_state
+from mbd_bridge.simulate.step import Torque, lacks, projected, slopes
+from mbd_bridge.solve.closed import Closed, correction
+from mbd_bridge.spatial import Array, zeros
+
+STABILISATION = 20.0
+"""α, 1/s: what is open is a millionth after 0.8 s."""
+
+RISK = 1e12
+"""Sum of S_kk / pivot_k above which a step is not trusted: a millionth from a singular position."""
+
+State = Callable[..., tuple[Array, ...]]
+
+
+class RightHandSide:
+    """f(t, y) of a mechanism, compiled; made by `right_hand_side`.
+
+    Attributes
+    ----------
+    model : the mechanism
+    start : (nq + nv,) the state that it was made for
+    """
+
+    def __init__(self, model: Model, start: Array, kernel: Kernel) -> None:
+        self.model, self.start, self._kernel = model, start, kernel
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """Return y' (nq + nv,)."""
+        nq = self.model.nq
+        out, risk = self._kernel(y[:nq], y[nq:], np.array([t]))
+        if not risk[0] < RISK:
+            raise SolveError(
+                f"at t = {t:.6g} s the mechanism is in a singular position, or not closed; "
+                f"simulate(...) with integrator='rk4' goes through isolated ones"
+            )
+        return out
+
+    def split(self, y: Array) -> tuple[Array, Array]:
+        """Return q and v of states (..., nq + nv)."""
+        return y[..., : self.model.nq], y[..., self.model.nq :]
+
+
+def right_hand_side(
+    model: Model,
+    *,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    torque: Drive = None,
+    drives: Mapping[str, Prescribed] | None = None,
+    span: tuple[float, float] = (0.0, 0.0),
+    stabilisation: float = STABILISATION,
+) -> RightHandSide:
+    """Return a mechanism's y' = f(t, y), for example for `scipy.integrate.solve_ivp`.
+
+    Parameters
+    ----------
+    model : the mechanism's, ``mechanism.model``
+    q, v, torque, drives : as for `simulate`
+    span : s, from start to end (a table must cover it)
+    stabilisation : α, 1/s, with which open loops and drives are closed
+
+    Examples
+    --------
+    >>> f = right_hand_side(bar.model, drives={"crank": lambda t: 2 * t})  # doctest: +SKIP
+    >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
+    """
+    motions = prescribe(model, drives, *span) if drives else None
+    q0, v0 = start_state(model, q, v, motions, span[0])
+    rows, forces = independent_rows(model, q0, motions), given_forces(model, torque)
+    kernel = rate_kernel(model, rows, forces, motions, stabilisation)
+    return RightHandSide(model, np.concatenate([q0, v0]), kernel)
+
+
+def rate_kernel(
+    model: Model,
+    rows: tuple[int, ...],
+    torque: Torque | None,
+    motions: PrescribedMotions | None,
+    alpha: float = 0.0,
+) -> Kernel:
+    """Return the kernel (q, v, t) -> (y', risk) with closure pulled at the rate alpha."""
+    slope = slopes(model, rows, torque, motions)
+
+    def function(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
+        dq, found = slope(q, v, t[0])
+        a, risk = found.a, zeros(1, q, v)
+        risk[0] = found.risk
+        if alpha and found.inner is not None:
+            a = a + _pull(model, rows, q, v, motions, t, found, alpha)
+        return np.concatenate([dq, a]), risk
+
+    return _compiled(model, function, ("rate", "risk"), "rate")
+
+
+def settle_kernel(model: Model, rows: tuple[int, ...], motions: PrescribedMotions | None) -> Kernel:
+    """Return the kernel (q, v, t) -> (q, v, left, risk) that puts a state onto the constraints."""
+    slope = slopes(model, rows, None, motions)
+
+    def function(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
+        found = slope(q, v, t[0])[1]
+        q_on, v_on, left = projected(model, rows, q, v, found, motions, t[0])
+        facts = zeros(2, q, v)
+        facts[0], facts[1] = left, found.risk
+        return q_on, v_on, facts
+
+    return _compiled(model, function, ("q", "v", "facts"), "settle")
+
+
+def _pull(
+    model: Model,
+    rows: tuple[int, ...],
+    q: Array,
+    v: Array,
+    motions: PrescribedMotions | None,
+    t: Array,
+    found: Closed,
+    alpha: float,
+) -> Array:
+    phi, rate, _ = lacks(model, rows, q, v, motions, t[0])
+    return correction(found, 2.0 * alpha * rate + alpha**2 * phi)
+
+
+def _compiled(model: Model, function: State, outputs: tuple[str, ...], name: str) -> Kernel:
+    inputs = {"q": model.nq, "v": model.nv, "t": 1}
+    return compile_kernel(function, inputs, outputs=outputs, name=name)

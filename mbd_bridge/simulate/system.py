@@ -1,0 +1,94 @@
+"""The equations of a mechanism at one state, as numbers without dimension.
+
+    M q̈ + Φ_qᵀ λ = Q,   Φ_q q̈ = γ,   Φ = 0,   Φ̇ = 0
+
+with the rows of the cuts first and those of the prescribed motions behind them. Velocities are
+divided by `Model.velocity_scale`, rows by their own scales (see `solve.rank`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.step import Torque
+from mbd_bridge.solve import prepare
+from mbd_bridge.spatial import Array
+
+
+class Terms(NamedTuple):
+    """M (nv, nv), Q (nv,), Φ_q (m, nv), γ (m,)."""
+
+    M: Array
+    Q: Array
+    phi_q: Array
+    gamma: Array
+
+
+class Lack(NamedTuple):
+    """Φ (m,), Φ̇ (m,), Φ_q (m, nv)."""
+
+    phi: Array
+    rate: Array
+    phi_q: Array
+
+
+class System:
+    """A mechanism with its forces and prescribed motions.
+
+    Attributes
+    ----------
+    model : the mechanism
+    scale : (nv,) of the velocities
+    """
+
+    def __init__(
+        self, model: Model, torque: Torque | None, motions: PrescribedMotions | None
+    ) -> None:
+        self.model, self._torque, self._motions = model, torque, motions
+        self.scale = model.velocity_scale
+        self._mass = prepare(model, "mass_matrix")
+        self._bias = prepare(model, "bias_forces")
+        self._constraints = prepare(model, "constraints") if model.cuts else None
+        self._rows = model.row_scale
+        if motions is not None:
+            self._own = np.eye(model.nv)[list(motions.v)]
+            self._rows = np.concatenate([self._rows, motions.scale])
+
+    def forces(self, q: Array, v: Array, t: float) -> Array:
+        """Return the generalised forces (nv,) that are given, N m or N."""
+        if self._torque is None:
+            return np.zeros(self.model.nv)
+        return np.asarray(self._torque(t, q, v), dtype=np.float64)
+
+    def terms(self, q: Array, v: Array, t: float) -> Terms:
+        """Return what the accelerations depend on."""
+        (M,), (h,) = self._mass(q), self._bias(q, v)
+        _, phi_q, gamma = self._cuts(q, v)
+        if self._motions is not None:
+            phi_q = np.vstack([phi_q, self._own])
+            gamma = np.concatenate([gamma, self._motions.at(t)[2]])
+        s = self.scale
+        Q = (self.forces(q, v, t) - h) * s
+        return Terms(M * np.outer(s, s), Q, phi_q / self._rows[:, None] * s, gamma / self._rows)
+
+    def lack(self, q: Array, v: Array, t: float) -> Lack:
+        """Return how far a state is from the constraints."""
+        phi, phi_q, _ = self._cuts(q, v)
+        rate = phi_q @ v
+        if self._motions is not None:
+            f, f1, _ = self._motions.at(t)
+            phi = np.concatenate([phi, q[list(self._motions.q)] - f])
+            rate = np.concatenate([rate, v[list(self._motions.v)] - f1])
+            phi_q = np.vstack([phi_q, self._own])
+        rows = self._rows
+        return Lack(phi / rows, rate / rows, phi_q / rows[:, None] * self.scale)
+
+    def _cuts(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        if self._constraints is None:
+            return np.zeros(0), np.zeros((0, self.model.nv)), np.zeros(0)
+        phi, phi_q, gamma = self._constraints(q, v)
+        return phi, phi_q, gamma

@@ -1,0 +1,209 @@
+"""Four roads to one motion: projection, svd, qr, multipliers; and the integrators."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import MbdError, SolveError, StateError
+from mbd_bridge.simulate import right_hand_side
+from mbd_bridge.solve.bases import BASES
+from mbd_bridge.solve.bases.base import turned_towards
+from tests.machines import four_bar, rssr
+
+METHODS = ("svd", "qr", "projection-reference", "multipliers")
+
+
+def bar_in_motion():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    return bar, {"q": at.q, "v": at.v}
+
+
+def crank_torque(t, q, v):
+    out = np.zeros(3, dtype=np.asarray(q).dtype)
+    out[0] = 20.0 * np.cos(t) - 3.0 * v[0]
+    return out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_the_motion_of_the_compiled_step(method):
+    bar, at = bar_in_motion()
+    options = {"step": 1e-3, "every": 50, "torque": crank_torque, **at}
+    compiled = mbd.simulate(bar, 1.0, **options)
+    run = mbd.simulate(bar, 1.0, method=method, **options)
+    assert np.abs(run.q - compiled.q).max() < 1e-9
+    assert np.abs(run.v - compiled.v).max() < 1e-8
+    assert run.closure.max() < 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_moves_balls_with_a_passive_freedom(method):
+    m = rssr()
+    at = m.assemble({"crank": 0.3}, fixed="crank", velocity={"crank": 2.0})
+    options = {"step": 1e-3, "every": 50, "q": at.q, "v": at.v}
+    compiled = mbd.simulate(m, 0.3, **options)
+    run = mbd.simulate(m, 0.3, method=method, **options)
+    assert np.abs(run.q - compiled.q).max() < 1e-8
+    assert run.closure.max() < 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_follows_drives(method):
+    bar = four_bar(1, 2, 1.7, 2.5)
+    drives = {"crank": lambda t: 0.5 + 2 * t + np.sin(t)}
+    compiled = mbd.simulate(bar, 0.5, step=2e-3, drives=drives, every=25)
+    run = mbd.simulate(bar, 0.5, step=2e-3, drives=drives, every=25, method=method)
+    assert np.abs(run.q - compiled.q).max() < 1e-9
+    assert np.abs(run.drives["crank"] - compiled.drives["crank"]).max() < 1e-5
+
+
+def test_decompositions_are_counted_and_only_where_a_criterion_asks_for_them():
+    bar, at = bar_in_motion()
+    found = {}
+    for method in METHODS:
+        run = mbd.simulate(bar, 1.0, step=2e-3, method=method, **at)
+        found[method] = run.facts["decompositions"]
+    assert 1 < found["svd"] < 50
+    assert 1 <= found["qr"] < 50
+    assert found["projection-reference"] == found["multipliers"] == 1
+    fewer = mbd.simulate(bar, 1.0, step=2e-3, method="multipliers", **at).facts
+    assert fewer["factorisations"] <= 4 * 500 + 50  # corrections take the factors that there are
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_bases_span_the_null_space_and_do_not_jump(name):
+    bar = four_bar(1, 2, 1.7, 2.5)
+    basis, held, before = BASES[name], None, None
+    constraints, scale = bar.kernel("constraints"), bar.model.row_scale[:, None]
+    q = bar.assemble({"crank": 0.5}, fixed="crank").q
+    for angle in np.linspace(0.5, 5.5, 200):
+        q[0] = angle  # from the last position, so that the branch is kept
+        at = bar.assemble(q, fixed="crank", velocity={"crank": 1.0})
+        q = at.q
+        phi_q = constraints(at.q, at.v)[1] / scale
+        held = basis.init(phi_q) if held is None else basis.renew(held, phi_q, at.v)
+        N, right = basis.at(held, phi_q)
+        assert np.abs(phi_q @ N).max() < 1e-12
+        assert np.abs(phi_q[list(held.rows)] @ right - np.eye(len(held.rows))).max() < 1e-12
+        if before is not None:
+            assert np.linalg.norm(N - before) < 0.2 * np.linalg.norm(N)
+        before = N
+
+
+def test_a_turned_basis_spans_what_it_did():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(6, 3)))[0]
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    assert np.allclose(turned_towards(Q @ R, Q), Q)
+
+
+def test_null_space_of_the_parallelogram_is_that_of_the_paper():
+    """LeeJoo90 (71), the column of the parallelogram: whatever configuration and lengths."""
+    V2 = np.array([1.0, -1.0, 1.0]) / np.sqrt(3)  # our relative angles
+    for lengths in ((1, 1, 1, 1), (1, 3, 1, 3)):
+        bar = four_bar(*lengths)
+        at = bar.assemble({"crank": 0.7}, fixed="crank")
+        phi_q = bar.kernel("constraints")(at.q, at.v)[1] / bar.model.row_scale[:, None]
+        found = BASES["svd"].init(phi_q).directions[:, 0]
+        assert np.isclose(abs(found @ V2), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("ab3", 3)])
+def test_integrators_converge_with_their_order(integrator, order):
+    bar, at = bar_in_motion()
+    exact = mbd.simulate(bar, 0.4, step=1e-4, **at).q[-1]
+    steps = (8e-3, 4e-3, 2e-3)
+    options = {"method": "multipliers", "integrator": integrator, **at}
+    errors = [np.abs(mbd.simulate(bar, 0.4, step=h, **options).q[-1] - exact).max() for h in steps]
+    observed = np.log2(errors[1] / errors[2])
+    assert order - 0.5 < observed < order + 0.8
+
+
+@pytest.mark.parametrize("integrator", ["abm", "scipy:RK45", "scipy:LSODA"])
+def test_variable_steps_keep_the_tolerance(integrator):
+    bar, at = bar_in_motion()
+    exact = mbd.simulate(bar, 1.0, step=1e-4, every=1000, **at)
+    errors = []
+    for tolerance in (1e-5, 1e-8):
+        run = mbd.simulate(bar, 1.0, step=0.1, integrator=integrator, tolerance=tolerance, **at)
+        assert np.allclose(run.time, exact.time)
+        errors.append(np.abs(run.q - exact.q).max())
+        assert errors[-1] < 300 * tolerance
+        assert run.closure.max() < 1e-11
+    assert errors[1] < errors[0] / 30
+
+
+def test_adams_chooses_steps_and_order():
+    bar, at = bar_in_motion()
+    loose = mbd.simulate(bar, 1.0, step=1.0, integrator="abm", tolerance=1e-4, **at).facts
+    tight = mbd.simulate(bar, 1.0, step=1.0, integrator="abm", tolerance=1e-9, **at).facts
+    assert loose["steps"] < tight["steps"] < 2000
+    assert tight["highest_order"] >= 4
+    assert tight["longest_step"] > 5 * tight["shortest_step"]
+    assert tight["evaluations"] < 2.5 * (tight["steps"] + tight["rejected"])
+
+
+def test_quaternions_go_by_every_integrator():
+    b = mbd.Builder("top", root="body").link("body", 2.0, (0, 0, 0), (0.1, 0.2, 0.25))
+    m = mbd.Mechanism.build(b, floating=True)
+    v = np.array([1.0, 2.0, 3.0, 5.0, 0.1, 0.2])
+    exact = mbd.simulate(m, 0.5, step=1e-4, v=v).q[-1]
+    for integrator in ("abm", "ab3", "scipy:DOP853"):
+        run = mbd.simulate(m, 0.5, step=1e-3, v=v, integrator=integrator)
+        assert np.abs(run.q[-1] - exact).max() < 1e-6
+        assert np.abs(np.linalg.norm(run.q[:, 3:], axis=1) - 1).max() < 1e-14
+
+
+def test_right_hand_side_for_scipy_keeps_loops_closed():
+    bar, at = bar_in_motion()
+    f = right_hand_side(bar.model, torque=crank_torque, **at)
+    found = solve_ivp(f, (0, 1), f.start, rtol=1e-10, atol=1e-10)
+    run = mbd.simulate(bar, 1.0, step=2e-4, torque=crank_torque, **at)
+    q, _ = f.split(found.y[:, -1])
+    assert np.abs(q - run.q[-1]).max() < 1e-7
+    still = np.zeros(3)
+
+    def open_by(y):
+        return np.abs(bar.kernel("constraints")(f.split(y)[0], still)[0]).max()
+
+    assert open_by(found.y[:, -1]) < 1e-8
+    apart = f.start.copy()
+    apart[2] += 1e-3
+    back = solve_ivp(f, (0, 1), apart, rtol=1e-10, atol=1e-10).y[:, -1]
+    assert open_by(back) < 1e-5 * open_by(apart)  # it is pulled shut
+
+
+@pytest.mark.parametrize("method", ["projection", "svd", "multipliers"])
+def test_what_cannot_go_on_is_told_by_every_method(method):
+    bar = four_bar(2.0, 1.0, 1.5, 2.0)  # this crank cannot turn round
+    options = {
+        "drives": {"crank": lambda t: 1.0 + 3.0 * t},
+        "method": method,
+        "integrator": "ab3",
+        "step": 1e-2,
+    }
+    with pytest.raises(SolveError, match="stopped at t ="):
+        mbd.simulate(bar, 3.0, **options)
+    run = mbd.simulate(bar, 3.0, check=False, **options)
+    assert not run.finished
+    assert 0 < run.time[-1] < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "svg"}, "use one of projection, svd"),
+        ({"integrator": "rk5"}, "use one of rk4, ab3, abm, scipy:RK23"),
+        ({"integrator": "scipy:rk"}, "SciPy has RK23"),
+        ({"integrator": "scipy:RK45", "method": "svd"}, "goes with method='projection'"),
+        ({"tolerance": 0.0, "integrator": "abm"}, "positive"),
+        ({"checkpoint": "x.npz", "method": "svd"}, "checkpoints are for"),
+        ({"checkpoint": "x.npz", "checkpoint_every": 0}, "from 1"),
+        ({"checkpoint": "/nowhere/x.npz"}, "folder"),
+    ],
+)
+def test_what_does_not_exist_is_explained(options, message):
+    with pytest.raises(MbdError, match=message):
+        mbd.simulate(four_bar(), 0.1, **options)
+    assert issubclass(StateError, MbdError)
