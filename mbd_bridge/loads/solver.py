@@ -22,6 +22,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.wrenches import check_axes
 from mbd_bridge.spatial import Array, zeros
 
@@ -124,9 +125,10 @@ class LoadSolver:
         external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
             link's origin, in the axes that the solver was prepared for
         threads : share the states among this many threads
-        check : raise if a result is not finite; False leaves nan where it comes out
+        check : raise if a result is not finite or a quaternion not of unit length; False leaves
+            nan where it comes out
         """
-        inputs = {"q": q, "v": v, "a": a}
+        inputs = {"q": unit_quaternions(self.model, q) if check else q, "v": v, "a": a}
         if self.links:
             inputs["external"] = self._packed(external)
         elif external is not None:

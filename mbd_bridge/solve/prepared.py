@@ -14,6 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
+from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.wrenches import Axes, External, check_axes, flat_external, links_of
 from mbd_bridge.spatial import Array
 
@@ -59,6 +60,8 @@ class Prepared:
     ) -> Array:
         """Return the first output of a function at one state or at N states."""
         inputs = dict(inputs)
+        if check:
+            inputs["q"] = unit_quaternions(self.model, inputs["q"])
         axes = check_axes(external_in)
         links = links_of(external)
         if external:

@@ -383,3 +383,19 @@ def test_loads_by_name_and_their_shapes():
     with pytest.raises(StateError, match="did you mean 'neck'"):
         loads["nek"]
     assert "4 states" in repr(loads)
+
+
+def test_quaternions_that_are_no_rotation_are_refused_and_rounded_ones_made_exact():
+    m = mbd.load(own_urdfs()["humanoid"], floating=True)
+    q, v, a = random_state(m.model, np.random.default_rng(0))
+    exact = m.joint_loads(q, v, a, ["neck_yaw"]).wrench()
+    rounded = q.copy()
+    rounded[3:7] *= 1 + 1e-6
+    assert np.allclose(m.joint_loads(rounded, v, a, ["neck_yaw"]).wrench(), exact, rtol=1e-11)
+    assert np.array_equal(rounded[3:7], q[3:7] * (1 + 1e-6))  # the caller's array stays as it is
+    rounded[3:7] *= 2
+    with pytest.raises(StateError, match=r"root_joint.qx.* has the length 2"):
+        m.joint_loads(np.array([q, rounded]), v, a, ["neck_yaw"])
+    with pytest.raises(StateError, match="state 0: the quaternion"):
+        m.inverse_dynamics(rounded, v, a)
+    assert np.isfinite(m.inverse_dynamics(rounded, v, a, check=False)).all()

@@ -1,0 +1,49 @@
+"""Quaternions in states: of unit length, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.mechanism import Model
+
+OFF = 1e-3
+"""How far from 1 the length of a quaternion may be: files and integrators round."""
+
+EXACT = 1e-12
+"""Nearer to 1 than this nothing is changed."""
+
+
+def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
+    """Return q with its quaternions of unit length; the same array if they are, or if it has none.
+
+    Raises
+    ------
+    StateError
+        A quaternion is far from unit length: no rotation is meant by it.
+    """
+    places = [body.q.stop for body in model.bodies if body.type.nq > body.type.nv]
+    if not places:
+        return q
+    array = np.asarray(q, dtype=np.float64)
+    if array.shape[-1:] != (model.nq,):
+        return q  # the kernel says what is wrong with it
+    out = array
+    for stop in places:
+        part = array[..., stop - 4 : stop]
+        length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
+        worst = np.abs(length - 1.0).max(initial=0.0)
+        if worst <= EXACT or not np.isfinite(worst):  # nan is found with the results
+            continue
+        if worst > OFF:
+            row = int(np.abs(length - 1.0).reshape(-1).argmax())
+            raise StateError(
+                f"state {row}: the quaternion q[{stop - 4}:{stop}] "
+                f"({', '.join(model.coordinate_names[stop - 4 : stop])}) has the length "
+                f"{float(length.reshape(-1)[row]):.6g}; expected a unit quaternion (x, y, z, w)"
+            )
+        if out is array:
+            out = array.copy()
+        out[..., stop - 4 : stop] = part / length
+    return out
