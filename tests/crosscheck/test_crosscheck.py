@@ -63,6 +63,22 @@ def test_pybullet_is_asked_where_it_can_answer():
         mbd.load(own_urdfs()["kuka_iiwa"], floating=True).crosscheck(states=3, pybullet=True)
 
 
+def test_pybullet_is_asked_about_robots_with_an_empty_tool_frame(tmp_path):
+    text = own_urdfs()["kuka_iiwa"].read_text()
+    tool = (
+        '<link name="tcp"/><joint name="tcp_joint" type="fixed">'
+        '<parent link="lbr_iiwa_link_ee"/><child link="tcp"/><origin xyz="0 0 0.1"/></joint>'
+    )
+    (tmp_path / "tool.urdf").write_text(text.replace("</robot>", tool + "</robot>"))
+    report = mbd.load(tmp_path / "tool.urdf").crosscheck(states=5, pybullet=True)
+    assert report.passed, str(report)
+    assert [row.quantity for row in report.rows if "pybullet" in row.referee]
+    moving = tool.replace('type="fixed"', 'type="continuous"')
+    (tmp_path / "idle.urdf").write_text(text.replace("</robot>", moving + "</robot>"))
+    with pytest.raises(MbdError, match="moving links without mass, such as 'tcp'"):
+        mbd.load(tmp_path / "idle.urdf").crosscheck(states=2, pybullet=True)
+
+
 @pytest.mark.parametrize("what", ["mass", "placement"])
 def test_a_wrong_model_is_caught_and_the_place_is_named(what):
     """A referee that always agrees is worth nothing: change the model behind the file's back."""

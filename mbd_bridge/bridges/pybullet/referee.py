@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import MissingPackageError, ModelError
@@ -48,12 +54,10 @@ class PybulletReferee:
         # Without this flag pybullet makes its own inertia from the collision shapes.
         flags = self.engine.URDF_USE_INERTIA_FROM_FILE
         try:
-            body: int = self.engine.loadURDF(
-                self.model.description.source,
-                useFixedBase=True,
-                flags=flags,
-                physicsClientId=self.client,
-            )
+            with _as_pybullet_reads_it(self.model) as path:
+                body: int = self.engine.loadURDF(
+                    path, useFixedBase=True, flags=flags, physicsClientId=self.client
+                )
         except self.engine.error as problem:
             self.close()
             raise ModelError(f"pybullet does not load the file: {problem}") from None
@@ -101,6 +105,40 @@ class PybulletReferee:
         self.engine.disconnect(physicsClientId=self.client)
 
 
+@contextmanager
+def _as_pybullet_reads_it(model: Model) -> Iterator[str]:
+    """Yield the path of the file, or of a copy in which links without inertia have mass 0.
+
+    pybullet gives 1 kg to a link that has no <inertial>. The copy has no shapes: they are not
+    needed, and their meshes may be named relative to the file.
+    """
+    source = model.description.source
+    assert source is not None
+    bare = {link.name for link in model.description.links if link.inertia is None}
+    if not bare:
+        yield source
+        return
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        robot = etree.fromstring(Path(source).read_bytes().lstrip(), parser)
+    except (OSError, etree.XMLSyntaxError) as problem:
+        raise ModelError(f"pybullet is not asked: the file cannot be copied: {problem}") from None
+    for link in robot.findall("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+        if link.get("name") in bare:
+            for old in link.findall("inertial"):
+                link.remove(old)
+            inertial = etree.SubElement(link, "inertial")
+            etree.SubElement(inertial, "mass", value="0")
+            moments = dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), "0")
+            etree.SubElement(inertial, "inertia", moments)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "robot.urdf")
+        etree.ElementTree(robot).write(path, encoding="utf-8", xml_declaration=True)
+        yield path
+
+
 def _refuse(model: Model) -> None:
     """Say which mechanisms pybullet cannot be asked about."""
     if model.description.source is None or not model.description.source.endswith(".urdf"):
@@ -112,9 +150,12 @@ def _refuse(model: Model) -> None:
     for link in model.description.links:
         if model.links[model.link_index[link.name]].body == 0:
             continue  # the base does not move
-        if link.inertia is None:
-            raise ModelError(f"pybullet would give link {link.name!r}, which has no inertia, 1 kg")
-        if unphysical(link.inertia.mass, link.inertia.central):
+        body = model.bodies[model.links[model.link_index[link.name]].body]
+        if body.inertia.mass == 0.0:
+            raise ModelError(
+                f"pybullet is not asked about moving links without mass, such as {link.name!r}"
+            )
+        if link.inertia is not None and unphysical(link.inertia.mass, link.inertia.central):
             raise ModelError(f"pybullet would change the inertia of link {link.name!r}")
     for joint in model.joints:
         if joint.type.name not in ("fixed", "revolute", "continuous", "prismatic"):
