@@ -17,6 +17,7 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
+from mbd_bridge.simulate.events import Watch
 from mbd_bridge.simulate.forces import Drive as Drive
 from mbd_bridge.simulate.forces import forces_along, given_forces
 from mbd_bridge.simulate.hand_run import METHODS, Problem, Records, make_method, run_by_hand
@@ -56,6 +57,7 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int = CHECKPOINT,
+    events: Mapping[str, Watch] | None = None,
 ) -> Simulation:
     """Return the motion of a mechanism from a state that satisfies its loops.
 
@@ -80,6 +82,9 @@ def simulate(
     progress : is called with the number of steps taken since the last call
     checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
         it goes on if it is there (compiled steps only)
+    events : functions (t, q, v) -> number by name, any Python; `Simulation.events` tells where
+        they change their signs. One with an attribute ``terminal = True`` ends the motion, which
+        is simulated first and cut off then
     """
     steps = _number_of_steps(duration, step, every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
@@ -94,9 +99,10 @@ def simulate(
     facts = {"method": method, "integrator": integrator, **found.facts}
     detours = int(facts.pop("detours", 0))
     columns = model, found.time, found.q, found.v, tau
-    return Simulation(
+    run = Simulation(
         *columns, found.steps, problem.h, found.status, detours, facts, motions=motions
     )
+    return run.watched(events) if events else run
 
 
 def _run(

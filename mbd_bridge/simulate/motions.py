@@ -70,7 +70,7 @@ def prescribe(
     model: Model, drives: Mapping[str, Prescribed] | None, start: float, end: float
 ) -> PrescribedMotions:
     """Return the prescribed motions of a mechanism between two times, checked."""
-    places = _places(model)
+    places = plain_places(model)
     names, functions = [], []
     for name, given in (drives or {}).items():
         if name not in places:
@@ -83,7 +83,7 @@ def prescribe(
     )
 
 
-def _places(model: Model) -> dict[str, tuple[int, int]]:
+def plain_places(model: Model) -> dict[str, tuple[int, int]]:
     """Return the places in q and v of every coordinate whose rate is a velocity."""
     found = {}
     for body in model.bodies:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,8 @@ from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
+from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.solve import prepare
 from mbd_bridge.spatial import Array, cross
@@ -57,6 +59,7 @@ class Simulation:
     detours : steps near a singular position, for which shorter ones or the slow road were taken
     facts : about the method: rows chosen, operations of a step
     motions : prescribed ones, if there were any
+    events : by name, where the functions that were watched changed their signs
     """
 
     model: Model
@@ -70,11 +73,12 @@ class Simulation:
     detours: int
     facts: dict[str, Any] = field(default_factory=dict)
     motions: PrescribedMotions | None = None
+    events: dict[str, Events] = field(default_factory=dict)
 
     @property
     def finished(self) -> bool:
-        """Whether the whole duration was simulated."""
-        return self.status == "finished"
+        """Whether the whole duration was simulated, or the motion ended at an event."""
+        return self.status in ("finished", "event")
 
     @cached_property
     def _dynamics(self) -> Answer:
@@ -133,6 +137,47 @@ class Simulation:
             return np.zeros(len(self.time))
         phi, _, _ = prepare(self.model, "constraints")(self.q, self.v)
         return np.asarray(np.abs(phi / self.model.row_scale).max(axis=1))
+
+    def at(self, time: float) -> State:
+        """Return q, v and a at any time of the motion, between records by polynomials.
+
+        With records Δ apart q is off by O(Δ⁶), v by O(Δ⁵); see `interpolation`.
+        """
+        if not self.time[0] <= time <= self.time[-1]:
+            raise StateError(
+                f"t = {time!r} s is not in the motion, which goes from {self.time[0]:g} to "
+                f"{self.time[-1]:g} s"
+            )
+        k = int(np.clip(np.searchsorted(self.time, time, "right") - 1, 0, len(self.time) - 2))
+        first, second = (State(self.q[i], self.v[i], self.a[i]) for i in (k, k + 1))
+        length = float(self.time[k + 1] - self.time[k])
+        return Between(self.model, first, second, length).at(float(time - self.time[k]))
+
+    def watched(self, watches: Mapping[str, Watch]) -> Simulation:
+        """Return the motion with its events, cut off at the first one that is terminal."""
+        found = {
+            name: crossings(watch, self.time, self.q, self.v, self.at)
+            for name, watch in watches.items()
+        }
+        end = first_end(found, watches)
+        if not end < self.time[-1]:
+            return replace(self, events=found)
+        last, kept = self.at(end), self.time < end
+        events = {name: events.until(end) for name, events in found.items()}
+        return replace(
+            self,
+            time=np.append(self.time[kept], end),
+            q=np.vstack([self.q[kept], last.q]),
+            v=np.vstack([self.v[kept], last.v]),
+            tau=self._forces_until(end, kept),
+            steps=round((end - float(self.time[0])) / self.step),
+            status="event",
+            events=events,
+        )
+
+    def _forces_until(self, end: float, kept: Array) -> Array:
+        last = [np.interp(end, self.time, column) for column in self.tau.T]
+        return np.vstack([self.tau[kept], last])
 
     def state(self, index: int = -1) -> tuple[Array, Array]:
         """Return q and v at one record, to start again from."""

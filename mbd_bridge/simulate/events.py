@@ -1,0 +1,108 @@
+"""Events of a motion: times at which a function of time and state changes its sign.
+
+Between records the sign is looked for by bisection on the dense output, so that a time is as good
+as `interpolation` is. A function that changes its sign twice between two records goes unseen:
+record more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.spatial import Array
+
+Watch: TypeAlias = Callable[[float, Array, Array], float]
+"""g(t, q, v): an event is where it changes its sign. With an attribute ``terminal = True`` the
+motion ends at the first one."""
+
+HALVINGS = 60
+"""Of the time between two records: to the last digit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Where one function changed its sign.
+
+    Attributes
+    ----------
+    time : (E,) s
+    q, v : (E, nq), (E, nv)
+    rising : (E,) whether the function grew
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    rising: Array
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def until(self, end: float) -> Events:
+        """Return the events up to a time."""
+        kept = self.time <= end
+        return Events(self.time[kept], self.q[kept], self.v[kept], self.rising[kept])
+
+
+def crossings(
+    watch: Watch,
+    time: Array,
+    q: Array,
+    v: Array,
+    state: Callable[[float], tuple[Array, Array, Array]],
+) -> Events:
+    """Return the events of one function along a motion; `state(t)` is its dense output."""
+    values = np.array([float(watch(t, *at)) for t, *at in zip(time, q, v, strict=True)])
+    if not np.all(np.isfinite(values)):
+        raise StateError("an event function returned what is not finite")
+    signs = np.sign(values)
+    times, rising = [], []
+    for k in np.flatnonzero((signs[:-1] != signs[1:]) & (signs[:-1] != 0.0)):
+        times.append(_bisect(watch, state, float(time[k]), float(time[k + 1]), signs[k]))
+        rising.append(signs[k] < 0.0)
+    found = [state(t) for t in times]
+    return Events(
+        np.array(times),
+        np.array([at[0] for at in found]).reshape(-1, q.shape[1]),
+        np.array([at[1] for at in found]).reshape(-1, v.shape[1]),
+        np.array(rising, dtype=bool),
+    )
+
+
+def is_terminal(watch: Watch) -> bool:
+    """Return whether the motion ends at the first event."""
+    return bool(getattr(watch, "terminal", False))
+
+
+def first_end(events: Mapping[str, Events], watches: Mapping[str, Watch]) -> float:
+    """Return the time of the first event that ends the motion, infinity if there is none."""
+    ends = [
+        events[name].time[0]
+        for name, watch in watches.items()
+        if is_terminal(watch) and len(events[name])
+    ]
+    return float(min(ends, default=np.inf))
+
+
+def _bisect(
+    watch: Watch,
+    state: Callable[[float], tuple[Array, Array, Array]],
+    before: float,
+    after: float,
+    sign: float,
+) -> float:
+    for _ in range(HALVINGS):
+        middle = 0.5 * (before + after)
+        if not before < middle < after:
+            break
+        q, v, _ = state(middle)
+        if np.sign(watch(middle, q, v)) == sign:
+            before = middle
+        else:
+            after = middle
+    return after
