@@ -10,11 +10,13 @@ lost it: its fixed joints do not appear here, since any load of theirs would be 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from mbd_bridge.bridges.pinocchio.constraints import constraint_loops, on_ground
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
 from mbd_bridge.errors import ModelError, warn
 from mbd_bridge.formats import Description, Joint, Link
@@ -25,21 +27,27 @@ X, Y, Z = np.eye(3)
 AXES = {"X": X, "Y": Y, "Z": Z}
 
 
-def from_pinocchio(model: pin.Model) -> Model:
-    """Return our model of pinocchio's; coordinates are named after its joints."""
-    return adopt(model).ours
+def from_pinocchio(model: pin.Model, constraints: Sequence[Any] = ()) -> Model:
+    """Return our model of pinocchio's; coordinates are named after its joints.
+
+    ``RigidConstraintModel``s become loop joints (see `constraints`).
+    """
+    return adopt(model, constraints).ours
 
 
-def adopt(model: pin.Model) -> Twin:
+def adopt(model: pin.Model, constraints: Sequence[Any] = ()) -> Twin:
     """Return our model of pinocchio's together with the conversion of states."""
     reader = _Reader(model)
+    if on_ground(constraints):
+        reader.floating = False  # the ground is a link then, which the constraints hold on to
     reader.read()
     if np.any(model.armature != 0.0):
         warn(
             "the pinocchio model has armature (rotor inertia); it is not part of the mechanism "
             "here: add armature * a to the drives yourself"
         )
-    description = Description(model.name, tuple(reader.links), tuple(reader.joints))
+    loops = constraint_loops(constraints, reader.first, {joint.name for joint in reader.joints})
+    description = Description(model.name, tuple(reader.links), tuple(reader.joints), loops)
     gravity = np.array(model.gravity.linear)
     ours = build_model(description, gravity=gravity, floating=reader.floating)
     places = tuple(

@@ -9,6 +9,8 @@ the fields that pinocchio's function fills, for one state, and may be None.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,14 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from mbd_bridge.bridges.pinocchio.adopt import adopt
-from mbd_bridge.errors import ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipliers
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.loads import LoadSolver, LoopLoadSolver
+from mbd_bridge.mechanism import digest
 from mbd_bridge.solve import Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
+from mbd_bridge.solve.constrained import CONSISTENT
 from mbd_bridge.spatial import Array
 
 
@@ -31,8 +37,9 @@ class PreparedModel:
     twin : the two models, and the conversion of states between them
     """
 
-    def __init__(self, model: pin.Model) -> None:
-        self.twin = adopt(model)
+    def __init__(self, model: pin.Model, constraints: Sequence[Any] = ()) -> None:
+        self.twin = adopt(model, constraints)
+        self.constraints = tuple(constraints)
         order = self.twin.order()
         if order is None:
             raise ModelError(
@@ -64,18 +71,49 @@ class PreparedModel:
         if "loads" not in self._kernels:
             last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
             names = [last[j] for j in range(1, self.twin.model.njoints)]
-            self._kernels["loads"] = LoadSolver(self.twin.ours, names)
+            self._kernels["loads"] = LoadSolver(self.twin.ours, names, open_tree=True)
         found: LoadSolver = self._kernels["loads"]
         return found
+
+    def closed(self) -> LoopLoadSolver:
+        """Return the dynamics with the constraints, and the loads of pinocchio's joints."""
+        if not self.constraints:
+            raise ModelError(
+                "this model was prepared without constraints; use prepare(model, constraint_models)"
+            )
+        if "closed" not in self._kernels:
+            names = self.loads().joints
+            self._kernels["closed"] = LoopLoadSolver(self.twin.ours, names, actuated=())
+        found: LoopLoadSolver = self._kernels["closed"]
+        return found
+
+    def multipliers(self) -> Any:
+        """Return the kernel that turns our multipliers into pinocchio's."""
+        if "multipliers" not in self._kernels:
+            ours = self.twin.ours
+            rows = sum(len(cut.rows) for cut in ours.cuts)
+            axes = [str(c.reference_frame) for c in self.constraints]
+            self._kernels["multipliers"] = compile_kernel(
+                partial(multipliers, ours, self.constraints),
+                {"q": ours.nq, "v": ours.nv, "lam": rows},
+                outputs=("lambda_c",),
+                name="multipliers",
+                identity=f"{digest(ours)} multipliers {axes}",
+            )
+        return self._kernels["multipliers"]
 
     def rates(self, v: ArrayLike) -> Array:
         """Return pinocchio's velocities, accelerations or forces in our order."""
         return np.asarray(v, dtype=np.float64)[..., self.inverse_order]
 
 
-def prepare(model: pin.Model) -> PreparedModel:
-    """Return a model that the functions of this module take in the place of pinocchio's."""
-    return PreparedModel(model)
+def prepare(model: pin.Model, constraints: Sequence[Any] = ()) -> PreparedModel:
+    """Return a model that the functions of this module take in the place of pinocchio's.
+
+    ``RigidConstraintModel``s are for `constraint_dynamics`; the other functions are those of the
+    open tree, as pinocchio's.
+    """
+    return PreparedModel(model, constraints)
 
 
 def rnea(
@@ -118,6 +156,36 @@ def joint_forces(
     loads = model.loads()(model.twin.q_back(q), model.rates(v), model.rates(a))
     wrench = loads.wrench()
     return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
+
+
+def constraint_dynamics(
+    model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+) -> ConstrainedMotion:
+    """Return accelerations and multipliers, as ``pinocchio.constraintDynamics``, and joint forces.
+
+    The state satisfies the constraints, so that their correctors have nothing to correct; the
+    multipliers of redundant constraints are the smallest. One state or (N, n) arrays of states.
+
+    Raises
+    ------
+    StateError
+        A constraint is open at a state: by how much.
+    """
+    solver = model.closed()
+    ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
+    (phi,) = model.kernel("constraints")(own_q, own_v)[:1]
+    lack = np.abs(phi / ours.row_scale)
+    if np.any(lack > CONSISTENT):
+        raise StateError(
+            f"the constraints are open by {lack.max():.3g} (relative to the size of the mechanism, "
+            f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
+        )
+    a, lam = solver.dynamics.forward(own_q, own_v, model.rates(tau))
+    (lambda_c,) = model.multipliers()(own_q, own_v, lam)
+    force, moment, _ = solver.kernel(own_q, own_v, a, lam)
+    wrench = np.concatenate([force, moment], axis=-1)
+    wrench = np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
+    return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
 
 
 def _give(data: pin.Data | None, field: str, value: Array) -> Array:
