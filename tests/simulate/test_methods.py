@@ -140,7 +140,7 @@ def test_adams_chooses_steps_and_order():
     tight = mbd.simulate(bar, 1.0, step=1.0, integrator="abm", tolerance=1e-9, **at).facts
     assert loose["steps"] < tight["steps"] < 2000
     assert tight["highest_order"] >= 4
-    assert tight["longest_step"] > 5 * tight["shortest_step"]
+    assert tight["longest_step"] > 5 * tight["shortest_step"] > 1e-7
     assert tight["evaluations"] < 2.5 * (tight["steps"] + tight["rejected"])
 
 

@@ -46,8 +46,9 @@ class AdamsBashforthMoulton(Integrator):
         """Take as many steps as it takes; the last one ends at `end`."""
         if not self._times:
             self._remember(t, self.f(t, y))
-            size = np.linalg.norm(self._rates[0] / self._weights_of(y)) / np.sqrt(len(y))
-            self._h = min(end - t, 0.5 * np.sqrt(self.tolerance) / max(float(size), 1e-8))
+            # the first order errs by about (h f)² relative to y: well below the tolerance
+            size = _norm(self._rates[0] / (1.0 + np.abs(y)))
+            self._h = min(end - t, 0.5 * np.sqrt(self.tolerance) / max(size, 1e-8))
         while t < end:
             t, y = self._step(t, y, end)
         return y
