@@ -184,10 +184,14 @@ class _Sample:
             needed, placements = referee.link_loads(q, v, a)
             given = np.zeros_like(needed)
             for k, joint in enumerate(self.model.joints):
-                given[joint.child] += loads[k]
-                if joint.parent >= 0:
-                    step = np.linalg.solve(placements[joint.parent], placements[joint.child])
-                    given[joint.parent] -= _moved(step, loads[k])
+                child, parent, frame = joint.child, joint.parent, joint.child_frame
+                if joint.turned:  # the load is in the described sense (`mechanism.recut`)
+                    child, parent, frame = parent, child, joint.parent_frame
+                load = _moved(frame.rotation, frame.translation, loads[k])
+                given[child] += load
+                if parent >= 0:
+                    step = np.linalg.solve(placements[parent], placements[child])
+                    given[parent] -= _moved(step[:3, :3], step[:3, 3], load)
             residuals.append(given - needed)
             scales.append(np.abs(loads).max())
         links = [link.name for link in self.model.links]
@@ -196,10 +200,10 @@ class _Sample:
         return replace(row, referee=f"Newton-Euler, moved by {referee.name}")
 
 
-def _moved(placement: Array, wrench: Array) -> Array:
+def _moved(rotation: Array, position: Array, wrench: Array) -> Array:
     """Return a wrench given in a child frame, in its parent frame."""
-    force = placement[:3, :3] @ wrench[:3]
-    moment = placement[:3, :3] @ wrench[3:] + np.cross(placement[:3, 3], force)
+    force = rotation @ wrench[:3]
+    moment = rotation @ wrench[3:] + np.cross(position, force)
     return np.concatenate([force, moment])
 
 

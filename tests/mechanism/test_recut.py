@@ -274,6 +274,13 @@ def test_couplings_are_not_cut():
     assert [joint.name for joint in weighted.joints] == ["a", "b"]
 
 
+@pytest.mark.parametrize("cut", ["crank", "elbow", "wrist"])
+def test_the_tree_of_any_choice_agrees_with_pinocchio(cut):
+    bar = mbd.Mechanism.build(four_bar(1, 2, 1.5, 2.5).model.description, cuts=[cut])
+    report = bar.crosscheck(states=3, pybullet=False)
+    assert report.passed, str(report)
+
+
 def test_files_and_builders_take_the_choice():
     path = Path(mbd.__file__).parents[1] / "urdf" / "four_bar.urdf"
     authored = mbd.load(path)

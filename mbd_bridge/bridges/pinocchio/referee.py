@@ -37,13 +37,15 @@ class PinocchioReferee:
         self.name = f"pinocchio {pin.__version__}, {how}"
         self.twin = twin or to_pinocchio(model)
         self.twin.model.gravity = pin.Motion(np.concatenate([model.gravity, np.zeros(3)]))
-        self.joints = tuple(at.name for at in self.twin.places)
+        # a turned joint (`mechanism.recut`) has its load in the described sense, not in pinocchio's
+        self._judged = [at for at in self.twin.places if not model.joint(at.name).turned]
+        self.joints = tuple(at.name for at in self._judged)
 
     def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the generalised forces (nv,) and the loads of `joints` (J, 6) at one state."""
         t = self.twin
         tau = pin.rnea(t.model, t.data, t.q(q), t.v(q, v), t.a(q, v, a))
-        loads = [t.load(at) for at in t.places]
+        loads = [t.load(at) for at in self._judged]
         return t.G(q).T @ tau, np.array(loads).reshape(-1, 6)
 
     def mass_matrix(self, q: Array) -> Array:
