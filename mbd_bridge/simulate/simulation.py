@@ -82,8 +82,11 @@ class Simulation:
 
     @cached_property
     def _dynamics(self) -> Answer:
-        dynamics = Accelerations(self.model, self.motions)
-        return dynamics(self.q, self.v, self.tau, self.time)
+        return self._solver(self.q, self.v, self.tau, self.time)
+
+    @cached_property
+    def _solver(self) -> Accelerations:
+        return Accelerations(self.model, self.motions)
 
     @property
     def a(self) -> Array:
@@ -149,9 +152,17 @@ class Simulation:
                 f"{self.time[-1]:g} s"
             )
         k = int(np.clip(np.searchsorted(self.time, time, "right") - 1, 0, len(self.time) - 2))
-        first, second = (State(self.q[i], self.v[i], self.a[i]) for i in (k, k + 1))
-        length = float(self.time[k + 1] - self.time[k])
-        return Between(self.model, first, second, length).at(float(time - self.time[k]))
+        if k not in self._pieces:
+            ends = slice(k, k + 2)  # only these: accelerations of loops take their time
+            q, v, t = self.q[ends], self.v[ends], self.time[ends]
+            a = self._solver(q, v, self.tau[ends], t).a
+            first, second = (State(*row) for row in zip(q, v, a, strict=True))
+            self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
+        return self._pieces[k].at(float(time - self.time[k]))
+
+    @cached_property
+    def _pieces(self) -> dict[int, Between]:
+        return {}
 
     def watched(self, watches: Mapping[str, Watch]) -> Simulation:
         """Return the motion with its events, cut off at the first one that is terminal."""
