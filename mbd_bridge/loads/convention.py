@@ -113,11 +113,18 @@ class Convention:
 
 
 def _up(model: Model, index: int, turn: Array, motions: Sequence[Motion]) -> Array:
-    """Return a rotation into a body's axes, on into the world's."""
+    """Return a rotation into a body's axes, on into the world's.
+
+    Formed from the root outwards, so that joints of one branch share what carries them.
+    """
+    way = []
     while index >= 0:
-        turn = motions[index].rotation @ turn
+        way.append(index)
         index = model.bodies[index].parent
-    return turn
+    world: Array = np.eye(3)
+    for body in reversed(way):
+        world = world @ motions[body].rotation
+    return world @ turn
 
 
 def _shifted(frame: Frame, wrench: Array) -> Array:

@@ -300,8 +300,11 @@ class _Builder:
             else:
                 welded[parent].append(child)
         beyond: dict[int, list[int]] = {}
+        sections: dict[int, Inertia] = {}
         for child in range(len(self.links) - 1, -1, -1):  # children before parents
             beyond[child] = [child] + [k for weld in welded[child] for k in beyond[weld]]
+            parts = [self.links[child].inertia, *(sections[weld] for weld in welded[child])]
+            sections[child] = lump(parts)
         return tuple(
             ModelJoint(
                 joint.name,
@@ -313,7 +316,7 @@ class _Builder:
                 body,
                 self.on_child[j],
                 tuple(beyond[child]),
-                lump(self.links[k].inertia for k in beyond[child]),
+                sections[child],
                 tuple(sorted(b for k in beyond[child] for b in carried[k])),
                 couplings[j][0] if j in couplings else None,
                 joint.child_frame,
