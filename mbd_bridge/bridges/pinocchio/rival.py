@@ -20,12 +20,30 @@ Work = Callable[[], Any]
 
 def rnea_in_parallel(twin: Twin, *arrays: Array) -> Work:
     """Return the work of ``rneaInParallel`` with one thread on q, v, a; tau (nv, N) is written."""
+    if twin.model.nv == 1:
+        return _each(pin.rnea, twin, *arrays)
     return partial(pin.rneaInParallel, 1, pin.ModelPool(twin.model, 1), *arrays)
 
 
 def aba_in_parallel(twin: Twin, *arrays: Array) -> Work:
     """Return the work of ``abaInParallel`` with one thread on q, v, tau; a (nv, N) is written."""
+    if twin.model.nv == 1:
+        return _each(pin.aba, twin, *arrays)
     return partial(pin.abaInParallel, 1, pin.ModelPool(twin.model, 1), *arrays)
+
+
+def _each(function: Any, twin: Twin, q: Array, v: Array, third: Array, out: Array) -> Work:
+    """Return the work of one call a state.
+
+    pinocchio's parallel functions read a (1, N) array as a vector and write past its end (4.1.0).
+    """
+    model, data = twin.model, twin.data
+
+    def work() -> None:
+        for k in range(v.shape[1]):
+            out[:, k] = function(model, data, q[:, k], v[:, k], third[:, k])
+
+    return work
 
 
 def crba_each(twin: Twin, states: Sequence[Array]) -> Work:
