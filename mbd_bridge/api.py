@@ -195,7 +195,7 @@ class Mechanism:
         actuated : in a mechanism with loops, the joints that have a drive; loops may then be named
             among `joints` as well
         """
-        if self.model.cuts:
+        if self.model.has_loops:
             options = {"on": on, "at": at, "in_": in_}
             if reaction:
                 raise ModelError("reaction=True is not there yet for machines with loops")

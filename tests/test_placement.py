@@ -124,7 +124,7 @@ def test_a_payload_is_a_mass_more():
     [
         (("lbr_iiwa_link_e", 1.0), "did you mean 'lbr_iiwa_link_ee'"),
         (("lbr_iiwa_link_ee", -1.0), "not negative"),
-        (("lbr_iiwa_link_ee", 1.0, (0, 0)), "the centre of mass"),
+        (("lbr_iiwa_link_ee", 1.0, (0, 0)), r"centre: expected \(3,\)"),
         (("lbr_iiwa_link_ee", 1.0, (0, 0, np.nan)), "finite"),
     ],
 )

@@ -74,7 +74,7 @@ def crosscheck(
         sample.free_bodies(main),
     ]
     names, absent = [main.name], []
-    if model.cuts:
+    if model.has_loops:
         loops = ", ".join(cut.name for cut in model.cuts)
         absent.append(f"nothing about the loops ({loops}): what is compared is the open tree")
     if pybullet is not False:

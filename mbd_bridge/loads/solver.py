@@ -61,7 +61,7 @@ class LoadSolver:
         reaction: bool = False,
         open_tree: bool = False,
     ) -> None:
-        if model.cuts and not open_tree:
+        if model.has_loops and not open_tree:
             loops = ", ".join(cut.name for cut in model.cuts)
             raise ModelError(
                 f"{model.name!r} has loops ({loops}): use LoopLoadSolver, or joint_loads(..., "

@@ -172,6 +172,11 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.summary})"
 
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether any cut forbids anything (a free joint that is cut does not)."""
+        return any(cut.rows for cut in self.cuts)
+
     @property
     def floating(self) -> bool:
         """Whether the root link is free."""

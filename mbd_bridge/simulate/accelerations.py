@@ -38,7 +38,7 @@ class Accelerations:
     def __init__(self, model: Model, motions: PrescribedMotions | None = None) -> None:
         self.model, self.motions = model, motions
         self._driven: Kernel | None = None
-        if model.cuts:
+        if model.has_loops:
             self._mass = prepare(model, "mass_matrix")
             self._bias = prepare(model, "bias_forces")
             self._constraints = prepare(model, "constraints")
@@ -51,7 +51,7 @@ class Accelerations:
         """Return the answer at K states: q (K, nq), v, tau (K, nv), time (K,)."""
         count, motions = len(q), self.motions
         wanted = np.zeros((count, 0)) if motions is None else motions.along(time)[2]
-        if self.model.cuts:
+        if self.model.has_loops:
             return self._closed(q, v, tau, wanted, method)
         none = np.zeros((count, 0))
         if self._driven is None:
@@ -64,7 +64,7 @@ class Accelerations:
         """Return Φ_q, γ and the rows' scales at one state, those of the drives last."""
         model, motions = self.model, self.motions
         phi_q, gamma, scale = np.zeros((0, model.nv)), np.zeros(0), model.row_scale
-        if model.cuts:
+        if model.has_loops:
             _, phi_q, gamma = self._constraints(q, v)
         if motions is not None:
             phi_q = np.vstack([phi_q, np.eye(model.nv)[list(motions.v)]])

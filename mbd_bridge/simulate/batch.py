@@ -304,7 +304,7 @@ def _times(start: float, h: float, steps: int, every: int) -> Array:
 def _consistent(model: Model, q: Array, v: Array) -> Array:
     """Return which starts are numbers and satisfy the loops (N,), as `simulate` asks."""
     good: Array = np.isfinite(np.hstack([q, v])).all(axis=1)
-    if not model.cuts:
+    if not model.has_loops:
         return good
     kernel, rows = prepare(model, "constraints"), model.row_scale
     share = _share(model)
@@ -326,7 +326,7 @@ def _share(model: Model) -> int:
 
 def _row_sets(model: Model, q: Array, good: Array) -> list[tuple[tuple[int, ...], Array]]:
     """Return choices of independent rows, each with the trajectories that may use it."""
-    if not model.cuts:
+    if not model.has_loops:
         return [((), np.flatnonzero(good))]
     kernel, scale = prepare(model, "constraints"), model.velocity_scale / model.row_scale[:, None]
     sets: dict[tuple[int, ...], list[int]] = {}

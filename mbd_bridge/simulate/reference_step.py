@@ -64,7 +64,7 @@ class ReferenceStep:
         """Return Φ and Φ̇, dimensionless, and the pseudo-inverse of Φ_q for such rows."""
         model, motions = self.model, self.motions
         phi, phi_q, scale = np.zeros(0), np.zeros((0, model.nv)), model.row_scale
-        if model.cuts:
+        if model.has_loops:
             phi, phi_q, _ = prepare(model, "constraints")(q, v)
         rate = phi_q @ v
         if motions is not None:

@@ -136,7 +136,7 @@ class Simulation:
     @cached_property
     def closure(self) -> Array:
         """Largest residual of the loops at each time (K,), relative to the mechanism's size."""
-        if not self.model.cuts:
+        if not self.model.has_loops:
             return np.zeros(len(self.time))
         phi, _, _ = prepare(self.model, "constraints")(self.q, self.v)
         return np.asarray(np.abs(phi / self.model.row_scale).max(axis=1))
@@ -207,7 +207,7 @@ class Simulation:
         Which components are determined is found at some of the records; a component counts as
         determined if it is so at all of them.
         """
-        if not self.model.cuts:
+        if not self.model.has_loops:
             return LoadSolver(self.model, joints, **options)(self.q, self.v, self.a)
         solver = LoopLoadSolver(self.model, joints, actuated=self._driven_joints(), **options)
         sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)

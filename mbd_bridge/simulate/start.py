@@ -37,7 +37,7 @@ def start_state(
     _check_shape("q", q0, model.nq)
     v0 = _velocity(model, q0, motions, t) if v is None else np.array(v, dtype=np.float64)
     _check_shape("v", v0, model.nv)
-    if model.cuts:
+    if model.has_loops:
         _check_loops(model, q0, v0)
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
@@ -51,7 +51,7 @@ def independent_rows(
 
     Driven coordinates are taken out of Φ_q: rows must be independent of them, too.
     """
-    if not model.cuts:
+    if not model.has_loops:
         return ()
     order, rank = _pivoted(model, q, () if motions is None else motions.v)
     return tuple(sorted(int(row) for row in order[:rank]))
@@ -79,7 +79,7 @@ def _position(model: Model, motions: PrescribedMotions | None, t: float) -> Arra
     if motions is None:
         return model.neutral()
     wish = dict(zip(motions.names, motions.at(t)[0], strict=True))
-    if model.cuts:
+    if model.has_loops:
         return assemble(model, wish, fixed=motions.names).q
     q = model.neutral()
     q[list(motions.q)] = list(wish.values())
@@ -92,7 +92,7 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
     if motions is None:
         return v
     v[list(motions.v)] = motions.at(t)[1]
-    if model.cuts:
+    if model.has_loops:
         _, phi_q, _ = prepare(model, "constraints")(q, v)
         free = np.setdiff1d(np.arange(model.nv), motions.v)
         scale = model.velocity_scale[free]
@@ -130,7 +130,7 @@ def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions,
                 f"drive {motions.names[k]!r}: its {what} at t = {t:g} s is {want[k]:.9g}, that of "
                 f"the start {have[k]:.9g}; leave q and v out, or start from what it prescribes"
             )
-    if model.cuts:
+    if model.has_loops:
         _, left = _pivoted(model, q, motions.v)
         _, whole = _pivoted(model, q, ())
         if left < whole:

@@ -52,7 +52,7 @@ class System:
         self.scale = model.velocity_scale
         self._mass = prepare(model, "mass_matrix")
         self._bias = prepare(model, "bias_forces")
-        self._constraints = prepare(model, "constraints") if model.cuts else None
+        self._constraints = prepare(model, "constraints") if model.has_loops else None
         self._rows = model.row_scale
         if motions is not None:
             self._own = np.eye(model.nv)[list(motions.v)]

@@ -37,8 +37,9 @@ class LoopReport:
 
     def __str__(self) -> str:
         count = self.rows - self.rank
+        plural = "" if self.freedoms == 1 else "s"
         lines = [
-            f"{self.freedoms} freedoms; {self.rows} constraint rows, {count} redundant; "
+            f"{self.freedoms} freedom{plural}; {self.rows} constraint rows, {count} redundant; "
             f"condition {self.condition:.3g}, distance from a singular position {self.distance:.3g}"
         ]
         lines += [
@@ -78,9 +79,12 @@ def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
     scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
     largest = np.linalg.norm(scaled, 2) if scaled.size else 0.0
     names = []
-    for body in model.bodies:
+    in_loop = np.zeros(len(model.bodies), dtype=bool)
+    for cut in model.cuts:
+        in_loop |= model.path[cut.successor] != model.path[cut.predecessor]
+    for index, body in enumerate(model.bodies):
         own = scaled[:, body.v]
-        if body.coupled or not own.shape[1] or not np.any(np.abs(own) > TOLERANCE * largest):
+        if body.coupled or not own.shape[1] or not in_loop[index]:
             continue
         if np.linalg.matrix_rank(own, tol=TOLERANCE * largest) < own.shape[1]:
             names.append(model.joints[body.joint].name)

@@ -66,7 +66,7 @@ class Prepared:
         links = links_of(external)
         if external:
             inputs["external"] = flat_external(external, links)
-        if self.model.cuts and what in ("forward_dynamics", "inverse_dynamics"):
+        if self.model.has_loops and what in ("forward_dynamics", "inverse_dynamics"):
             raise ModelError(
                 f"{what} of a mechanism with loops: use constrained_dynamics(), which also gives "
                 f"the multipliers, or kernel({what!r}) for the open tree alone"
