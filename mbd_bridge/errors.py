@@ -91,8 +91,8 @@ def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:
 def massless(name: str) -> str:
     """Say that nothing with inertia moves along a coordinate."""
     return (
-        f"no inertia resists {name!r}: what it moves is massless, or has no moment of inertia about "
-        f"its axis. Give a link beyond it inertia, or weld the joint"
+        f"no inertia resists {name!r}: what it moves is massless, or has no moment of inertia "
+        f"about its axis. Give a link beyond it inertia, or weld the joint"
     )
 
 
