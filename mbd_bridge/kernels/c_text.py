@@ -110,7 +110,7 @@ Build: cc -std=c99 -O2 -march=native -ffp-contract=off -c file.c    (link with -
 
 -march=native (or any target with fused multiply-adds, such as -mfma) makes one instruction of
 each fma(). Without it the file runs everywhere with the same digits, but calls a library
-function for each: some six times slower. -ffp-contract=off keeps the compiler from fusing
+function for each: several times slower. -ffp-contract=off keeps the compiler from fusing
 further products and sums, which would change last digits; so would -ffast-math.
 """
 """What the head of a C file says of the compiler."""
