@@ -1,4 +1,4 @@
-"""The mechanism as its user holds it: load it, ask for loads, dynamics, referees.
+"""The mechanism as its user holds it: ask it for loads, dynamics, referees.
 
 `Mechanism` is a model together with what was prepared for it so far: the first question of a
 kind makes (or finds on disk) the machine code for it, later ones use it. To decide yourself what
@@ -8,7 +8,6 @@ is prepared and when, hold a `LoadSolver` or a `Kernel`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,23 +16,16 @@ from numpy.typing import ArrayLike
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
-from mbd_bridge.formats import Description, read
-from mbd_bridge.formats.table import read_table
+from mbd_bridge.formats import Description
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import (
     Convention,
     JointLoads,
     LoadSolver,
     LoopLoadSolver,
-    Motion,
-    motion_from_table,
 )
 from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
-from mbd_bridge.simulate import Simulation
-from mbd_bridge.simulate import simulate as run_motion
-from mbd_bridge.simulate.batch import SimulationBatch
-from mbd_bridge.simulate.batch import simulate_batch as run_motions
 from mbd_bridge.solve import (
     Assembly,
     ConstrainedDynamics,
@@ -46,45 +38,6 @@ from mbd_bridge.solve.assembly import Wish
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of, pack_external
 from mbd_bridge.spatial import Array
-
-
-def load(
-    path: str | PathLike[str],
-    *,
-    floating: bool = False,
-    gravity: ArrayLike = EARTH,
-    cuts: Cuts = "authored",
-    mesh_directories: Sequence[str | PathLike[str]] = (),
-) -> Mechanism:
-    """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
-
-    Parameters
-    ----------
-    path : the file; a sidecar ``NAME.loops.yaml`` beside it is read too
-    floating : give the root link six freedoms instead of welding it to the ground
-    gravity : (3,) m/s², in the world's axes
-    cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
-        the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
-    mesh_directories : where to look for ``package://`` and relative meshes
-    """
-    description = read(path, mesh_directories=mesh_directories)
-    return Mechanism(build_model(description, floating=floating, gravity=gravity, cuts=cuts))
-
-
-def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool = False) -> Motion:
-    """Read a motion of a mechanism from a CSV table: time, and columns named after coordinates.
-
-    Parameters
-    ----------
-    path : the file; rates that it does not have come from splines (``.notes`` says so)
-    rest : hold coordinates that the file does not have at their zero position
-    """
-    if not isinstance(mechanism, Mechanism):
-        raise ModelError(
-            f"expected a Mechanism, got {type(mechanism).__name__}; load it first: "
-            f'mbd.load_motion("motion.csv", mbd.load("robot.urdf"))'
-        )
-    return motion_from_table(read_table(path), mechanism.model, rest=rest)
 
 
 class Mechanism:
@@ -361,38 +314,7 @@ class Mechanism:
 
     def crosscheck(self, **options: Any) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
-        return crosscheck(self, **options)
+        return compare(self.model, **options)
 
     def __repr__(self) -> str:
         return f"Mechanism({self.model.summary})"
-
-
-def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:
-    """Simulate a mechanism, with or without loops, from a state that satisfies them.
-
-    Parameters
-    ----------
-    duration : s
-    options : step, q, v, torque, every, check; see `mbd_bridge.simulate.simulate`
-    """
-    return run_motion(mechanism.model, duration, **options)
-
-
-def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> SimulationBatch:
-    """Simulate a mechanism from many states at once, in the lanes of vectors and over threads.
-
-    Parameters
-    ----------
-    duration : s
-    options : step, q, v, torque (each for all or for every trajectory), every, threads, progress;
-        see `mbd_bridge.simulate.batch.simulate_batch`
-    """
-    return run_motions(mechanism.model, duration, **options)
-
-
-def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
-    """Compare a mechanism's loads and dynamics with those of other engines on random states.
-
-    See `mbd_bridge.crosscheck.crosscheck` for the options.
-    """
-    return compare(mechanism.model, **options)
