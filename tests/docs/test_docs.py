@@ -107,7 +107,8 @@ def test_links_lead_somewhere_and_blocks_have_a_known_kind(page: Path) -> None:
         target = page.parent / link["target"]
         assert target.exists(), link[0]
         assert link["anchor"] is None or link["anchor"] in anchors(target), link[0]
-    assert not [str(block) for block in blocks(page) if block.info not in KNOWN]
+    unknown = [b for b in blocks(page) if b.info not in KNOWN and not b.info.startswith("{")]
+    assert not [str(block) for block in unknown]  # {...} are the site's: test_site builds it
 
 
 def anchors(page: Path) -> set[str]:

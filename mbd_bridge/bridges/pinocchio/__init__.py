@@ -1,12 +1,10 @@
 """The bridge to pinocchio.
 
-| to ... | use |
-|---|---|
-| make our model of a ``pinocchio.Model`` | `from_pinocchio` |
-| make a ``pinocchio.Model`` of ours | `to_pinocchio` |
-| convert states and forces between the two | `Twin` |
-| keep pinocchio's calls and run our kernels | `prepare`, `rnea`, `aba`, `crba`, `joint_forces` |
-| the same with rigid constraints | `prepare(model, constraint_models)`, `constraint_dynamics` |
+- `from_pinocchio` makes our model of a ``pinocchio.Model``;
+- `to_pinocchio` makes a ``pinocchio.Model`` of ours;
+- `Twin` converts states and forces between the two;
+- `prepare`, `rnea`, `aba`, `crba`, `joint_forces` keep pinocchio's calls and run our kernels;
+- `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
 """
 
 from mbd_bridge.bridges.pinocchio.adopt import from_pinocchio

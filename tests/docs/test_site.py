@@ -1,0 +1,51 @@
+"""The documentation site builds without a warning and has every page and example."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+pytest.importorskip("sphinx")
+
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("[0-9]*.py"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "docs", str(place)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_every_page_is_on_the_site_and_in_its_menu(site: Path) -> None:
+    menu = (site / "index.html").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert (site / page.with_suffix(".html").name).is_file()
+        assert f"{page.stem}.html" in menu or page.stem == "index", page.name
+
+
+def test_every_example_is_on_the_page_of_examples(site: Path) -> None:
+    written = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert re.findall(r"\.\./examples/(\S+)", written) == EXAMPLES
+
+
+def test_the_reference_says_what_a_parameter_means(site: Path) -> None:
+    text = re.sub(r"<[^>]+>", "", (site / "reference.html").read_text(encoding="utf-8"))
+    assert "gravity – (3,) m/s², in the world’s axes" in text
+    assert "on, at, in_" in text  # and not a link that leads nowhere
