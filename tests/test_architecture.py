@@ -26,6 +26,7 @@ ORDER = (
     "simulate",
     "bridges",
     "crosscheck",
+    "report",
     "api",
     "cli",
 )

@@ -31,13 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
-    from mbd_bridge.cli import loop_tables, screen, tree
+    from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.loads.oddities import left_out
+    from mbd_bridge.report import outline
 
     robot, remarks = screen.robot_and_remarks(options)
     model = robot.model
     console = screen.stdout()
-    screen.show(console, _headline(model), "", tree.table(model), "", tree.legend(model))
+    joints = screen.table(*outline.rows(model))
+    screen.show(console, _headline(model), "", joints, "", outline.legend(model))
     if model.nv:
         screen.show(console, "", "coordinates", _coordinates(model))
     if model.loops:

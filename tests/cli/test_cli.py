@@ -427,9 +427,9 @@ def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):
 
 
 def test_a_fault_of_ours_is_told_apart_from_a_disagreement(run, monkeypatch):
-    from mbd_bridge.cli import tree
+    from mbd_bridge.report import outline
 
-    monkeypatch.setattr(tree, "table", lambda model: 1 / 0)
+    monkeypatch.setattr(outline, "rows", lambda model: 1 / 0)
     code, _, err = run("info", ARM)
     assert code == 70
     assert "ZeroDivisionError" in err

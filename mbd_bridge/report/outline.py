@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from itertools import compress
 
 import numpy as np
-from rich.table import Table
 
-from mbd_bridge.cli import screen
 from mbd_bridge.formats import Joint, Limits
+from mbd_bridge.loads.units import DRIVE, velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
 
 LEGEND = "A joint is carried by the one above it in its column; ├ and └ are branches."
@@ -28,17 +27,17 @@ def legend(model: Model) -> str:
     return f"{LEGEND}\n{LOOP_LEGEND}" if model.loops else LEGEND
 
 
-def table(model: Model) -> Table:
-    """Return the joints with type, axis, limits, child link and mass.
+def rows(model: Model) -> tuple[list[str], list[list[str]]]:
+    """Return headings (">" before those of numbers) and the joints, row by row.
 
-    The largest effort and velocity are shown where the file has any, the rank among cuts where it
-    has loops.
+    They say type, axis, limits, child link and mass. The largest effort and velocity are there if
+    the file has any, the rank among cuts if it has loops.
     """
     described = {joint.name: joint for joint in model.description.joints}
-    rows = []
+    found = []
     for drawing, joint in _walk(model):
         link = model.links[joint.child]
-        rows.append(
+        found.append(
             (
                 drawing + joint.name,
                 _type(model, joint),
@@ -51,16 +50,14 @@ def table(model: Model) -> Table:
             )
         )
     headings = "joint", "type", "axis", "limits", "link", ">kg", ">effort", ">velocity", ">cut rank"
-    kept = [True] * 6 + [any(row[k] for row in rows) for k in (6, 7)] + [bool(model.loops)]
-    return screen.table(list(compress(headings, kept)), [list(compress(r, kept)) for r in rows])
+    kept = [True] * 6 + [any(row[k] for row in found) for k in (6, 7)] + [bool(model.loops)]
+    return list(compress(headings, kept)), [list(compress(row, kept)) for row in found]
 
 
 def _largest(joint: ModelJoint, described: Joint | None) -> tuple[str, str]:
     """Return the file's limits of effort and velocity; 0 and 0 stand for none in many files."""
     if described is None or joint.type.nq != 1:
         return "", ""
-    from mbd_bridge.loads.units import DRIVE, velocity_units
-
     (unit,) = velocity_units(joint.type)
     limits = described.limits
     effort = f"{limits.effort:.4g} {DRIVE[unit]}" if limits.effort else ""
@@ -107,8 +104,6 @@ def _axis(joint: ModelJoint) -> str:
 def _limits(model: Model, joint: ModelJoint, described: Joint | None) -> str:
     if described is None or joint.type.nq != 1:
         return ""
-    from mbd_bridge.loads.units import velocity_units
-
     limits: Limits = described.limits
     if limits.lower is None and limits.upper is None:
         return ""
