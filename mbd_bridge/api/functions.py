@@ -67,7 +67,8 @@ def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulatio
     Parameters
     ----------
     duration : s
-    options : step, q, v, torque, every, check; see `mbd_bridge.simulate.simulate`
+    options : step, q, v, torque, external, drives, method, integrator, every, check and others; see
+        `mbd_bridge.simulate.simulate`
     """
     return run_motion(mechanism.model, duration, **options)
 

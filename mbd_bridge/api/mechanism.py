@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
+from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import Description
-from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import (
     Convention,
     JointLoads,
@@ -287,9 +288,39 @@ class Mechanism:
         """Return where a link is in the world, (4, 4) or (N, 4, 4).
 
         With P the result, x_world = P[:3, :3] @ x_link + P[:3, 3], in m: the columns of
-        P[:3, :3] are the link's axes, P[:3, 3] is the origin of its frame.
+        P[:3, :3] are the link's axes, P[:3, 3] is the origin of its frame. Symbols are taken as
+        well: forces given to `simulate` as functions may ask where a link is.
         """
+        if is_traced(np.asarray(q)):
+            return placement(self.model, np.asarray(q), self.model.link_number(link))
         (found,) = self._prepared.placement(link)(q, threads=threads)
+        return found
+
+    def velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        threads: int = 1,
+    ) -> Array:
+        """Return the velocity of a point of a link and the link's angular velocity.
+
+        Parameters
+        ----------
+        q, v : one state or N states, or symbols as for `placement`
+        point : (3,) m, in the link's frame
+
+        Returns
+        -------
+        (6,) or (N, 6), in world axes: m/s, then rad/s.
+        """
+        inside = np.asarray(point, dtype=np.float64)
+        if is_traced(np.asarray(q), np.asarray(v)):
+            number = self.model.link_number(link)
+            return link_velocity(self.model, np.asarray(q), np.asarray(v), number, inside)
+        (found,) = self._prepared.velocity(link)(q, v, inside, threads=threads)
         return found
 
     def with_payload(

@@ -49,6 +49,22 @@ def placement(model: Model, q: Array, link: int) -> Array:
     return out
 
 
+def link_velocity(model: Model, q: Array, v: Array, link: int, point: Array | None = None) -> Array:
+    """Return [ẋ; ω] (6,) of a point of a link (its origin if none is given), in world axes.
+
+    Parameters
+    ----------
+    point : (3,) m, in the link's frame
+    """
+    entry = model.links[link]
+    inside = entry.frame.translation
+    if point is not None:
+        inside = inside + entry.frame.rotation @ point
+    body = state_vectors(model, q, v, "world").bodies[entry.body]
+    x = body.position + body.rotation @ inside
+    return np.concatenate([body.Y[:3] - cross(x, body.Y[3:]), body.Y[3:]])
+
+
 def point_velocity(
     model: Model,
     q: Array,

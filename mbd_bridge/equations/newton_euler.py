@@ -88,12 +88,30 @@ def recursive_loads(
             own = inertial_wrench(mass, rates[joint.body])
             wrenches.append(own + parts - wrench_on(model, joint.beyond, external))
     drives = [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
+    none = np.zeros(0)
+    wanted = [model.joints[j] for j in joints]
+    own_drives = [drives[j.body] if j.moving else none for j in wanted]
+    return Loads(wrenches, own_drives, _generalised(model, drives))
+
+
+def external_forces(model: Model, q: Array, external: External) -> Array:
+    """Return the generalised forces (nv,) of external wrenches: their power is forces · v."""
+    motions = body_motions(model, q, np.zeros(model.nv))
+    at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
+    for i in range(len(model.bodies) - 1, -1, -1):
+        own = wrench_on(model, model.joints[model.bodies[i].joint].beyond, external)
+        at_bodies[i] = own + _onto(at_bodies, motions, model.children[i])
+    return _generalised(
+        model, [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
+    )
+
+
+def _generalised(model: Model, drives: list[Array]) -> Array:
+    """Return the forces along the independent velocities, those of mimics with their leaders'."""
     forces = zeros(model.nv, *drives)
     for body, drive in zip(model.bodies, drives, strict=True):
         forces[body.v] = forces[body.v] + body.ratio * drive
-    none = np.zeros(0)
-    wanted = [model.joints[j] for j in joints]
-    return Loads(wrenches, [drives[j.body] if j.moving else none for j in wanted], forces)
+    return forces
 
 
 def _outward(model: Model, motions: list[Motion], v: Array, a: Array) -> list[Rates]:

@@ -26,6 +26,16 @@ class TracingError(KernelError, TypeError):
     """A function asks of a symbol what only a number can answer."""
 
 
+def is_traced(*arrays: ndarray[Any, Any]) -> bool:
+    """Return whether any of the arrays holds symbols."""
+    return any(
+        type(entry) is Expression
+        for array in arrays
+        if array.dtype == object
+        for entry in array.flat
+    )
+
+
 def _foreign() -> TracingError:
     return TracingError("symbols of two traces were mixed: a traced function must not keep symbols")
 

@@ -18,6 +18,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch
+from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.forces import Drive as Drive
 from mbd_bridge.simulate.forces import forces_along, given_forces
 from mbd_bridge.simulate.hand_run import METHODS, Problem, Records, make_method, run_by_hand
@@ -47,6 +48,8 @@ def simulate(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     torque: Drive = None,
+    external: Mapping[str, Push] | None = None,
+    external_in: str = "link",
     drives: Mapping[str, Prescribed] | None = None,
     method: str = "projection",
     integrator: str = "rk4",
@@ -68,6 +71,11 @@ def simulate(
         and the nearest to it that closes the loops
     torque : generalised forces along the velocities, see `Drive`; a function is traced, and so
         made of + - * / and NumPy's sin, cos, sqrt
+    external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
+        at the origin of the link's frame; or a function of (t, q, v) that returns one, made like
+        that of the torque. It may ask `Mechanism.placement` and `Mechanism.velocity` where the link
+        is and how it moves. The loads of the motion count these wrenches
+    external_in : these are given in the axes of their "link" or of the "world"
     drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
         joint), a function of t made like that of the torque, or a table (times, values), through
         which a cubic spline goes. `Simulation.drives` has the forces
@@ -90,7 +98,9 @@ def simulate(
     motions = prescribe(model, drives, start, start + duration) if drives else None
     q0, v0 = start_state(model, q, v, motions, start)
     forces = given_forces(model, torque)
-    problem = Problem(model, forces, motions, q0, v0, start, duration / steps, steps, every)
+    wrenches = given_wrenches(model, external, external_in, start, q0)
+    whole = all_forces(model, forces, wrenches)
+    problem = Problem(model, whole, motions, q0, v0, start, duration / steps, steps, every)
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
     found = _run(problem, method, integrator, tolerance, progress, kept)
     if found.status != "finished" and check:
@@ -99,9 +109,8 @@ def simulate(
     facts = {"method": method, "integrator": integrator, **found.facts}
     detours = int(facts.pop("detours", 0))
     columns = model, found.time, found.q, found.v, tau
-    run = Simulation(
-        *columns, found.steps, problem.h, found.status, detours, facts, motions=motions
-    )
+    counts = found.steps, problem.h, found.status, detours, facts
+    run = Simulation(*columns, *counts, motions=motions, wrenches=wrenches)
     return run.watched(events) if events else run
 
 

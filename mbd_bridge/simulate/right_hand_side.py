@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.forces import Drive, given_forces
 from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
 from mbd_bridge.simulate.start import independent_rows, start_state
@@ -67,6 +68,8 @@ def right_hand_side(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     torque: Drive = None,
+    external: Mapping[str, Push] | None = None,
+    external_in: str = "link",
     drives: Mapping[str, Prescribed] | None = None,
     span: tuple[float, float] = (0.0, 0.0),
     stabilisation: float = STABILISATION,
@@ -76,7 +79,7 @@ def right_hand_side(
     Parameters
     ----------
     model : the mechanism's, ``mechanism.model``
-    q, v, torque, drives : as for `simulate`
+    q, v, torque, external, external_in, drives : as for `simulate`
     span : s, from start to end (a table must cover it)
     stabilisation : α, 1/s, with which open loops and drives are closed
 
@@ -88,7 +91,9 @@ def right_hand_side(
     motions = prescribe(model, drives, *span) if drives else None
     q0, v0 = start_state(model, q, v, motions, span[0])
     rows, forces = independent_rows(model, q0, motions), given_forces(model, torque)
-    kernel = rate_kernel(model, rows, forces, motions, stabilisation)
+    wrenches = given_wrenches(model, external, external_in, span[0], q0)
+    whole = all_forces(model, forces, wrenches)
+    kernel = rate_kernel(model, rows, whole, motions, stabilisation)
     return RightHandSide(model, np.concatenate([q0, v0]), kernel)
 
 

@@ -16,6 +16,7 @@ from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
+from mbd_bridge.simulate.external import Wrenches
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.solve import prepare
@@ -53,12 +54,14 @@ class Simulation:
     model : the mechanism
     time : (K,) s
     q, v : (K, nq), (K, nv): rad or m, and their rates
-    tau : (K, nv) generalised forces that drove it, N m or N
+    tau : (K, nv) generalised forces that drove it, N m or N; those of external wrenches and of
+        prescribed motions are not among them
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
     detours : steps near a singular position, for which shorter ones or the slow road were taken
     facts : about the method: rows chosen, operations of a step
     motions : prescribed ones, if there were any
+    wrenches : external ones, if there were any; `external` has them along the motion
     events : by name, where the functions that were watched changed their signs
     """
 
@@ -74,6 +77,7 @@ class Simulation:
     facts: dict[str, Any] = field(default_factory=dict)
     motions: PrescribedMotions | None = None
     events: dict[str, Events] = field(default_factory=dict)
+    wrenches: Wrenches | None = None
 
     @property
     def finished(self) -> bool:
@@ -82,11 +86,24 @@ class Simulation:
 
     @cached_property
     def _dynamics(self) -> Answer:
-        return self._solver(self.q, self.v, self.tau, self.time)
+        return self._solver(self.q, self.v, self.tau + self._pushed[1], self.time)
 
     @cached_property
     def _solver(self) -> Accelerations:
         return Accelerations(self.model, self.motions)
+
+    @cached_property
+    def _pushed(self) -> tuple[Array, Array]:
+        """External wrenches (K, L, 6) in the axes of their links, their share in forces (K, nv)."""
+        if self.wrenches is None:
+            return np.zeros((len(self.time), 0, 6)), np.zeros_like(self.tau)
+        return self.wrenches.along(self.time, self.q, self.v)
+
+    @property
+    def external(self) -> dict[str, Array]:
+        """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
+        links = () if self.wrenches is None else self.wrenches.links
+        return {name: self._pushed[0][:, k] for k, name in enumerate(links)}
 
     @property
     def a(self) -> Array:
@@ -155,7 +172,7 @@ class Simulation:
         if k not in self._pieces:
             ends = slice(k, k + 2)  # only these: accelerations of loops take their time
             q, v, t = self.q[ends], self.v[ends], self.time[ends]
-            a = self._solver(q, v, self.tau[ends], t).a
+            a = self._solver(q, v, self.tau[ends] + self._pushed[1][ends], t).a
             first, second = (State(*row) for row in zip(q, v, a, strict=True))
             self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
         return self._pieces[k].at(float(time - self.time[k]))
@@ -207,13 +224,17 @@ class Simulation:
         Which components are determined is found at some of the records; a component counts as
         determined if it is so at all of them.
         """
+        links = () if self.wrenches is None else self.wrenches.links
         if not self.model.has_loops:
-            return LoadSolver(self.model, joints, **options)(self.q, self.v, self.a)
-        solver = LoopLoadSolver(self.model, joints, actuated=self._driven_joints(), **options)
+            solve = LoadSolver(self.model, joints, links=links, **options)
+            return solve(self.q, self.v, self.a, self._pushed[0] if links else None)
+        driven = self._driven_joints()
+        solver = LoopLoadSolver(self.model, joints, actuated=driven, links=links, **options)
         sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
         flags = [solver.unique(self.q[k], solver.left_open(self.q[k])) for k in sample]
         unique = np.logical_and.reduce(flags)
-        return solver.result(self.q, self.v, self.a, self.lam, unique)
+        pushes = (self._pushed[0].reshape(len(self.time), -1),) if links else ()
+        return solver.result(self.q, self.v, self.a, self.lam, unique, *pushes)
 
     def _driven_joints(self) -> tuple[str, ...]:
         """Return the joints all of whose freedoms are driven: their forces are not known before."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
-from mbd_bridge.equations.cartesian import placement
+from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
@@ -134,4 +134,15 @@ def prepare_placement(model: Model, link: int) -> Kernel:
         outputs=("placement",),
         name="placement",
         identity=f"{digest(model)} placement {link}",
+    )
+
+
+def prepare_velocity(model: Model, link: int) -> Kernel:
+    """Return the kernel of the velocity (6,) of a point (3,) of a link, in world axes."""
+    return compile_kernel(
+        lambda q, v, point: (link_velocity(model, q, v, link, point),),
+        {"q": model.nq, "v": model.nv, "point": 3},
+        outputs=("velocity",),
+        name="velocity",
+        identity=f"{digest(model)} velocity {link}",
     )

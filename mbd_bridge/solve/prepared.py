@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement
+from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement, prepare_velocity
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
 from mbd_bridge.solve.quaternions import unit_quaternions
@@ -48,6 +48,11 @@ class Prepared:
         """Return the kernel of the placement of a link in the world."""
         number = self.model.link_number(link)
         return self.get(("placement", number), lambda: prepare_placement(self.model, number))
+
+    def velocity(self, link: str) -> Kernel:
+        """Return the kernel of the velocity of a point of a link, in world axes."""
+        number = self.model.link_number(link)
+        return self.get(("velocity", number), lambda: prepare_velocity(self.model, number))
 
     def run(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ def check_axes(external_in: str) -> Axes:
     return external_in  # type: ignore[return-value]
 
 
-def links_of(external: External | None) -> tuple[str, ...]:
+def links_of(external: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names of the links that carry external wrenches."""
     if external is None:
         return ()
