@@ -1,0 +1,228 @@
+"""Spectra of joint loads: rainflow cycles and damage-equivalent loads of every component.
+
+Count components, not resultants: a force that swings between +F and -F has ranges of 2 F, its
+length always F and no cycle at all. And a component along x and one along y do not damage the same
+place; which direction of a radial load damages most is found by looking along all of them
+(`directions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import StateError, unknown_name, warn
+from mbd_bridge.loads.durability.spectrum import (
+    EXPONENTS,
+    Spectrum,
+    SpectrumCounter,
+    checked_exponents,
+)
+from mbd_bridge.loads.durability.turning_points import Floats
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.signals import Flags, Signal, Signals
+from mbd_bridge.mechanism import Model
+
+RESULTANTS_MISLEAD = (
+    "cycles of the length of a force or moment are not those of its components: a full swing "
+    "from +F to -F leaves no cycle in the length. Use components for fatigue"
+)
+
+
+class Worst(NamedTuple):
+    """The direction with the largest damage-equivalent load.
+
+    Attributes
+    ----------
+    angle : rad, from the first of the two axes to the second
+    equivalent : N or N m, a range
+    along : (K,) rad, all directions looked along
+    equivalents : (K,) theirs
+    """
+
+    angle: float
+    equivalent: float
+    along: Floats
+    equivalents: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSpectra:
+    """Spectra of the loads of some joints.
+
+    Attributes
+    ----------
+    signals : what was counted
+    spectra : one a signal
+    duration : s
+    convention : on whom, where, in which axes the loads are given
+    """
+
+    signals: tuple[Signal, ...]
+    spectra: tuple[Spectrum, ...]
+    duration: float
+    convention: str
+    plane: str = ""
+    swept: tuple[tuple[Spectrum, ...], ...] = ()
+
+    def __getitem__(self, name: str) -> Spectrum:
+        """Return a spectrum by its signal's name, such as ``elbow.fx``."""
+        names = [signal.name for signal in self.signals]
+        if name not in names:
+            raise StateError(unknown_name("signal in these spectra", name, names))
+        place = names.index(name)
+        if self.signals[place].resultant:
+            warn(f"{name}: {RESULTANTS_MISLEAD}")
+        return self.spectra[place]
+
+    def worst_direction(self, signal: str, exponent: float, *, frequency: float = 1.0) -> Worst:
+        """Return the direction in the plane in which a joint's load damages most.
+
+        Parameters
+        ----------
+        signal : ``<joint>.force`` or ``<joint>.moment``
+        exponent, frequency : as in `Spectrum.damage_equivalent`
+        """
+        names = [spectra[0].name for spectra in self.swept]
+        if signal not in names:
+            raise StateError(
+                unknown_name("force or moment looked at from all directions", signal, names)
+                + "; count with plane='xy', 'yz' or 'zx'"
+            )
+        spectra = self.swept[names.index(signal)]
+        found = [s.damage_equivalent(exponent, frequency=frequency) for s in spectra]
+        along = np.arange(len(found)) * np.pi / len(found)
+        best = int(np.argmax(found))
+        return Worst(float(along[best]), found[best], along, np.array(found))
+
+    def __repr__(self) -> str:
+        return (
+            f"LoadSpectra({len(self.signals)} signals of "
+            f"{len({s.joint for s in self.signals})} joints along {self.duration:g} s; "
+            f"{self.convention})"
+        )
+
+
+class LoadSpectraCounter:
+    """Spectra of joint loads that come in pieces.
+
+    Parameters
+    ----------
+    model : whose loads they are
+    exponents : Woehler exponents
+    plane : "xy", "yz" or "zx": look along directions in this plane of the loads' axes, too
+    directions : how many, equally apart in half a turn
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        exponents: Sequence[float] = EXPONENTS,
+        *,
+        plane: str | None = None,
+        directions: int = 36,
+    ) -> None:
+        self._model, self.exponents = model, checked_exponents(exponents)
+        self._axes = _plane(plane)
+        self._plane = plane or ""
+        if not 1 <= directions <= 720:
+            raise StateError(f"directions: expected 1 to 720, got {directions!r}")
+        angles = np.arange(directions) * np.pi / directions
+        self._ways = np.stack([np.cos(angles), np.sin(angles)])
+        self._signals: Signals | None = None
+        self._counters: list[SpectrumCounter] = []
+        self._swept: list[list[SpectrumCounter]] = []
+        self._unique: Flags = np.zeros((0, 6), dtype=bool)
+        self._begin = self._end = np.nan
+        self._convention = ""
+
+    def add(self, time: Floats, loads: JointLoads) -> None:
+        """Take in loads at the times (N,), s, which go on where the last ones ended."""
+        if self._signals is None:
+            self._start(float(time[0]), loads)
+        assert self._signals is not None
+        if self._end >= time[0]:
+            raise StateError(
+                f"expected times after {self._end:g} s, where the loads so far end, got "
+                f"{time[0]:g} s"
+            )
+        self._end = float(time[-1])
+        self._unique &= loads.unique.reshape(-1, *loads.unique.shape[-2:]).all(axis=0)
+        columns = np.asfortranarray(self._signals.columns(loads))
+        for counter, values in zip(self._counters, columns.T, strict=True):
+            counter.add(values)
+        for counters, vectors in zip(self._swept, self._vectors(loads), strict=True):
+            for counter, way in zip(counters, self._ways.T, strict=True):
+                counter.add(vectors @ way)
+
+    def _start(self, begin: float, loads: JointLoads) -> None:
+        self._signals = Signals(self._model, loads)
+        self._counters = [SpectrumCounter(self.exponents) for _ in self._signals.entries]
+        if self._axes:
+            self._swept = [
+                [SpectrumCounter(self.exponents) for _ in self._ways.T]
+                for _ in range(2 * len(loads.joints))
+            ]
+        self._unique = np.ones((len(loads.joints), 6), dtype=bool)
+        self._begin, self._end = begin, -np.inf
+        self._convention = str(loads.convention)
+
+    def _vectors(self, loads: JointLoads) -> list[Floats]:
+        """Return force and moment of each joint in the plane, (N, 2)."""
+        if not self._axes:
+            return []
+        axes = list(self._axes)
+        return [
+            np.ascontiguousarray(part[:, k, axes])
+            for k in range(len(loads.joints))
+            for part in (loads.force, loads.moment)
+        ]
+
+    def spectra(self) -> LoadSpectra:
+        """Return the spectra of what came so far."""
+        if self._signals is None:
+            raise StateError("no loads were counted: add() was not called, or had no rows")
+        duration = self._end - self._begin
+        sure = self._signals.determined(self._unique)
+        entries = self._signals.entries
+        found = tuple(
+            counter.spectrum(signal.name, signal.unit, duration, determined=bool(known))
+            for counter, signal, known in zip(self._counters, entries, sure, strict=True)
+        )
+        lengths = [
+            (signal, known)
+            for signal, known in zip(entries, sure, strict=True)
+            if signal.resultant and self._swept
+        ]
+        swept = tuple(
+            tuple(c.spectrum(s.name, s.unit, duration, determined=bool(known)) for c in counters)
+            for counters, (s, known) in zip(self._swept, lengths, strict=True)
+        )
+        return LoadSpectra(entries, found, duration, self._convention, self._plane, swept)
+
+
+def load_spectra(
+    model: Model,
+    time: Floats,
+    loads: JointLoads,
+    exponents: Sequence[float] = EXPONENTS,
+    *,
+    plane: str | None = None,
+    directions: int = 36,
+) -> LoadSpectra:
+    """Return the spectra of loads at the times (N,), s; see `LoadSpectraCounter`."""
+    counter = LoadSpectraCounter(model, exponents, plane=plane, directions=directions)
+    counter.add(np.asarray(time, dtype=np.float64), loads)
+    return counter.spectra()
+
+
+def _plane(name: str | None) -> tuple[int, int] | None:
+    if name is None:
+        return None
+    planes = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+    if name not in planes:
+        raise StateError(f"plane={name!r} is not known; use one of {', '.join(planes)}")
+    return planes[name]
