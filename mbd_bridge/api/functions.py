@@ -13,7 +13,7 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
-from mbd_bridge.formats.table import read_table
+from mbd_bridge.formats.tables import read_table
 from mbd_bridge.loads import Motion, motion_from_table
 from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation

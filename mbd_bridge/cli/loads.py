@@ -137,7 +137,7 @@ def _table(path: str) -> Table:
     from os import stat
 
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.table import read_table
+    from mbd_bridge.formats.tables import read_table
 
     try:
         size = stat(path).st_size or None  # a pipe has none
@@ -151,7 +151,7 @@ def _write(file: TextIO, solver: LoadSolver, motion: Motion, options: argparse.N
     """Write the loads block by block; return their peaks."""
     from mbd_bridge import __version__
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.table import header_text, rows_text
+    from mbd_bridge.formats.tables.text import header_text, rows_text
     from mbd_bridge.loads.export import load_columns, load_rows
     from mbd_bridge.loads.peaks import Peaks
 

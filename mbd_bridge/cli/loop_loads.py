@@ -35,7 +35,8 @@ def run(robot: Mechanism, motion: Motion, options: argparse.Namespace) -> int:
     from mbd_bridge import __version__
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import StateError
-    from mbd_bridge.formats.table import Column, header_text, rows_text
+    from mbd_bridge.formats.table import Column
+    from mbd_bridge.formats.tables.text import header_text, rows_text
     from mbd_bridge.formats.whole_file import whole_file
 
     model = robot.model

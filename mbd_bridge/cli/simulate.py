@@ -144,7 +144,7 @@ def _write(
 ) -> None:
     from mbd_bridge import __version__
     from mbd_bridge.cli import loop_tables
-    from mbd_bridge.formats.table import header_text, rows_text
+    from mbd_bridge.formats.tables.text import header_text, rows_text
 
     model = motion.model
     comments = [

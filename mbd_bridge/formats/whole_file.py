@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -14,11 +15,10 @@ from mbd_bridge.errors import FileError
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Give a text file to write to; it takes the place of `path` when all is written.
+def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the name of an empty file to write to; it takes the place of `path` when all is written.
 
     Until then an old file stays as it was, and it stays if writing fails or is interrupted.
-    Pipes and devices, which cannot be replaced, are written to directly. Lines end as on Unix.
 
     Raises
     ------
@@ -29,26 +29,45 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     try:
         mode = _mode(target)
         if mode is not None and not stat.S_ISREG(mode):
-            with target.open("w", encoding="utf-8", newline="") as direct:
-                yield direct
-            return
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise FileError("a file of this kind cannot go into a pipe; use .csv", os.fspath(path))
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name}.", suffix=".part", dir=target.parent
         )
     except OSError as error:
         raise _cannot(path, error) from error
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
-            os.fsync(handle)
-            os.fchmod(handle, _permissions(mode))
+        yield Path(name)
+        os.fsync(handle)
+        os.fchmod(handle, _permissions(mode))
         os.replace(name, target)
     except OSError as error:
         raise _cannot(path, error) from error
     finally:
+        os.close(handle)
         with contextlib.suppress(OSError):
             os.unlink(name)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Give a text file to write to, as `whole_path` does.
+
+    Pipes and devices, which cannot be replaced, are written to directly. Lines end as on Unix.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = _mode(target)
+        direct = mode is not None and not stat.S_ISREG(mode)
+        if direct:
+            with target.open("w", encoding="utf-8", newline="") as file:
+                yield file
+    except OSError as error:
+        raise _cannot(path, error) from error
+    if not direct:
+        with whole_path(path) as name, name.open("w", encoding="utf-8", newline="") as file:
+            yield file
 
 
 def _mode(target: Path) -> int | None:
@@ -76,4 +95,4 @@ def _cannot(path: str | os.PathLike[str], error: OSError) -> FileError:
         advice = "give the name of a file"
     else:
         advice = "choose another place with -o"
-    return FileError(f"cannot be written: {error.strerror}; {advice}", os.fspath(path))
+    return FileError(f"cannot be written: {error.strerror or error}; {advice}", os.fspath(path))

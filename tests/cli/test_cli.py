@@ -16,7 +16,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.formats.table import Column, header_text, read_table, rows_text
+from mbd_bridge.formats.table import Column
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.tables.text import header_text, rows_text
 from mbd_bridge.loads import Convention
 from mbd_bridge.loads.motion import motion_from_table
 

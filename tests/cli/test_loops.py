@@ -7,7 +7,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.formats.table import read_table
+from mbd_bridge.formats.tables import read_table
 from tests.robots import OWN
 
 BAR = OWN / "four_bar.urdf"

@@ -10,7 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.formats.table import read_table
+from mbd_bridge.formats.tables import read_table
 
 URDF = Path(__file__).parents[2] / "urdf"
 ARM = str(URDF / "kuka_iiwa.urdf")

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.table import Column, header_text, read_table, rows_text
+from mbd_bridge.formats.table import Column
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.tables.text import header_text, rows_text
 from mbd_bridge.formats.whole_file import whole_file
 
 

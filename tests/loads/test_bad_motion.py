@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.table import read_table
+from mbd_bridge.formats.tables import read_table
 from mbd_bridge.loads.motion import motion_from_table
 
 URDF = Path(__file__).parents[2] / "urdf"

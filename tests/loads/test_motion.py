@@ -8,7 +8,9 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats import read_urdf_text
-from mbd_bridge.formats.table import Column, Table, header_text, read_table, rows_text
+from mbd_bridge.formats.table import Column, Table
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.tables.text import header_text, rows_text
 from mbd_bridge.loads.derivatives import rotation_rates
 from mbd_bridge.loads.motion import motion_from_table
 from mbd_bridge.mechanism import build_model

@@ -1,0 +1,192 @@
+"""Files that hold tables of numbers: CSV, Parquet, NumPy's npz and HDF5, told by their suffix.
+
+`read_table` reads one whole, `open_table` describes it and gives its rows in blocks, `TableWriter`
+writes one block by block. Each kind holds names, units and attributes where its usual reader
+(pandas, pyarrow, NumPy, h5py) finds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.formats.table import Column, Floats, Table, check_columns
+from mbd_bridge.formats.tables.hdf5 import Hdf5Source, hdf5_rows
+from mbd_bridge.formats.tables.npz import NpzSource, npz_rows
+from mbd_bridge.formats.tables.parquet import ParquetSource, parquet_rows
+from mbd_bridge.formats.tables.source import BLOCK, TableSource
+from mbd_bridge.formats.tables.text import TextSource, text_rows
+from mbd_bridge.formats.whole_file import whole_path
+
+__all__ = ["Column", "Table", "TableSource", "TableWriter", "open_table", "read_table"]
+
+MAX_CELLS = 100_000_000
+"""Largest table that is read whole: 0.8 GB of numbers, 27 minutes of 60 columns at 1 kHz."""
+WRITTEN = 1_000_000
+"""Cells that are collected before they are written, 8 MB."""
+
+READERS: dict[str, Callable[[str], TableSource]] = {
+    ".parquet": ParquetSource,
+    ".npz": NpzSource,
+    ".h5": Hdf5Source,
+    ".hdf5": Hdf5Source,
+}
+"""By suffix; anything else is text."""
+WRITERS = {
+    ".parquet": parquet_rows,
+    ".npz": npz_rows,
+    ".h5": hdf5_rows,
+    ".hdf5": hdf5_rows,
+}
+TEXT = (".csv", ".txt", ".dat", "")
+"""Suffixes of files that are written as CSV text."""
+
+
+def open_table(path: str | os.PathLike[str]) -> TableSource:
+    """Return what a file holds: `columns` with units, `attributes`, `rows`, and `chunks` of them.
+
+    Raises
+    ------
+    FileError
+        There is no such file, or it does not hold columns of numbers.
+    MissingPackageError
+        The package that reads this kind of file is not installed.
+    """
+    name = os.fspath(path)
+    reader = READERS.get(Path(name).suffix.lower(), TextSource)
+    if reader is not TextSource and os.path.isdir(name):
+        raise FileError("cannot be read: it is a directory; give a file", name)
+    return reader(name)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    max_cells: int = MAX_CELLS,
+    progress: Callable[[float], None] | None = None,
+) -> Table:
+    """Return the table in a file, whole.
+
+    Parameters
+    ----------
+    path : of the file
+    max_cells : largest number of cells that is read
+    progress : is called with the number of bytes read since the last call
+
+    Raises
+    ------
+    FileError
+        There is no such file, or it is not a table of finite numbers; file, line (of a text) or
+        row, and column are named.
+    """
+    source = open_table(path)
+    values, lines, total = [], [], 0
+    for block in source.checked(BLOCK, range(len(source.columns))):
+        total += block.values.size
+        if total > max_cells:
+            raise FileError(
+                f"the table has more than {max_cells} cells; split it in time, or leave out the "
+                f"columns that are not needed",
+                source.path,
+            )
+        values.append(block.values)
+        if block.lines is not None:
+            lines.append(block.lines)
+        if progress is not None:
+            progress(block.size)
+    return Table(
+        source.columns,
+        np.concatenate(values),
+        np.concatenate(lines) if lines else None,
+        source.path,
+        source.attributes,
+    )
+
+
+class TableWriter:
+    """A file of columns that takes rows block by block, and its name when all are written.
+
+    Until the ``with`` block ends, what was there before stays; it also stays if anything fails.
+
+    Parameters
+    ----------
+    path : .csv (also .txt, .dat, pipes and devices), .parquet, .npz, .h5 or .hdf5
+    columns : names and units
+    attributes : what the file is to say about itself: texts by key
+    digits : significant digits of numbers in a text; None for all. The other kinds hold all
+
+    Examples
+    --------
+    >>> with TableWriter("a.parquet", [Column("time", "s"), Column("fx", "N")]) as out:
+    ...     out.append(rows)                                             # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        columns: Sequence[Column],
+        attributes: Mapping[str, object] | None = None,
+        *,
+        digits: int | None = None,
+    ) -> None:
+        self.path, self.columns = os.fspath(path), tuple(columns)
+        self.attributes = {key: str(value) for key, value in (attributes or {}).items()}
+        check_columns(self.columns, self.path)
+        self.rows = 0
+        self._suffix = Path(self.path).suffix.lower()
+        if self._suffix not in (*WRITERS, *TEXT):
+            raise FileError(
+                f"no kind of table has the suffix {self._suffix!r}; available: .csv, "
+                f"{', '.join(WRITERS)}",
+                self.path,
+            )
+        self._digits, self._waiting, self._cells = digits, list[Floats](), 0
+
+    def __enter__(self) -> TableWriter:
+        self._stack = contextlib.ExitStack()
+        self._write = self._stack.enter_context(self._sink())
+        return self
+
+    @contextlib.contextmanager
+    def _sink(self) -> Iterator[Callable[[Floats], object]]:
+        if self._suffix in TEXT:
+            with text_rows(self.path, self.columns, self.attributes, self._digits) as write:
+                yield write
+                self._flush(write)
+            return
+        make = WRITERS[self._suffix]
+        with (
+            whole_path(self.path) as temporary,
+            make(temporary, self.columns, self.attributes) as write,
+        ):
+            yield write
+            self._flush(write)
+
+    def append(self, rows: ArrayLike) -> None:
+        """Write rows (n, columns)."""
+        values = np.array(rows, dtype=np.float64, order="C", ndmin=2)
+        if values.ndim != 2 or values.shape[1] != len(self.columns):
+            raise StateError(
+                f"expected rows of {len(self.columns)} numbers, one a column, got an array of the "
+                f"shape {np.shape(rows)}"
+            )
+        self._waiting.append(values)
+        self.rows += len(values)
+        self._cells += values.size
+        if self._cells >= WRITTEN:
+            self._flush(self._write)
+
+    def _flush(self, write: Callable[[Floats], object]) -> None:
+        if self._waiting:
+            write(np.concatenate(self._waiting))
+            self._waiting.clear()
+            self._cells = 0
+
+    def __exit__(self, *raised: object) -> bool | None:
+        return self._stack.__exit__(*raised)  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""HDF5 as a table: a dataset (N,) a column, its unit in the attribute ``units``.
+
+The file's own attributes are those of the table. ``time``, where there is one, is the dimension
+scale of the other columns, as netCDF has it, so that xarray and others find it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.formats.table import Column, Floats
+from mbd_bridge.formats.tables.disk import DiskFile
+from mbd_bridge.formats.tables.source import (
+    EXTRA,
+    Block,
+    TableSource,
+    cannot_read,
+    file_size,
+    named_column,
+    no_numbers,
+)
+
+UNIT = "units"
+PLACE = "column"
+"""The number of the column, from 0: HDF5 sorts by name."""
+TIME = "time"
+CHUNK = 8192
+"""Numbers of a column that lie together, at most."""
+WHAT = "an HDF5 file"
+
+Bad = (OSError, RuntimeError, KeyError, ValueError)
+"""What h5py raises of files that are none, or damaged."""
+
+
+class Hdf5Source(TableSource):
+    """An HDF5 file with one-dimensional datasets."""
+
+    def __init__(self, path: str) -> None:
+        h5py = package(path)
+        found: list[tuple[float, str, str | None, int]] = []
+
+        def visit(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset):
+                found.append(_described(item, name, path, len(found)))
+
+        try:
+            with h5py.File(path, "r") as file:
+                file.visititems(visit)
+                attributes = {key: _text(value) for key, value in file.attrs.items()}
+        except Bad as error:
+            raise cannot_read(path, error, WHAT) from error
+        found.sort()
+        rows = found[0][3] if found else 0
+        for _, name, _, length in found:
+            if length != rows:
+                raise FileError(
+                    f"expected columns of one length, but {found[0][1]!r} has {rows} numbers and "
+                    f"{name!r} {length}",
+                    path,
+                )
+        self._datasets = [name for _, name, _, _ in found]
+        columns = [named_column(name, unit) for _, name, unit, _ in found]
+        super().__init__(path, columns, attributes, rows)
+
+    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield rows, a slice of every dataset at a time."""
+        assert self.rows is not None
+        h5py = package(self.path)
+        share = file_size(self.path) / max(self.rows, 1)
+        try:
+            with h5py.File(self.path, "r") as file:
+                datasets = [file[self._datasets[k]] for k in places]
+                for start in range(0, self.rows, rows):
+                    count = min(rows, self.rows - start)
+                    values = np.empty((count, len(places)))
+                    for k, dataset in enumerate(datasets):
+                        values[:, k] = dataset[start : start + count]
+                    yield Block(values, None, share * count)
+        except Bad as error:
+            raise cannot_read(self.path, error, WHAT) from error
+
+
+@contextlib.contextmanager
+def hdf5_rows(
+    path: Path, columns: Sequence[Column], attributes: Mapping[str, str]
+) -> Iterator[Callable[[Floats], object]]:
+    """Give a function that appends rows to the datasets of an HDF5 file."""
+    h5py = package(str(path))
+    for column in columns:
+        if not all(part.strip(".") for part in column.name.split("/")):
+            raise FileError(
+                f"{column.name!r} is no name in HDF5, where / parts groups; choose another format",
+                str(path),
+            )
+    with DiskFile(path) as disk:
+        with h5py.File(disk, "w") as file:
+            rows, datasets = 0, list[Any]()
+            for key, value in attributes.items():
+                file.attrs[key] = value
+
+            def append(values: Floats) -> None:
+                nonlocal rows
+                if not datasets:
+                    datasets.extend(_datasets(file, columns, len(values)))
+                for dataset, numbers in zip(datasets, np.ascontiguousarray(values.T), strict=True):
+                    dataset.resize(rows + len(values), axis=0)
+                    dataset[rows:] = numbers
+                    disk.check()
+                rows += len(values)
+
+            yield append
+            _scale(file, datasets or _datasets(file, columns, 1))
+        disk.check()
+
+
+def _datasets(file: Any, columns: Sequence[Column], rows: int) -> list[Any]:
+    """Return new datasets without rows, fit for so many at a time; they carry check sums."""
+    made = []
+    for place, column in enumerate(columns):
+        dataset = file.create_dataset(
+            column.name,
+            (0,),
+            np.float64,
+            maxshape=(None,),
+            chunks=(min(CHUNK, max(rows, 1)),),
+            fletcher32=True,
+        )
+        dataset.attrs[PLACE] = place
+        if column.unit is not None:
+            dataset.attrs[UNIT] = column.unit
+        made.append(dataset)
+    return made
+
+
+def _scale(file: Any, datasets: Sequence[Any]) -> None:
+    """Make the time the scale of the other columns."""
+    if TIME not in file:
+        return
+    file[TIME].make_scale(TIME)
+    for dataset in datasets:
+        if dataset != file[TIME]:
+            dataset.dims[0].attach_scale(file[TIME])
+
+
+def package(path: str) -> Any:
+    """Return h5py."""
+    try:
+        import h5py
+    except ImportError:
+        raise MissingPackageError(f"{path}: HDF5 files need h5py: {EXTRA}") from None
+    return h5py
+
+
+def _described(item: Any, name: str, path: str, count: int) -> tuple[float, str, str | None, int]:
+    """Return place, name, unit and length of a dataset."""
+    if item.ndim != 1:
+        raise FileError(
+            f"expected a column of numbers (N,), got a dataset of the shape {item.shape}; save "
+            f"each of its columns under its own name",
+            path,
+            element=f"dataset {name!r}",
+        )
+    if item.dtype.kind not in "fiu":
+        raise no_numbers(path, name, item.dtype)
+    unit = next((_text(item.attrs[key]) for key in (UNIT, "unit") if key in item.attrs), None)
+    return float(item.attrs.get(PLACE, count)), name, unit, item.shape[0]
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,183 @@
+"""NumPy's ``.npz`` as a table: an array (N,) a column, so ``numpy.load(path)["elbow.fx"]``.
+
+Beside them ``columns`` and ``units`` (texts, one a column, in order; "" without a unit) and
+``attributes`` (keys and values, (K, 2) texts), which files of others need not have. The entries
+are read as streams, whether they are compressed or not; what is pickled is not read at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.table import Column, Floats
+from mbd_bridge.formats.tables.source import (
+    Block,
+    TableSource,
+    cannot_read,
+    file_size,
+    named_column,
+    no_numbers,
+)
+
+COLUMNS, UNITS, ATTRIBUTES = "columns", "units", "attributes"
+RESERVED = (COLUMNS, UNITS, ATTRIBUTES)
+END = ".npy"
+WHAT = "a file of numpy.savez"
+AT_ONCE = 64 * 1024 * 1024
+"""Bytes of columns that are put together at a time when rows become columns."""
+COPIED = 65_536
+"""Rows that are read back at a time for it."""
+
+Bad = (OSError, zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, NotImplementedError)
+
+
+class NpzSource(TableSource):
+    """A file of `numpy.savez` or `numpy.savez_compressed`."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                entries = [name for name in archive.namelist() if name.endswith(END)]
+                names = [name.removesuffix(END) for name in entries]
+                texts = {key: _texts(archive, key) for key in RESERVED if key in names}
+                self._kinds = {
+                    name: _kind(archive, name, path) for name in names if name not in texts
+                }
+        except Bad as error:
+            raise cannot_read(path, error, WHAT) from error
+        lengths = {rows for rows, _ in self._kinds.values()}
+        if len(lengths) > 1:
+            first, *others = self._kinds
+            other = next(n for n in others if self._kinds[n][0] != self._kinds[first][0])
+            raise FileError(
+                f"expected columns of one length, but {first!r} has {self._kinds[first][0]} "
+                f"numbers and {other!r} {self._kinds[other][0]}",
+                path,
+            )
+        if COLUMNS in texts and set(texts[COLUMNS]) == set(self._kinds):
+            self._kinds = {name: self._kinds[name] for name in texts[COLUMNS].tolist()}
+        units: dict[str, str] = {}
+        if UNITS in texts and len(texts[UNITS]) == len(self._kinds):
+            units = {
+                name: unit
+                for name, unit in zip(self._kinds, texts[UNITS].tolist(), strict=True)
+                if unit
+            }
+        columns = [named_column(name, units.get(name)) for name in self._kinds]
+        pairs = texts.get(ATTRIBUTES, np.zeros((0, 2), dtype=str)).reshape(-1, 2)
+        super().__init__(path, columns, dict(pairs.tolist()), next(iter(lengths), 0))
+
+    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield rows, read from all columns side by side."""
+        assert self.rows is not None
+        share = file_size(self.path) / max(self.rows, 1)
+        names = [list(self._kinds)[k] for k in places]
+        try:
+            with contextlib.ExitStack() as stack:
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
+                files = [stack.enter_context(archive.open(name + END)) for name in names]
+                for file in files:
+                    _heading(file)
+                for start in range(0, self.rows, rows):
+                    count = min(rows, self.rows - start)
+                    values = np.empty((count, len(names)))
+                    for k, (name, file) in enumerate(zip(names, files, strict=True)):
+                        kind = self._kinds[name][1]
+                        raw = file.read(count * kind.itemsize)
+                        values[:, k] = np.frombuffer(raw, dtype=kind, count=count)
+                    yield Block(values, None, share * count)
+        except Bad as error:
+            raise cannot_read(self.path, error, WHAT) from error
+
+
+@contextlib.contextmanager
+def npz_rows(
+    path: Path, columns: Sequence[Column], attributes: Mapping[str, str]
+) -> Iterator[Callable[[Floats], object]]:
+    """Give a function that takes rows; at the end they are written, column by column."""
+    for column in columns:
+        if column.name in RESERVED:
+            raise FileError(
+                f"the array {column.name!r} of a table in .npz holds what is known of all "
+                f"columns; give this one another name, or choose another format",
+                str(path),
+            )
+    rows = 0
+    with tempfile.TemporaryFile(dir=path.parent, prefix=f"{path.name}.") as raw:
+
+        def append(values: Floats) -> None:
+            nonlocal rows
+            raw.write(np.ascontiguousarray(values).tobytes())
+            rows += len(values)
+
+        yield append
+        raw.flush()
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            pairs = np.array(list(attributes.items()), dtype=str).reshape(-1, 2)
+            _write(archive, COLUMNS, np.array([column.name for column in columns]))
+            _write(archive, UNITS, np.array([column.unit or "" for column in columns]))
+            _write(archive, ATTRIBUTES, pairs)
+            _transpose(raw, rows, columns, archive)
+
+
+def _transpose(
+    raw: IO[bytes], rows: int, columns: Sequence[Column], archive: zipfile.ZipFile
+) -> None:
+    """Write the columns of numbers that lie in a file row by row."""
+    width = len(columns)
+    group = max(1, AT_ONCE // (8 * max(rows, 1)))
+    for first in range(0, width, group):
+        part = slice(first, min(first + group, width))
+        together = np.empty((part.stop - part.start, rows))
+        raw.seek(0)
+        for start in range(0, rows, COPIED):
+            count = min(COPIED, rows - start)
+            block = np.frombuffer(raw.read(8 * width * count)).reshape(count, width)
+            together[:, start : start + count] = block[:, part].T
+        for column, values in zip(columns[part], together, strict=True):
+            _write(archive, column.name, values)
+
+
+def _write(archive: zipfile.ZipFile, name: str, values: NDArray[np.generic]) -> None:
+    with archive.open(name + END, "w", force_zip64=True) as file:
+        npy.write_array(file, values, allow_pickle=False)
+
+
+def _heading(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """Return shape and type of an array, and leave the file at its first number."""
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, kind = read(file)
+    return shape, kind
+
+
+def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype[np.generic]]:
+    """Return length and type of a column."""
+    with archive.open(name + END) as file:
+        shape, kind = _heading(file)
+    if len(shape) != 1:
+        raise FileError(
+            f"expected a column of numbers (N,), got an array of the shape {shape}; save each of "
+            f"its columns under its own name",
+            path,
+            element=f"array {name!r}",
+        )
+    if kind.kind not in "fiu":
+        raise no_numbers(path, name, kind)
+    return shape[0], kind
+
+
+def _texts(archive: zipfile.ZipFile, name: str) -> NDArray[np.str_]:
+    with archive.open(name + END) as file:
+        return np.asarray(npy.read_array(file, allow_pickle=False), dtype=str)
