@@ -5,7 +5,15 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
-from mbd_bridge.api import Mechanism, crosscheck, load, load_motion, simulate, simulate_batch
+from mbd_bridge.api import (
+    Mechanism,
+    crosscheck,
+    load,
+    load_loads,
+    load_motion,
+    simulate,
+    simulate_batch,
+)
 from mbd_bridge.errors import (
     FileError,
     KernelError,
@@ -42,6 +50,7 @@ __all__ = [
     "__version__",
     "crosscheck",
     "load",
+    "load_loads",
     "load_motion",
     "simulate",
     "simulate_batch",

@@ -14,7 +14,7 @@ from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
 from mbd_bridge.formats.tables import read_table
-from mbd_bridge.loads import Motion, motion_from_table
+from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_table
 from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
@@ -46,19 +46,35 @@ def load(
 
 
 def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool = False) -> Motion:
-    """Read a motion of a mechanism from a CSV table: time, and columns named after coordinates.
+    """Read a motion of a mechanism: time, and columns named after coordinates.
 
     Parameters
     ----------
-    path : the file; rates that it does not have come from splines (``.notes`` says so)
+    path : a .csv, .parquet, .npz, .h5 or .hdf5 file; rates that it does not have come from splines
+        (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
     """
+    _check(mechanism, "load_motion", "motion.csv")
+    return motion_from_table(read_table(path), mechanism.model, rest=rest)
+
+
+def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:
+    """Read joint loads along time back from a file that `JointLoads.save` or ``mbd`` wrote.
+
+    Parameters
+    ----------
+    path : a .csv, .parquet, .npz, .h5 or .hdf5 file; also one that holds the motion too
+    """
+    _check(mechanism, "load_loads", "loads.parquet")
+    return loads_from_table(read_table(path), mechanism.model)
+
+
+def _check(mechanism: Mechanism, function: str, file: str) -> None:
     if not isinstance(mechanism, Mechanism):
         raise ModelError(
             f"expected a Mechanism, got {type(mechanism).__name__}; load it first: "
-            f'mbd.load_motion("motion.csv", mbd.load("robot.urdf"))'
+            f'mbd.{function}("{file}", mbd.load("robot.urdf"))'
         )
-    return motion_from_table(read_table(path), mechanism.model, rest=rest)
 
 
 def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import ModelError
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.formats import Description
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import (
@@ -24,6 +24,7 @@ from mbd_bridge.loads import (
     JointLoads,
     LoadSolver,
     LoopLoadSolver,
+    Motion,
 )
 from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
@@ -113,9 +114,9 @@ class Mechanism:
 
     def joint_loads(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
+        q: ArrayLike | Motion,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
         joints: Iterable[str | int] | str | None = None,
         *,
         on: str = "child",
@@ -132,7 +133,8 @@ class Mechanism:
 
         Parameters
         ----------
-        q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates
+        q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates; or a motion
+            (`mbd.load_motion`) in the place of q, without v and a: then the loads know their times
         joints : names; None for all joints. ``"root_joint"`` is what holds the root link
         on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
             "parent": the opposite
@@ -149,6 +151,15 @@ class Mechanism:
         actuated : in a mechanism with loops, the joints that have a drive; loops may then be named
             among `joints` as well
         """
+        if isinstance(q, Motion):
+            if v is not None or a is not None:
+                raise StateError("a motion has its own v and a: joint_loads(motion, joints=[...])")
+            options: dict[str, Any] = {"on": on, "at": at, "in_": in_, "reaction": reaction}
+            options |= {"external": external, "external_in": external_in, "actuated": actuated}
+            found = self.joint_loads(q.q, q.v, q.a, joints, threads=threads, check=check, **options)
+            return found.along(q.time, q.v)
+        if v is None or a is None:
+            raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
         if self.model.has_loops:
             options = {"on": on, "at": at, "in_": in_}
             if reaction:

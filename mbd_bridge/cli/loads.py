@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mbd_bridge.cli import loop_loads
 from mbd_bridge.cli.parser import Names, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.formats.table import Table
-    from mbd_bridge.loads import LoadSolver
-    from mbd_bridge.loads.motion import Motion
+    from mbd_bridge.loads import JointLoads, LoadSolver, Motion
     from mbd_bridge.loads.peaks import Peaks
 
 SUMMARY = "force, moment and drive of joints along a motion"
@@ -20,13 +21,14 @@ Compute the force, the moment and the drive in chosen joints along a motion.
 
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
 
-MOTION is a CSV table with a header: a column 'time' or 't' (s), one for each coordinate (mbd info
-lists their names), and where you have them '<name>.vel' and '<name>.acc' (rates of a ball joint
-or a floating base by the names under v: 'hip.wx.vel'). SI units; others in brackets: 'elbow
-[deg]', 'rail.vel [mm/s]'. Rates that are not there are derived by a spline of degree 5 through the
-positions (through the rotation for quaternions), and this is said. Lines with # are comments.
+MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
+coordinate (mbd info lists their names), and where you have them '<name>.vel' and '<name>.acc'
+(rates of a ball joint or a floating base by the names under v: 'hip.wx.vel'). SI units; others in
+brackets: 'elbow [deg]', 'rail.vel [mm/s]'. Rates that are not there are derived by a spline of
+degree 5 through the positions (through the rotation for quaternions), and this is said. Lines of
+CSV with # are comments.
 
-Out comes a CSV table: comments with convention and units, then
+Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
 time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.drive [N m or N], ...
 With -o a summary of peaks is printed.
 """
@@ -41,7 +43,7 @@ BLOCK = 16_384
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="CSV table of the motion")
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion")
     parser.add_argument(
         "--joints",
         nargs="+",
@@ -51,7 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="names of joints (fixed ones too), blanks or commas between them, or all; "
         "root_joint is what holds the root link",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; default: stdout")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
+    )
     parser.add_argument(
         "--on",
         choices=("child", "parent"),
@@ -121,15 +128,10 @@ def run(options: argparse.Namespace) -> int:
     for note in (*motion.notes, left_out(model, "these loads")):
         if note:
             screen.say(note)
-    if options.output is None:
-        _write(screen.data_stdout(), solver, motion, options)
-        return 0
-    from mbd_bridge.formats.whole_file import whole_file
-
-    with whole_file(options.output) as file:
-        peaks = _write(file, solver, motion, options)
-    screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
-    screen.say(f"{len(motion.time)} rows written to {options.output}")
+    peaks = _write(solver, motion, options)
+    if options.output is not None:
+        screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
+        screen.say(f"{len(motion.time)} rows written to {options.output}")
     return 0
 
 
@@ -147,33 +149,33 @@ def _table(path: str) -> Table:
         return read_table(path, progress=step)
 
 
-def _write(file: TextIO, solver: LoadSolver, motion: Motion, options: argparse.Namespace) -> Peaks:
+def _write(solver: LoadSolver, motion: Motion, options: argparse.Namespace) -> Peaks:
     """Write the loads block by block; return their peaks."""
-    from mbd_bridge import __version__
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables.text import header_text, rows_text
-    from mbd_bridge.loads.export import load_columns, load_rows
+    from mbd_bridge.formats.tables import TableWriter
+    from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
     from mbd_bridge.loads.peaks import Peaks
 
-    comments = [
-        f"mbd_bridge {__version__}: joint loads of {solver.model.name} along {options.motion}",
-        f"load: {solver.convention}",
-        "drive: generalised force along the joint's own freedom, N m or N; it is part of the load",
-        *motion.notes,
-    ]
-    rows, peaks = len(motion.time), None
-    with screen.progress("computing", rows) as step:
+    def loads(start: int) -> JointLoads:
+        part = slice(start, start + BLOCK)
+        return solver(motion.q[part], motion.v[part], motion.a[part], threads=options.threads)
+
+    first, rows = loads(0), len(motion.time)
+    peaks = Peaks(solver.model, first)
+    said = attributes(
+        f"joint loads of {solver.model.name} along {options.motion}", motion.notes
+    ) | load_attributes(first)
+    target = options.output or screen.data_stdout()
+    with (
+        TableWriter(target, [TIME, *load_columns(first)], said, digits=options.digits) as out,
+        screen.progress("computing", rows) as step,
+    ):
         for start in range(0, rows, BLOCK):
-            part = slice(start, start + BLOCK)
-            time = motion.time[part]
-            loads = solver(motion.q[part], motion.v[part], motion.a[part], threads=options.threads)
-            if peaks is None:
-                file.write(header_text(load_columns(solver.model, loads), comments))
-                peaks = Peaks(solver.model, loads)
-            file.write(rows_text(load_rows(time, loads), options.digits))
-            peaks.add(time, loads)
+            block = first if start == 0 else loads(start)
+            time = motion.time[start : start + BLOCK]
+            out.append(np.column_stack([time, load_rows(block)]))
+            peaks.add(time, block)
             step(len(time))
-    assert peaks is not None
     return peaks
 
 

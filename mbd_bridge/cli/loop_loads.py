@@ -32,31 +32,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(robot: Mechanism, motion: Motion, options: argparse.Namespace) -> int:
     """Compute and write the loads along a motion that satisfies the loops."""
-    from mbd_bridge import __version__
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import StateError
-    from mbd_bridge.formats.table import Column
-    from mbd_bridge.formats.tables.text import header_text, rows_text
-    from mbd_bridge.formats.whole_file import whole_file
+    from mbd_bridge.formats.tables import TableWriter
+    from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
 
     model = robot.model
     if options.reaction:
         raise StateError("--reaction is not there for mechanisms with loops; leave it out")
     loads = _loads(robot, motion, options)
-    comments = [
-        f"mbd_bridge {__version__}: joint loads of {model.name} along {options.motion}",
-        f"driven: {', '.join(options.actuated)}",
-        *loop_tables.comments(loads),
-        *motion.notes,
-    ]
-    columns = [Column("time", "s"), *loop_tables.columns(model, loads)]
-    rows = np.hstack([motion.time[:, None], loop_tables.values(loads)])
-    text = header_text(columns, comments) + rows_text(rows, options.digits)
+    said = {"driven": ", ".join(options.actuated)}
+    said |= attributes(f"joint loads of {model.name} along {options.motion}", motion.notes)
+    said |= load_attributes(loads)
+    target = options.output or screen.data_stdout()
+    with TableWriter(target, [TIME, *load_columns(loads)], said, digits=options.digits) as out:
+        out.append(np.column_stack([motion.time, load_rows(loads)]))
     if options.output is None:
-        screen.data_stdout().write(text)
         return 0
-    with whole_file(options.output) as file:
-        file.write(text)
     screen.show(
         screen.stderr(), f"{loads.convention}", loop_tables.peaks(model, motion.time, loads)
     )

@@ -14,7 +14,6 @@ from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
-    from mbd_bridge.formats.table import Column
     from mbd_bridge.loads import JointLoads
     from mbd_bridge.loads.peaks import Peak
     from mbd_bridge.mechanism import Model
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-12
 """Residual, relative to the mechanism's size, of a closed loop (as `solve.assembly` has it)."""
-
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
-UNDETERMINED = " (undetermined)"
-"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
-nobody takes it for the other kind by asking for its name."""
 
 
 def info(console: Console, robot: Mechanism) -> None:
@@ -88,48 +82,11 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
         yield f"REVERSED: the two axes of {name} point against each other; try another --near"
 
 
-def columns(model: Model, loads: JointLoads) -> tuple[Column, ...]:
-    """Return the columns of loads of tree joints and cut ones: force, moment, drives of each."""
-    from mbd_bridge.formats.table import Column
-    from mbd_bridge.loads.units import DRIVE
-
-    made = []
-    for joint, flags, place in zip(loads.joints, loads.unique, loads.drive_of, strict=True):
-        for component, certain in zip(COMPONENTS, flags, strict=True):
-            name = f"{joint}.{component}" + ("" if certain else UNDETERMINED)
-            made.append(Column(name, "N" if component[0] == "f" else "N m"))
-        units = _drive_units(model, joint) if loads.drive_names[place] else ()
-        for drive, unit in zip(loads.drive_names[place], units, strict=True):
-            made.append(Column(f"{joint}.drive{drive.removeprefix(joint)}", DRIVE[unit]))
-    return tuple(made)
-
-
-def values(loads: JointLoads) -> Array:
-    """Return the rows (N, columns) under `columns`."""
-    parts = []
-    for k, place in enumerate(loads.drive_of):
-        parts += [loads.force[:, k], loads.moment[:, k], loads.drive[:, place]]
-    return np.hstack(parts)
-
-
-def comments(loads: JointLoads) -> list[str]:
-    """Return what a reader of the columns must know."""
-    lines = [
-        f"load: {loads.convention}",
-        "drive: generalised force along the joint's own freedom, N m or N; it is part of the load",
-    ]
-    if not loads.unique.all():
-        lines.append(
-            f"{UNDETERMINED.strip()}: rigid-body mechanics does not determine this component; the "
-            "smallest solution stands there"
-        )
-    return lines
-
-
 def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
     """Return the peaks of force, moment and drives, taken over the determined components."""
+    from mbd_bridge.loads.export import COMPONENTS
     from mbd_bridge.loads.peaks import Peak
-    from mbd_bridge.loads.units import DRIVE
+    from mbd_bridge.loads.units import DRIVE, drive_units
 
     rows: list[tuple[str, ...]] = []
     for k, (joint, flags) in enumerate(zip(loads.joints, loads.unique, strict=True)):
@@ -146,7 +103,7 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
                 rows[-1] = (*rows[-1][:2], "-", "-", unit, "", rows[-1][-1])
         place = loads.drive_of[k]
         names = loads.drive_names[place]
-        units = _drive_units(model, joint) if names else ()
+        units = drive_units(model, joint) if names else ()
         for drive, unit, along in zip(names, units, loads.drive[:, place].T, strict=True):
             peak = Peak(joint, f"drive{drive.removeprefix(joint)}", DRIVE[unit])
             peak.add(time, along)
@@ -155,17 +112,6 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
     if loads.unique.all():
         return screen.table(headings[:-1], [row[:-1] for row in rows])
     return screen.table(headings, rows)
-
-
-def _drive_units(model: Model, name: str) -> tuple[str, ...]:
-    """Return "rad" or "m" for each drive of a joint, or of what gears do to the one they move."""
-    from mbd_bridge.loads.units import model_units, velocity_units
-
-    moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
-    if name not in moved:
-        return velocity_units(model.joint(name).type)
-    of_q, _ = model_units(model)
-    return (of_q[model.coordinate_names.index(moved[name])],)
 
 
 def _row(peak: Peak, *, first: bool, without: str) -> tuple[str, ...]:

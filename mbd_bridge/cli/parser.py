@@ -73,6 +73,16 @@ def make_parser() -> Parser:
     return parser
 
 
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the table's file, which commands that write one have."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write: .csv, .parquet, .npz or .h5; default: CSV to stdout",
+    )
+
+
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the robot's file and what changes it, which every command has."""
     parser.add_argument("robot", metavar="ROBOT", help="URDF file, or .xacro")

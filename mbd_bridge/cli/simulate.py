@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
-    from mbd_bridge.formats.table import Column
-    from mbd_bridge.loads import JointLoads
     from mbd_bridge.simulate import Simulation
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
@@ -25,15 +23,14 @@ steps of the fourth order (Runge-Kutta) that are put back onto the loops.
   mbd simulate urdf/crank_rocker.urdf --seconds 1 --velocity crank=5 --torque crank=0.2 --every 10
 
 The start is that of mbd assemble with the same --near, --fixed and --velocity.
-Out comes a CSV table: time, the coordinates, their rates as <name>.vel and <name>.acc, so that
-mbd loads can read it as a motion; with --joints the loads of these joints, tree or loop joints, as
-mbd loads writes them. A column named '... (undetermined)' holds a component that rigid-body
-mechanics does not determine; the smallest solution stands there.
+Out comes a table, CSV or what the suffix of -o says (.parquet, .npz, .h5): time, the coordinates,
+their rates as <name>.vel and <name>.acc, so that mbd loads can read it as a motion; with --joints
+the loads of these joints, tree or loop joints, as mbd loads writes them. A column named
+'... (undetermined)' holds a component that rigid-body mechanics does not determine; the smallest
+solution stands there.
 A summary goes to stderr. The exit code is 1 if a loop stays open, or if the motion cannot go on;
 then the table ends there.
 """
-
-RATES = (("", ".vel", ".acc"), ("", "/s", "/s^2"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,14 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="joints whose loads are written too (tree and loop joints), or all",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; default: stdout")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
-    from mbd_bridge.formats.whole_file import whole_file
 
     robot = screen.load_robot(options)
     _check_joints(robot, options)
@@ -82,11 +83,9 @@ def run(options: argparse.Namespace) -> int:
         joints = None if options.joints == ["all"] else options.joints
         with screen.waiting("computing loads"):
             loads = motion.joint_loads(joints)
-    if options.output is None:
-        _write(screen.data_stdout(), motion, loads, options)
-    else:
-        with whole_file(options.output) as file:
-            _write(file, motion, loads, options)
+    notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
+    notes += [f"drives {', '.join(options.torque)}"] if options.torque else []
+    motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
         screen.show(
             screen.stderr(),
@@ -137,45 +136,6 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             check=False,
             progress=step,
         )
-
-
-def _write(
-    file: TextIO, motion: Simulation, loads: JointLoads | None, options: argparse.Namespace
-) -> None:
-    from mbd_bridge import __version__
-    from mbd_bridge.cli import loop_tables
-    from mbd_bridge.formats.tables.text import header_text, rows_text
-
-    model = motion.model
-    comments = [
-        f"mbd_bridge {__version__}: motion of {model.name} from {options.robot}, "
-        f"steps of {motion.step:g} s"
-    ]
-    if options.torque:
-        comments.append(f"drives: {', '.join(options.torque)}")
-    if not motion.finished:
-        comments.append(motion.status)
-    columns = _columns(motion)
-    parts = [motion.time[:, None], motion.q, motion.v, motion.a]
-    if loads is not None:
-        comments += loop_tables.comments(loads)
-        columns += loop_tables.columns(model, loads)
-        parts.append(loop_tables.values(loads))
-    file.write(header_text(columns, comments))
-    file.write(rows_text(np.hstack(parts)))
-
-
-def _columns(motion: Simulation) -> list[Column]:
-    from mbd_bridge.formats.table import Column
-    from mbd_bridge.loads.units import model_units
-
-    model = motion.model
-    of_q, of_v = model_units(model)
-    made = [Column("time", "s")]
-    names = model.coordinate_names, model.velocity_names, model.velocity_names
-    for suffix, per, own, units in zip(*RATES, names, (of_q, of_v, of_v), strict=True):
-        made += [Column(n + suffix, unit + per) for n, unit in zip(own, units, strict=True)]
-    return made
 
 
 def _summary(motion: Simulation) -> list[str]:

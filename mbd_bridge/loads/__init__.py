@@ -1,6 +1,7 @@
 """What the user asks: the loads of chosen joints."""
 
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.history import loads_from_table
 from mbd_bridge.loads.loop_solver import LoopLoadSolver
 from mbd_bridge.loads.motion import Motion, motion_from_table
 from mbd_bridge.loads.result import JointLoads, OneJoint
@@ -13,5 +14,6 @@ __all__ = [
     "LoopLoadSolver",
     "Motion",
     "OneJoint",
+    "loads_from_table",
     "motion_from_table",
 ]

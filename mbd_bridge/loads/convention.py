@@ -6,6 +6,7 @@ which is pinocchio's ``data.f``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,6 +20,13 @@ from mbd_bridge.spatial import Array, Frame, cross
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
+
+
+_TEXT = re.compile(
+    r"(?P<on>child|parent) on (?:child|parent), at "
+    r"(?:the joint's origin(?P<parent> on the parent)?|point \((?P<point>[^)]*)\) m of the child), "
+    r"in (?P<axes>child|parent|world)(?: link)? axes; N, N m"
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,17 @@ class Convention:
         point = named[self.at] if isinstance(self.at, str) else f"point {self.at} m of the child"
         axes = "world" if self.in_ == "world" else f"{self.in_} link"
         return f"{exerted}, at {point}, in {axes} axes; N, N m"
+
+    @staticmethod
+    def from_text(text: str) -> Convention:
+        """Return the convention that was written as such a text."""
+        said = _TEXT.fullmatch(text)
+        if said is None:
+            raise ModelError(f"no convention of loads: {text!r}; one reads: {Convention()}")
+        at: str | list[float] = "parent" if said["parent"] else "joint"
+        if said["point"]:
+            at = [float(number) for number in said["point"].split(",")]
+        return Convention.of("parent" if said["on"] == "child" else "child", at, said["axes"])
 
     def apply(
         self, model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]

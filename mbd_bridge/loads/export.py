@@ -1,40 +1,71 @@
-"""Joint loads as the columns and rows of a table, with units and convention."""
+"""Joint loads and motions as the columns and rows of a table, with units and convention."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from os import PathLike
+from typing import TextIO
 
-from mbd_bridge.formats.table import Column
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, velocity_units
+from mbd_bridge.loads.units import DRIVE, RATE, drive_units, model_units
 from mbd_bridge.mechanism import Model
+
+Floats = NDArray[np.float64]
 
 FORCES = ("fx", "fy", "fz")
 MOMENTS = ("mx", "my", "mz")
+COMPONENTS = (*FORCES, *MOMENTS)
 REACTION = "reaction"
+DRIVES = "drive"
+UNDETERMINED = " (undetermined)"
+"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
+nobody takes it for the other kind by asking for its name."""
+
+TIME = Column("time", "s")
+CONTENT, MADE_BY, LOAD, NOTES = "content", "made by", "load", "notes"
+"""What files say about themselves, by these keys."""
+FRAMES = (
+    "quaternions x, y, z, w from the child's axes to the parent's; velocities and accelerations of "
+    "free and ball joints in the child's axes"
+)
 
 
-def load_columns(model: Model, loads: JointLoads) -> tuple[Column, ...]:
-    """Return the columns: time; for each joint its force, moment, drives and (asked for) reaction.
+def determined(loads: JointLoads) -> NDArray[np.bool_]:
+    """Return which components (J, 6) are determined at every state."""
+    flags = np.asarray(loads.unique, dtype=bool)
+    return np.asarray(flags.reshape(-1, *flags.shape[-2:]).all(axis=0))
+
+
+def load_columns(loads: JointLoads) -> tuple[Column, ...]:
+    """Return for each joint its force, moment, drives and (asked for) reaction.
 
     A joint with one freedom has the column ``<joint>.drive``, with more one for each, such as
     ``<joint>.drive.wx``; a fixed joint has none.
     """
-    columns = [Column("time", "s")]
-    for joint, place in zip(loads.joints, loads.drive_of, strict=True):
-        columns += _wrench(joint)
-        units = velocity_units(model.joint(joint).type)
-        for name, unit in zip(loads.drive_names[place], units, strict=True):
-            columns.append(Column(f"{joint}.drive{name.removeprefix(joint)}", DRIVE[unit]))
+    if loads.model is None:
+        raise StateError("these loads do not know their mechanism, so the units of drives neither")
+    columns = []
+    for joint, flags, place in zip(loads.joints, determined(loads), loads.drive_of, strict=True):
+        columns += _wrench(joint, flags)
+        names = loads.drive_names[place]
+        units = drive_units(loads.model, joint) if names else ()
+        for name, unit in zip(names, units, strict=True):
+            columns.append(Column(f"{joint}.{DRIVES}{name.removeprefix(joint)}", DRIVE[unit]))
         if loads.reaction_force is not None:
-            columns += _wrench(f"{joint}.{REACTION}")
+            columns += _wrench(f"{joint}.{REACTION}", flags)
     return tuple(columns)
 
 
-def load_rows(time: NDArray[np.float64], loads: JointLoads) -> NDArray[np.float64]:
-    """Return the rows (N, columns) under `load_columns` of loads at the times (N,), s."""
-    parts = [time[:, None]]
+def load_rows(loads: JointLoads) -> Floats:
+    """Return the rows (N, columns) under `load_columns` of loads at N states."""
+    if loads.force.ndim != 3:
+        raise StateError(f"expected loads along a motion, (N, joints, 3), got one state: {loads}")
+    parts = []
     for k, place in enumerate(loads.drive_of):
         parts += [loads.force[:, k], loads.moment[:, k], loads.drive[:, place]]
         if loads.reaction_force is not None and loads.reaction_moment is not None:
@@ -42,6 +73,92 @@ def load_rows(time: NDArray[np.float64], loads: JointLoads) -> NDArray[np.float6
     return np.hstack(parts)
 
 
-def _wrench(prefix: str) -> list[Column]:
-    forces = [Column(f"{prefix}.{axis}", "N") for axis in FORCES]
-    return forces + [Column(f"{prefix}.{axis}", "N m") for axis in MOMENTS]
+def load_attributes(loads: JointLoads) -> dict[str, str]:
+    """Return what a reader of the columns must know."""
+    said = {
+        LOAD: str(loads.convention),
+        DRIVES: "generalised force along the joint's own freedom, N m or N; it is part of the load",
+    }
+    if loads.reaction_force is not None:
+        said[REACTION] = "the load without the drive's part: what the bearing carries"
+    if not determined(loads).all():
+        said[UNDETERMINED.strip(" ()")] = (
+            "rigid-body mechanics does not determine this component; the smallest solution stands "
+            "there"
+        )
+    return said
+
+
+def save_loads(
+    loads: JointLoads,
+    path: str | PathLike[str],
+    time: ArrayLike | None = None,
+    *,
+    digits: int | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write loads along a motion; see `JointLoads.save`."""
+    times = loads.time if time is None else np.asarray(time, dtype=np.float64)
+    rows = load_rows(loads)
+    if times is None:
+        raise StateError("the times of these loads are not known; give time=(N,) s")
+    if times.shape != rows.shape[:1]:
+        raise StateError(f"expected {len(rows)} times, one a state, got the shape {times.shape}")
+    assert loads.model is not None
+    said = attributes(f"joint loads of {loads.model.name}", notes) | load_attributes(loads)
+    with TableWriter(path, [TIME, *load_columns(loads)], said, digits=digits) as out:
+        out.append(np.column_stack([times, rows]))
+
+
+def motion_columns(model: Model) -> tuple[Column, ...]:
+    """Return the columns of a motion: time, coordinates, velocities, accelerations."""
+    of_q, of_v = model_units(model)
+    names = model.coordinate_names, model.velocity_names, model.velocity_names
+    columns, all_units = [TIME], (of_q, of_v, of_v)
+    for suffix, per, own, units in zip(("", ".vel", ".acc"), RATE, names, all_units, strict=True):
+        columns += [Column(n + suffix, unit + per) for n, unit in zip(own, units, strict=True)]
+    return tuple(columns)
+
+
+def save_motion(
+    path: str | PathLike[str] | TextIO,
+    model: Model,
+    parts: Sequence[Floats],
+    *,
+    loads: JointLoads | None = None,
+    digits: int | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write a motion, and loads along it.
+
+    Parameters
+    ----------
+    parts : time (N,), q, v and a (N, ...)
+    loads : at the same times
+    """
+    columns, said = motion_columns(model), attributes(f"motion of {model.name}", notes)
+    said["frames"] = FRAMES
+    rows = np.column_stack(parts)
+    if loads is not None:
+        columns += load_columns(loads)
+        said |= load_attributes(loads)
+        rows = np.hstack([rows, load_rows(loads)])
+    with TableWriter(path, columns, said, digits=digits) as out:
+        out.append(rows)
+
+
+def attributes(content: str, notes: Sequence[str] = ()) -> dict[str, str]:
+    """Return what every file says about itself."""
+    from mbd_bridge import __version__
+
+    said = {CONTENT: content, MADE_BY: f"mbd_bridge {__version__}"}
+    return said | ({NOTES: "\n".join(notes)} if notes else {})
+
+
+def _wrench(prefix: str, determined: Sequence[bool] | NDArray[np.bool_]) -> list[Column]:
+    return [
+        Column(
+            f"{prefix}.{name}" + ("" if sure else UNDETERMINED), "N" if name in FORCES else "N m"
+        )
+        for name, sure in zip(COMPONENTS, determined, strict=True)
+    ]

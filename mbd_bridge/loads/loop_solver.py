@@ -130,7 +130,17 @@ class LoopLoadSolver:
         """Return the loads for given multipliers."""
         force, moment, drive = self.kernel(q, v, a, lam, *external)
         names, places = tuple(self._drive_names), tuple(self._places)
-        return JointLoads(self.joints, force, moment, drive, names, places, unique, self.convention)
+        return JointLoads(
+            self.joints,
+            force,
+            moment,
+            drive,
+            names,
+            places,
+            unique,
+            self.convention,
+            model=self.model,
+        )
 
     def left_open(self, q: ArrayLike) -> Array:
         """Return the multipliers that the equations leave open at q (columns, m)."""

@@ -17,15 +17,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import count, some, unknown_name
+from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
+from mbd_bridge.loads.columns import in_si, times
 from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, joint_rates
+from mbd_bridge.loads.export import LOAD, UNDETERMINED, save_motion
+from mbd_bridge.loads.history import is_load
 from mbd_bridge.loads.oddities import NAMED, oddities
-from mbd_bridge.loads.units import RATE, UNITS, model_units
+from mbd_bridge.loads.units import RATE, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
 
 Floats = NDArray[np.float64]
@@ -49,6 +53,7 @@ class Motion:
     q, v, a : (N, nq), (N, nv), (N, nv): rad or m, and their rates
     coordinates, velocities : names of the entries of q, and of v and a
     notes : what was derived, held still or looks odd
+    model : whose states these are
     """
 
     time: Floats
@@ -58,6 +63,19 @@ class Motion:
     coordinates: tuple[str, ...]
     velocities: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    model: Model | None = None
+
+    def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
+        """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.
+
+        Parameters
+        ----------
+        digits : significant digits in a text; None for all. The other kinds hold all
+        """
+        if self.model is None:
+            raise StateError("this motion does not know its mechanism, so its units neither")
+        parts = [self.time, self.q, self.v, self.a]
+        save_motion(path, self.model, parts, digits=digits, notes=self.notes)
 
     def __repr__(self) -> str:
         return (
@@ -89,7 +107,7 @@ class _Reader:
     def __init__(self, table: Table, model: Model) -> None:
         self.table, self.model = table, model
         self.notes: list[str] = []
-        self.time = _time(table)
+        self.time = times(table)
         _check_names(table, model)
         of_q, of_v = model_units(model)
         self.q, self.has_q = self._columns(model.coordinate_names, "", of_q)
@@ -108,7 +126,7 @@ class _Reader:
         self._compare_followers()
         self.notes += oddities(model, self.time, self.q, derived)
         names = model.coordinate_names, model.velocity_names
-        return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes))
+        return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes), model)
 
     def _columns(
         self, names: Sequence[str], suffix: str, units: Sequence[str]
@@ -118,7 +136,7 @@ class _Reader:
         known = np.zeros(len(names), dtype=bool)
         for k, (name, unit) in enumerate(zip(names, units, strict=True)):
             if name + suffix in self.table.names:
-                values[:, k] = _in_si(self.table, name + suffix, unit)
+                values[:, k] = in_si(self.table, name + suffix, unit)
                 known[k] = True
         return values, known
 
@@ -242,7 +260,7 @@ class _Reader:
             body = self.model.bodies[joint.body]
             leader = self.model.joints[joint.follows].name
             unit = "m" if joint.type.name == "prismatic" else "rad"
-            own = _in_si(self.table, joint.name, unit)
+            own = in_si(self.table, joint.name, unit)
             apart = np.abs(own - (body.ratio * self.q[:, body.q.start] + body.offset))
             row = int(np.argmax(apart))
             if apart[row] > FOLLOWS:
@@ -266,50 +284,14 @@ def _in_our_words(table: Table, model: Model) -> Table:
     """Return the table with ``t`` called time; complain of units in parentheses."""
     for name in table.names:
         said = _PARENTHESES.fullmatch(name)
-        if said and name not in (*model.coordinate_names, *model.joint_index):
+        known = name in model.coordinate_names or name in model.joint_index
+        if said and not known and not name.endswith(UNDETERMINED):
             message = f"units go in brackets: '{said['name']} [{said['unit']}]'; rename the column"
             raise table.error(message, column=name)
     if "time" in table.names or "t" not in table.names or "t" in model.coordinate_names:
         return table
     columns = [replace(c, name="time") if c.name == "t" else c for c in table.columns]
     return replace(table, columns=tuple(columns))
-
-
-def _time(table: Table) -> Floats:
-    """Return the times, s, which grow from row to row."""
-    if "time" not in table.names:
-        raise table.error(
-            f"expected a column 'time' (or 't'), s; the header has: {', '.join(table.names[:20])}; "
-            f"rename the one that holds the time"
-        )
-    time = _in_si(table, "time", "s")
-    bad = np.flatnonzero(np.diff(time) <= 0.0)
-    if len(bad):
-        row = int(bad[0]) + 1
-        what = "stands twice" if time[row] == time[row - 1] else f"comes after {time[row - 1]:g} s"
-        raise table.error(
-            f"expected times that grow from row to row, but {time[row]:g} s {what}; sort the rows "
-            f"and keep one a time",
-            row,
-            "time",
-        )
-    return time
-
-
-def _in_si(table: Table, name: str, measures: str) -> Floats:
-    """Return a column in SI units; without a unit it is in SI units already."""
-    column = table.columns[table.names.index(name)]
-    values = table.column(name)
-    if column.unit is None:
-        return np.array(values)
-    unit = UNITS.get(column.unit)
-    if unit is None or unit.measures != measures:
-        fitting = [written for written, u in UNITS.items() if u.measures == measures and written]
-        raise table.error(
-            f"expected a unit of {measures}, got [{column.unit}]; available: {', '.join(fitting)}",
-            column=name,
-        )
-    return np.asarray(values * unit.factor)
 
 
 def _check_names(table: Table, model: Model) -> None:
@@ -319,6 +301,8 @@ def _check_names(table: Table, model: Model) -> None:
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     known += [name + suffix for name in followers for suffix in ("", ".vel", ".acc")]
     unknown = [name for name in table.names if name not in known]
+    if LOAD in table.attributes:  # loads that were written beside the motion
+        unknown = [name for name in unknown if not is_load(name, model)]
     if not unknown:
         return
     name = unknown[0]

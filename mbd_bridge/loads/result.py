@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
 
@@ -41,6 +45,9 @@ class JointLoads:
     convention : on whom, where, in which axes
     reaction_force, reaction_moment : the part of the load that the drive does not give, shaped
         as force and moment; None unless asked for with ``reaction=True``
+    model : whose joints these are
+    time : (N,) s, where they are loads along a motion
+    speed : (N, F) rates along the freedoms of `drive`, rad/s or m/s, likewise
     """
 
     joints: tuple[str, ...]
@@ -53,6 +60,9 @@ class JointLoads:
     convention: Convention
     reaction_force: Array | None = None
     reaction_moment: Array | None = None
+    model: Model | None = None
+    time: Array | None = None
+    speed: Array | None = None
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""
@@ -70,7 +80,53 @@ class JointLoads:
         """Return force and moment in one array, (..., J, 6)."""
         return np.concatenate([self.force, self.moment], axis=-1)
 
+    def along(self, time: ArrayLike, v: ArrayLike) -> JointLoads:
+        """Return these loads with their times (N,) s, and the velocities (N, nv) at these times."""
+        times = np.asarray(time, dtype=np.float64)
+        states = self.force.shape[:-2]
+        if times.ndim != 1 or states != times.shape:
+            raise StateError(
+                f"expected as many times as states: loads of {states}, got times {times.shape}"
+            )
+        return replace(self, time=times, speed=drive_speeds(self, np.asarray(v)))
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        time: ArrayLike | None = None,
+        *,
+        digits: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Write the loads along a motion to .csv, .parquet, .npz or .h5, with units and convention.
+
+        Parameters
+        ----------
+        path : its suffix says which kind; the file appears whole or not at all
+        time : (N,) s; that of the motion where it is known
+        digits : significant digits in a text; None for all. The other kinds hold all
+        notes : sentences that the file is to hold
+        """
+        from mbd_bridge.loads.export import save_loads
+
+        save_loads(self, path, time, digits=digits, notes=notes)
+
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 2 else len(self.force), "state")
         names = ", ".join(self.joints[:6]) + (", ..." if len(self.joints) > 6 else "")
         return f"JointLoads({states}; {names}; {self.convention})"
+
+
+def drive_speeds(loads: JointLoads, v: Array) -> Array:
+    """Return the rates (..., F) along the freedoms of the drives, from the velocities (..., nv)."""
+    model = loads.model
+    assert model is not None
+    moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
+    out = np.empty((*v.shape[:-1], len(loads.drive_names)))
+    for joint, place in zip(loads.joints, loads.drive_of, strict=True):
+        if joint in moved:
+            out[..., place.start] = v[..., model.velocity_names.index(moved[joint])]
+        elif place.stop > place.start:
+            body = model.bodies[model.joint(joint).body]
+            out[..., place] = body.ratio * v[..., body.v]
+    return out

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads.export import FORCES, MOMENTS
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, model_units, velocity_units
+from mbd_bridge.loads.units import DRIVE, drive_units
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -92,12 +92,3 @@ class Signals:
             found += [*flags.tolist(), bool(flags[:3].all()), bool(flags[3:].all())]
             found += [True] * (place.stop - place.start)
         return np.array(found, dtype=bool)
-
-
-def drive_units(model: Model, name: str) -> tuple[str, ...]:
-    """Return "rad" or "m" for each drive of a joint, or of what gears do to the one they move."""
-    moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
-    if name not in moved:
-        return velocity_units(model.joint(name).type)
-    of_q, _ = model_units(model)
-    return (of_q[model.coordinate_names.index(moved[name])],)

@@ -163,6 +163,7 @@ class LoadSolver:
     def result(self, outputs: tuple[Array, ...]) -> JointLoads:
         """Return the kernel's outputs with their names and convention."""
         force, moment, drive, *reaction = outputs
+        own_force, own_moment = reaction or (None, None)
         return JointLoads(
             self.joints,
             force,
@@ -172,7 +173,9 @@ class LoadSolver:
             self._places,
             self._unique,
             self.convention,
-            *reaction,
+            own_force,
+            own_moment,
+            self.model,
         )
 
 

@@ -28,6 +28,8 @@ def _accepted() -> dict[str, Unit]:
     lengths |= {"m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001)}
     table = {"s": Unit("s", 1.0), "ms": Unit("s", 1e-3), "us": Unit("s", 1e-6)}
     table |= {"ns": Unit("s", 1e-9), "1": Unit("1", 1.0), "-": Unit("1", 1.0), "": Unit("1", 1.0)}
+    table |= {"N": Unit("N", 1.0), "kN": Unit("N", 1e3), "N m": Unit("N m", 1.0)}
+    table |= {"Nm": Unit("N m", 1.0), "N mm": Unit("N m", 1e-3), "kN m": Unit("N m", 1e3)}
     for name, (base, factor) in lengths.items():
         table[name] = Unit(base, factor)
         table[f"{name}/s"] = Unit(f"{base}/s", factor)
@@ -66,3 +68,12 @@ def model_units(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
             coordinates += coordinate_units(joint.type)
             velocities += velocity_units(joint.type)
     return tuple(coordinates), tuple(velocities)
+
+
+def drive_units(model: Model, name: str) -> tuple[str, ...]:
+    """Return "rad" or "m" for each drive of a joint, or of what gears do to the one they move."""
+    moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
+    if name not in moved:
+        return velocity_units(model.joint(name).type)
+    of_q, _ = model_units(model)
+    return (of_q[model.coordinate_names.index(moved[name])],)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
+from mbd_bridge.loads.export import save_motion
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
@@ -224,6 +226,9 @@ class Simulation:
         Which components are determined is found at some of the records; a component counts as
         determined if it is so at all of them.
         """
+        return self._loads(joints, options).along(self.time, self.v)
+
+    def _loads(self, joints: Iterable[str] | str | None, options: dict[str, Any]) -> JointLoads:
         links = () if self.wrenches is None else self.wrenches.links
         if not self.model.has_loops:
             solve = LoadSolver(self.model, joints, links=links, **options)
@@ -235,6 +240,27 @@ class Simulation:
         unique = np.logical_and.reduce(flags)
         pushes = (self._pushed[0].reshape(len(self.time), -1),) if links else ()
         return solver.result(self.q, self.v, self.a, self.lam, unique, *pushes)
+
+    def save(
+        self,
+        path: str | PathLike[str] | TextIO,
+        loads: JointLoads | None = None,
+        *,
+        digits: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Write the motion to .csv, .parquet, .npz or .h5, with units; `mbd.load_motion` reads it.
+
+        Parameters
+        ----------
+        path : its suffix says which kind; the file appears whole or not at all
+        loads : write these of `joint_loads` beside it; `mbd.load_loads` reads them
+        digits : significant digits in a text; None for all. The other kinds hold all
+        notes : sentences that the file is to hold
+        """
+        said = notes if self.finished else (*notes, self.status)
+        parts = [self.time, self.q, self.v, self.a]
+        save_motion(path, self.model, parts, loads=loads, digits=digits, notes=said)
 
     def _driven_joints(self) -> tuple[str, ...]:
         """Return the joints all of whose freedoms are driven: their forces are not known before."""

@@ -174,7 +174,7 @@ def test_all_joints_are_all_but_the_root_joint(run):
 def test_derived_rates_are_said_aloud_and_in_the_file(run, tmp_path):
     _, out, err = run("loads", ARM, MOTION, "--joints", JOINT)
     assert "note: rates derived by an interpolating spline of degree 5" in err
-    assert "# rates derived by an interpolating spline of degree 5" in out
+    assert "# notes: rates derived by an interpolating spline of degree 5" in out
 
 
 def test_loads_without_rates_are_near_those_with_rates(run, tmp_path):
@@ -486,7 +486,7 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     done = subprocess.run(
         script, shell=True, capture_output=True, text=True, check=True, cwd=URDF.parent
     )
-    assert done.stdout.startswith("# mbd_bridge")
+    assert done.stdout.startswith("# content: joint loads of kuka_iiwa")
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
 

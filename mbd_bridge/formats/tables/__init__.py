@@ -8,18 +8,17 @@ writes one block by block. Each kind holds names, units and attributes where its
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.formats.table import Column, Floats, Table, check_columns
-from mbd_bridge.formats.tables.hdf5 import Hdf5Source, hdf5_rows
-from mbd_bridge.formats.tables.npz import NpzSource, npz_rows
-from mbd_bridge.formats.tables.parquet import ParquetSource, parquet_rows
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import TextSource, text_rows
 from mbd_bridge.formats.whole_file import whole_path
@@ -31,19 +30,13 @@ MAX_CELLS = 100_000_000
 WRITTEN = 1_000_000
 """Cells that are collected before they are written, 8 MB."""
 
-READERS: dict[str, Callable[[str], TableSource]] = {
-    ".parquet": ParquetSource,
-    ".npz": NpzSource,
-    ".h5": Hdf5Source,
-    ".hdf5": Hdf5Source,
+KINDS = {
+    ".parquet": ("parquet", "ParquetSource", "parquet_rows"),
+    ".npz": ("npz", "NpzSource", "npz_rows"),
+    ".h5": ("hdf5", "Hdf5Source", "hdf5_rows"),
+    ".hdf5": ("hdf5", "Hdf5Source", "hdf5_rows"),
 }
-"""By suffix; anything else is text."""
-WRITERS = {
-    ".parquet": parquet_rows,
-    ".npz": npz_rows,
-    ".h5": hdf5_rows,
-    ".hdf5": hdf5_rows,
-}
+"""By suffix: the module, imported when it is used, and in it who reads and who writes."""
 TEXT = (".csv", ".txt", ".dat", "")
 """Suffixes of files that are written as CSV text."""
 
@@ -59,10 +52,13 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
         The package that reads this kind of file is not installed.
     """
     name = os.fspath(path)
-    reader = READERS.get(Path(name).suffix.lower(), TextSource)
-    if reader is not TextSource and os.path.isdir(name):
+    suffix = Path(name).suffix.lower()
+    if suffix not in KINDS:
+        return TextSource(name)
+    if os.path.isdir(name):
         raise FileError("cannot be read: it is a directory; give a file", name)
-    return reader(name)
+    made: TableSource = _of(suffix, 1)(name)
+    return made
 
 
 def read_table(
@@ -109,6 +105,12 @@ def read_table(
     )
 
 
+def _of(suffix: str, place: int) -> Any:
+    """Return what reads or writes a kind of file."""
+    module = importlib.import_module(f"{__name__}.{KINDS[suffix][0]}")
+    return getattr(module, KINDS[suffix][place])
+
+
 class TableWriter:
     """A file of columns that takes rows block by block, and its name when all are written.
 
@@ -116,7 +118,8 @@ class TableWriter:
 
     Parameters
     ----------
-    path : .csv (also .txt, .dat, pipes and devices), .parquet, .npz, .h5 or .hdf5
+    path : .csv (also .txt, .dat, pipes and devices), .parquet, .npz, .h5 or .hdf5; or an open text
+        file, into which CSV is written
     columns : names and units
     attributes : what the file is to say about itself: texts by key
     digits : significant digits of numbers in a text; None for all. The other kinds hold all
@@ -129,21 +132,23 @@ class TableWriter:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | TextIO,
         columns: Sequence[Column],
         attributes: Mapping[str, object] | None = None,
         *,
         digits: int | None = None,
     ) -> None:
-        self.path, self.columns = os.fspath(path), tuple(columns)
+        self._file = None if isinstance(path, str | os.PathLike) else path
+        self.path = "the stream" if self._file is not None else os.fspath(path)  # type: ignore[arg-type]
+        self.columns = tuple(columns)
         self.attributes = {key: str(value) for key, value in (attributes or {}).items()}
         check_columns(self.columns, self.path)
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
-        if self._suffix not in (*WRITERS, *TEXT):
+        if self._suffix not in (*KINDS, *TEXT):
             raise FileError(
                 f"no kind of table has the suffix {self._suffix!r}; available: .csv, "
-                f"{', '.join(WRITERS)}",
+                f"{', '.join(KINDS)}",
                 self.path,
             )
         self._digits, self._waiting, self._cells = digits, list[Floats](), 0
@@ -156,11 +161,12 @@ class TableWriter:
     @contextlib.contextmanager
     def _sink(self) -> Iterator[Callable[[Floats], object]]:
         if self._suffix in TEXT:
-            with text_rows(self.path, self.columns, self.attributes, self._digits) as write:
+            target = self.path if self._file is None else self._file
+            with text_rows(target, self.columns, self.attributes, self._digits) as write:
                 yield write
                 self._flush(write)
             return
-        make = WRITERS[self._suffix]
+        make = _of(self._suffix, 2)
         with (
             whole_path(self.path) as temporary,
             make(temporary, self.columns, self.attributes) as write,

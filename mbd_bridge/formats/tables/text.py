@@ -18,7 +18,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import IO, NamedTuple, NoReturn
+from typing import IO, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
@@ -102,13 +102,14 @@ class TextSource(TableSource):
 
 @contextlib.contextmanager
 def text_rows(
-    path: str | os.PathLike[str],
+    target: str | TextIO,
     columns: Sequence[Column],
     attributes: Mapping[str, str],
     digits: int | None,
 ) -> Iterator[Callable[[Floats], object]]:
-    """Give a function that writes rows to a CSV file; pipes and devices do as well."""
-    with whole_file(path) as file:
+    """Give a function that writes rows to a CSV file, pipe or device, or into an open file."""
+    opened = whole_file(target) if isinstance(target, str) else contextlib.nullcontext(target)
+    with opened as file:
         file.write(header_text(columns, attribute_lines(attributes)))
         yield lambda values: file.write(rows_text(values, digits))
 

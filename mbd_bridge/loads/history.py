@@ -1,0 +1,126 @@
+"""Joint loads along time, read back from the table that they were written to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import FileError, ModelError, some
+from mbd_bridge.formats.table import Table
+from mbd_bridge.loads.columns import in_si, times
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.export import COMPONENTS, DRIVES, FORCES, LOAD, REACTION, UNDETERMINED
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.units import DRIVE, RATE, drive_units, model_units
+from mbd_bridge.mechanism import Model
+
+Floats = NDArray[np.float64]
+
+
+def loads_from_table(table: Table, model: Model) -> JointLoads:
+    """Return the loads in a table that `JointLoads.save`, `Simulation.save` or ``mbd`` wrote.
+
+    Where the table holds the velocities of the whole motion too, the speeds of the drives are
+    known.
+
+    Raises
+    ------
+    FileError
+        No joint of the mechanism has its six components there, units are wrong, times do not
+        grow, or the convention is not told.
+    """
+    names = [*model.joint_index, *(cut.name for cut in model.cuts)]
+    found = {name: _components(table, name) for name in names}
+    joints = [name for name in names if found[name]]
+    joints.sort(key=lambda name: table.names.index(found[name][0]))
+    if not joints:
+        raise table.error(
+            f"expected columns <joint>.fx ... <joint>.mz of joints of {model.name!r}, which has "
+            f"{some(names, 8)}; the table has {some(table.names, 8)}"
+        )
+    time = times(table)
+    wrenches = np.stack([_wrench(table, found[joint]) for joint in joints], axis=1)
+    unique = [[not column.endswith(UNDETERMINED) for column in found[joint]] for joint in joints]
+    drives, drive_names, places = list[Floats](), list[str](), list[slice]()
+    for joint in joints:
+        start = len(drives)
+        for name, unit in _drives(model, joint):
+            column = f"{joint}.{DRIVES}{name.removeprefix(joint)}"
+            if column not in table.names:
+                raise table.error(f"expected a column {column!r}, the drive of {joint!r}")
+            drives.append(in_si(table, column, unit))
+            drive_names.append(name)
+        places.append(slice(start, len(drives)))
+    rest = [_components(table, f"{joint}.{REACTION}") for joint in joints]
+    reaction = np.stack([_wrench(table, c) for c in rest], axis=1) if all(rest) else None
+    loads = JointLoads(
+        tuple(joints),
+        wrenches[..., :3],
+        wrenches[..., 3:],
+        np.array(drives).reshape(-1, len(time)).T,
+        tuple(drive_names),
+        tuple(places),
+        np.array(unique),
+        _convention(table),
+        None if reaction is None else reaction[..., :3],
+        None if reaction is None else reaction[..., 3:],
+        model=model,
+        time=time,
+    )
+    rates = [name + ".vel" for name in model.velocity_names]
+    if not all(name in table.names for name in rates):
+        return loads
+    _, of_v = model_units(model)
+    v = [in_si(table, name, unit + RATE[1]) for name, unit in zip(rates, of_v, strict=True)]
+    return loads.along(time, np.array(v).reshape(-1, len(time)).T)
+
+
+def is_load(name: str, model: Model) -> bool:
+    """Return whether a column of this name holds part of the load of a joint."""
+    bare = name.removesuffix(UNDETERMINED)
+    for joint in (*model.joint_index, *(cut.name for cut in model.cuts)):
+        rest = bare.removeprefix(f"{joint}.")
+        if rest != bare and (
+            rest.removeprefix(f"{REACTION}.") in COMPONENTS or rest.split(".")[0] == DRIVES
+        ):
+            return True
+    return False
+
+
+def _components(table: Table, joint: str) -> list[str]:
+    """Return the names of the columns of a joint's six components, none if one is missing."""
+    found = []
+    for component in COMPONENTS:
+        name = f"{joint}.{component}"
+        found += [c for c in (name, name + UNDETERMINED) if c in table.names][:1]
+    return found if len(found) == len(COMPONENTS) else []
+
+
+def _wrench(table: Table, names: list[str]) -> Floats:
+    units = ["N" if component in FORCES else "N m" for component in COMPONENTS]
+    return np.stack([in_si(table, n, unit) for n, unit in zip(names, units, strict=True)], axis=1)
+
+
+def _drives(model: Model, joint: str) -> list[tuple[str, str]]:
+    """Return names and units of a joint's drives."""
+    gears = [coupling.name for coupling in model.description.couplings]
+    if joint in gears:
+        names = [joint]
+    elif joint in model.joint_index and model.joint(joint).moving:
+        names = [joint + suffix for suffix in model.joint(joint).type.velocities]
+    else:
+        return []
+    return [(n, DRIVE[unit]) for n, unit in zip(names, drive_units(model, joint), strict=True)]
+
+
+def _convention(table: Table) -> Convention:
+    if LOAD not in table.attributes:
+        raise table.error(
+            f"the file does not say on whom, at which point and in whose axes these loads are "
+            f"given; expected '{LOAD}: {Convention()}' among its attributes (in CSV a comment "
+            f"before the header)"
+        )
+    try:
+        return Convention.from_text(table.attributes[LOAD])
+    except ModelError as error:
+        raise FileError(str(error), table.source) from None
