@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.errors import ModelError, StateError, warn
 from mbd_bridge.formats import Description
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import (
@@ -78,9 +78,14 @@ class Mechanism:
         return Mechanism(from_pinocchio(model, constraints))
 
     def to_pinocchio(self) -> Any:
-        """Return a ``pinocchio.Model`` with the same bodies, joints and gravity."""
+        """Return a ``pinocchio.Model`` with the same bodies, joints and gravity.
+
+        Joints that mimic another are independent there, as in pinocchio's own reading by default.
+        """
         from mbd_bridge.bridges.pinocchio import to_pinocchio
 
+        if any(body.coupled for body in self.model.bodies):
+            warn("joints that mimic another are independent in the pinocchio model")
         return to_pinocchio(self.model).model
 
     @property

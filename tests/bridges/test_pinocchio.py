@@ -212,3 +212,53 @@ def test_limits_go_over_to_pinocchio():
     for name in ("lowerPositionLimit", "upperPositionLimit", "upperEffortLimit"):
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
     assert np.array_equal(ours.upperVelocityLimit, theirs.upperVelocityLimit)
+
+
+MIMICS = """
+<robot name="gripper"><link name="palm"/>
+<link name="left"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+  <inertia ixx="0.01" iyy="0.02" izz="0.015" ixy="0" ixz="0.001" iyz="0"/></inertial></link>
+<link name="right"><inertial><origin xyz="0 0.1 0.1"/><mass value="2"/>
+  <inertia ixx="0.03" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="tip"><inertial><origin xyz="0.05 0 0"/><mass value="0.3"/>
+  <inertia ixx="0.001" iyy="0.002" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="drive" type="LEADER"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<joint name="slide" type="prismatic"><origin rpy="0.3 0 0" xyz="0 0 0.2"/><parent link="left"/>
+  <child link="right"/><axis xyz="1 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  <mimic joint="drive" multiplier="-2" offset="0.1"/></joint>
+<joint name="turn" type="LEADER"><origin xyz="0.1 0 0.2"/><parent link="palm"/><child link="tip"/>
+  <axis xyz="0 0.6 0.8"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  <mimic joint="drive" multiplier="0.5" offset="-0.2"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous"])
+def test_joints_that_mimic_in_pinocchio_mimic_here(kind, tmp_path):
+    file = tmp_path / "gripper.urdf"
+    text = MIMICS.replace("LEADER", kind)
+    if kind == "continuous":  # whose followers are continuous, too, for pinocchio
+        text = text.replace("prismatic", kind)
+    file.write_text(text)
+    try:
+        model = pin.buildModelFromUrdf(str(file), mimic=True)
+    except TypeError:
+        pytest.skip("this pinocchio reads no mimics")
+    assert model.nv == 1
+    data, fast = model.createData(), bridge.prepare(model)
+    rng = np.random.default_rng(4)
+    q = pin.integrate(model, pin.neutral(model), rng.normal(size=1))
+    v, a = rng.normal(size=(2, 1))
+    tau = pin.rnea(model, data, q, v, a)
+    assert np.allclose(bridge.rnea(fast, None, q, v, a), tau, rtol=REFEREE)
+    forces = np.array([f.vector for f in data.f])
+    forces[0] = 0
+    assert np.allclose(bridge.joint_forces(fast, None, q, v, a), forces, rtol=1e-11, atol=1e-11)
+    assert np.allclose(bridge.crba(fast, None, q), pin.crba(model, data, q), rtol=REFEREE)
+    # pinocchio's own aba refuses such models
+    assert np.allclose(bridge.aba(fast, None, q, v, tau), a, rtol=1e-9)
+    # the same machine as we read it ourselves
+    own = mbd.load(file)
+    angle = np.arctan2(q[1:], q[:1]) if kind == "continuous" else q
+    assert np.allclose(own.inverse_dynamics(angle, v, a), tau, rtol=REFEREE)

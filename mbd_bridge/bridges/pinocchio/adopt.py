@@ -19,12 +19,16 @@ import pinocchio as pin
 from mbd_bridge.bridges.pinocchio.constraints import constraint_loops, on_ground
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
 from mbd_bridge.errors import ModelError, warn
-from mbd_bridge.formats import Description, Joint, Link
+from mbd_bridge.formats import Description, Joint, Link, Mimic
 from mbd_bridge.mechanism import ROOT_JOINT, Model, build_model
 from mbd_bridge.spatial import Array, Frame, Inertia
 
 X, Y, Z = np.eye(3)
 AXES = {"X": X, "Y": Y, "Z": Z}
+MIMIC = "JointModelMimic"
+
+Part = tuple[str, Array, Frame, int, int, dict[str, Any]]
+"""Joint type, axis, placement, nq and nv in pinocchio, further fields of the description."""
 
 
 def from_pinocchio(model: pin.Model, constraints: Sequence[Any] = ()) -> Model:
@@ -150,7 +154,9 @@ class _Reader:
         name = self._fresh(f"{name}_") if name == ROOT_JOINT else name
         carrier = self._carrier(j)
         origin = self.frame_of_link[carrier].inverse() @ _frame(self.model.jointPlacements[j])
-        parts = elementary(name, self.model.joints[j].extract())
+        joint = self.model.joints[j].extract()
+        mimics = joint.shortname() == MIMIC
+        parts = [self._mimic(j, joint)] if mimics else elementary(name, joint)
         q, v = self.model.idx_qs[j], self.model.idx_vs[j]
         for k, (kind, axis, placement, nq, nv, more) in enumerate(parts):
             last = k == len(parts) - 1
@@ -165,6 +171,29 @@ class _Reader:
             self.places[own] = slice(q, q + nq), slice(v, v + nv), j
             q, v, carrier, origin = q + nq, v + nv, link, Frame.identity()
 
+    def _mimic(self, j: int, joint: Any) -> Part:
+        """Return a joint that follows another: pinocchio tells its motion, not its type."""
+        model, data = self.model, self.model.createData()
+        pin.forwardKinematics(model, data, pin.neutral(model))
+        S = np.array(data.joints[j].S).reshape(6)
+        leader = next(
+            k
+            for k, other in enumerate(model.joints)
+            if other.nv == 1 and other.idx_v == joint.idx_v and other.shortname() != MIMIC
+        )
+        if joint.scaling == 0.0:
+            raise ModelError(f"joint {model.names[j]!r} mimics with the ratio 0: weld it instead")
+        linear, angular = S[:3] / joint.scaling, S[3:] / joint.scaling
+        mimic = Mimic(model.names[leader], joint.scaling, joint.offset)
+        none = Frame.identity()
+        if not np.any(angular):
+            return "prismatic", linear, none, 0, 0, {"mimic": mimic}
+        if not np.any(linear):
+            # without an end: a leader that turns round and round is followed round and round
+            return "continuous", angular, none, 0, 0, {"mimic": mimic}
+        more = {"mimic": mimic, "pitch": float(linear @ angular)}
+        return "helical", angular, none, 0, 0, more
+
     def _carrier(self, j: int) -> str:
         """Return the link that joint j sits on."""
         parent = self.model.parents[j]
@@ -174,10 +203,6 @@ class _Reader:
                 if above.name in self.frame_of_link and above.parentJoint == parent:
                     return str(above.name)
         return str(self.first[parent])
-
-
-Part = tuple[str, Array, Frame, int, int, dict[str, Any]]
-"""Joint type, axis, placement, nq and nv in pinocchio, further fields of the description."""
 
 
 def elementary(name: str, joint: Any) -> list[Part]:
@@ -226,7 +251,7 @@ def elementary(name: str, joint: Any) -> list[Part]:
         return parts
     raise ModelError(
         f"joint {name!r} is a {kind} joint, which has no counterpart here; revolute, prismatic, "
-        f"helical, universal, spherical, planar, translation, free and composite joints have"
+        f"helical, universal, spherical, planar, translation, free, composite and mimic joints have"
     )
 
 

@@ -2,7 +2,8 @@
 
 pinocchio orders joints its own way, writes a continuous joint as (cos, sin), a planar joint as
 (x, y, cos, sin) with velocities in the child's axes, and keeps joints that ``<mimic>`` another
-as independent coordinates. With pinocchio's velocities v' = G(q) v, its forces τ' give ours:
+as independent coordinates unless its reader is told ``mimic=True``. With
+pinocchio's velocities v' = G(q) v, its forces τ' give ours:
 
     τ = Gᵀ τ',   M = Gᵀ M' G
 """
@@ -29,6 +30,7 @@ class Place:
     ----------
     body, name : the body and the joint that moves it
     q, v : its own coordinates and velocities in pinocchio's vectors
+        (empty if pinocchio has it follow another joint, too)
     joint : number of pinocchio's joint
     turn : rotation from pinocchio's joint frame to the child link's frame
     """
@@ -39,6 +41,11 @@ class Place:
     v: slice
     joint: int
     turn: Array = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def follows(self) -> bool:
+        """Whether pinocchio has no coordinate for it: it mimics there as here."""
+        return bool(self.v.start == self.v.stop)
 
 
 class Twin:
@@ -52,6 +59,7 @@ class Twin:
 
     def __init__(self, ours: Model, model: pin.Model, places: tuple[Place, ...]) -> None:
         self.ours, self.model, self.places = ours, model, places
+        self._own = tuple(at for at in places if not at.follows)
         self.data = model.createData()
 
     @staticmethod
@@ -74,7 +82,7 @@ class Twin:
         """Return our coordinates (nq,) or (N, nq) in pinocchio's order and form."""
         q = np.asarray(q, dtype=np.float64)
         out = np.zeros((*q.shape[:-1], self.model.nq))
-        for at in self.places:
+        for at in self._own:
             own = at.body.ratio * q[..., at.body.q] + at.body.offset
             size = at.q.stop - at.q.start
             if own.shape[-1] == size:
@@ -89,7 +97,7 @@ class Twin:
         """Return pinocchio's coordinates in our order and form."""
         q = np.asarray(q, dtype=np.float64)
         out = np.zeros((*q.shape[:-1], self.ours.nq))
-        for at in self.places:
+        for at in self._own:
             if at.body.coupled:
                 continue
             own = q[..., at.q]
@@ -110,7 +118,7 @@ class Twin:
 
     def _rates(self, q: Array, rate: Array, v: Array | None) -> Array:
         out = np.zeros((*rate.shape[:-1], self.model.nv))
-        for at in self.places:
+        for at in self._own:
             own = at.body.ratio * rate[..., at.body.v]
             if at.body.type.name == "planar":
                 own = _into_child(q[..., at.body.q][..., 2], own)
@@ -125,7 +133,7 @@ class Twin:
     def G(self, q: Array) -> Array:
         """Return G (nv', nv) at one q: pinocchio's velocities are G times ours."""
         out = np.zeros((self.model.nv, self.ours.nv))
-        for at in self.places:
+        for at in self._own:
             block = at.body.ratio * np.eye(at.body.type.nv)
             if at.body.type.name == "planar":
                 block = _into_child(q[at.body.q][2], np.eye(3)).T
@@ -140,7 +148,7 @@ class Twin:
     def order(self) -> Array | None:
         """Return k with v' = v[k], where no joint needs more than a place; else None."""
         order = np.full(self.model.nv, -1)
-        for at in self.places:
+        for at in self._own:
             if at.body.coupled or at.body.type.name == "planar":
                 return None
             order[at.v] = np.arange(at.body.v.start, at.body.v.stop)
@@ -157,7 +165,7 @@ def place(body: Body, name: str, model: Any, index: int) -> Place:
         slice(v, v + model.nvs[index]),
         index,
     )
-    if model.nvs[index] != body.type.nv:
+    if not found.follows and model.nvs[index] != body.type.nv:
         raise ModelError(
             f"joint {name!r} is {body.type.name} with {body.type.nv} freedoms here, but "
             f"{model.joints[index].shortname()} with {model.nvs[index]} in pinocchio"
