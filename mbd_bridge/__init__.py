@@ -11,6 +11,7 @@ from mbd_bridge.api import (
     load,
     load_loads,
     load_motion,
+    render,
     simulate,
     simulate_batch,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "load",
     "load_loads",
     "load_motion",
+    "render",
     "simulate",
     "simulate_batch",
 ]

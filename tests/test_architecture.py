@@ -25,6 +25,7 @@ ORDER = (
     "loads",
     "simulate",
     "bridges",
+    "view",
     "crosscheck",
     "report",
     "api",

@@ -9,6 +9,7 @@ from mbd_bridge.api.functions import (
     simulate_batch,
 )
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.pictures import render
 
 __all__ = [
     "Mechanism",
@@ -16,6 +17,7 @@ __all__ = [
     "load",
     "load_loads",
     "load_motion",
+    "render",
     "simulate",
     "simulate_batch",
 ]

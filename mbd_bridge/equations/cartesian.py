@@ -65,6 +65,20 @@ def link_velocity(model: Model, q: Array, v: Array, link: int, point: Array | No
     return np.concatenate([body.Y[:3] - cross(x, body.Y[3:]), body.Y[3:]])
 
 
+def body_placements(model: Model, q: Array) -> Array:
+    """Return where all bodies' frames are in the world, (B, 4, 4), as `placement` of a link."""
+    out = zeros((len(model.bodies), 4, 4), q)
+    for index, motion in enumerate(body_motions(model, q, np.zeros(model.nv))):
+        rotation, position = motion.rotation, motion.position
+        parent = model.bodies[index].parent
+        if parent >= 0:
+            carrier = out[parent]
+            rotation = carrier[:3, :3] @ motion.rotation
+            position = carrier[:3, :3] @ motion.position + carrier[:3, 3]
+        out[index, :3, :3], out[index, :3, 3], out[index, 3, 3] = rotation, position, 1.0
+    return out
+
+
 def point_velocity(
     model: Model,
     q: Array,

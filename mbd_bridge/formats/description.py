@@ -25,6 +25,7 @@ class Geometry:
     uri : what the file calls the mesh
     path : where the mesh was found, or None
     scale : of the mesh
+    colour : red, green, blue, opacity from 0 to 1; None where the file gives none
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Geometry:
     uri: str | None = None
     path: str | None = None
     scale: Vector3 = (1.0, 1.0, 1.0)
+    colour: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

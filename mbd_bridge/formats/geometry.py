@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.description import Geometry, Vector3
-from mbd_bridge.formats.document import NO_MESH, Document
+from mbd_bridge.formats.document import NO_MESH, Document, parse_numbers
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.xml_reader import Element
 
@@ -25,7 +27,8 @@ def read_shapes(
     shapes = []
     for element in link.findall(tag):
         try:
-            shapes.append(_read_shape(document, element, meshes))
+            shape = _read_shape(document, element, meshes)
+            shapes.append(replace(shape, colour=_colour(element)))
         except FileError as error:
             place = f"line {error.line} {error.element} ({error.message})"
             document.remark("a shape is left out (the dynamics do not need it)", place)
@@ -63,3 +66,28 @@ def _scale(document: Document, mesh: Element) -> Vector3:
         scale = document.number(mesh, "scale")
         return scale, scale, scale
     return document.vector(mesh, "scale")
+
+
+def _colour(element: Element) -> tuple[float, float, float, float] | None:
+    """Return a shape's colour: its own, or that of the material that it names in the file.
+
+    What is no colour is none: it is for pictures only.
+    """
+    material = element.find("material")
+    if material is None:
+        return None
+    own = material.find("color")
+    if own is None:
+        named = (m for m in element.getroottree().getroot().iterfind("material"))
+        name = material.get("name")
+        found = next((m for m in named if m.get("name") == name), None)
+        own = None if found is None else found.find("color")
+    if own is None:
+        return None
+    try:
+        red, green, blue, alpha = (
+            min(max(x, 0.0), 1.0) for x in parse_numbers(own.get("rgba") or "", 4)
+        )
+    except ValueError:
+        return None
+    return red, green, blue, alpha

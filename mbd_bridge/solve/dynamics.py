@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
-from mbd_bridge.equations.cartesian import link_velocity, placement
+from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
@@ -145,4 +145,15 @@ def prepare_velocity(model: Model, link: int) -> Kernel:
         outputs=("velocity",),
         name="velocity",
         identity=f"{digest(model)} velocity {link}",
+    )
+
+
+def prepare_placements(model: Model) -> Kernel:
+    """Return the kernel of all bodies' placements in the world, (B, 4, 4)."""
+    return compile_kernel(
+        lambda q: (body_placements(model, q),),
+        {"q": model.nq},
+        outputs=("placements",),
+        name="placements",
+        identity=f"{digest(model)} placements",
     )

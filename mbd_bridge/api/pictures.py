@@ -1,0 +1,109 @@
+"""What a user calls to see a machine: a picture, a film, a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.loads import Motion
+from mbd_bridge.simulate import Simulation
+
+if TYPE_CHECKING:
+    from mbd_bridge.view.picture import Pixels
+    from mbd_bridge.view.source import Source
+
+
+def render(
+    what: Simulation | Mechanism,
+    path: str | PathLike[str] | None = None,
+    motion: Motion | None = None,
+    *,
+    q: ArrayLike | None = None,
+    time: float | None = None,
+    loads: Iterable[str] | str = (),
+    actuated: Iterable[str] | None = None,
+    size: tuple[int, int] = (960, 720),
+    fps: float = 25.0,
+    speed: float = 1.0,
+    view: tuple[float, float] | None = None,
+    joints: bool | None = None,
+    centre: bool = False,
+    frames: Iterable[str] = (),
+    ground: bool = True,
+    labels: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Pixels:
+    """Draw a machine, or film its motion, without a window or a graphics card.
+
+    Parameters
+    ----------
+    what : a `Simulation`, or a `Mechanism`: along `motion`, or at rest at `q`
+    path : ``.png``, ``.jpg``, ``.webp`` for a picture; ``.gif``, ``.mp4`` for a film; None: no file
+    motion : of the mechanism
+    q : (nq,) where a mechanism without a motion stands; else as it assembles, or at zero
+    time : s, of the motion, for a picture; its first state if None
+    loads : names of joints whose loads are drawn as arrows, on the child; or "all"
+    actuated : of a mechanism with loops, the joints with a drive (as for `Mechanism.joint_loads`)
+    size : width and height, pixels
+    fps, speed : pictures in a second of the film, and seconds of the motion in it
+    view : yaw and pitch of the camera, degrees; yaw 0 looks along y. None: chosen
+    joints : draw pins of joints; None: of machines with loops
+    centre : draw the centre of mass
+    frames : names of links whose axes are drawn
+    ground, labels : draw tiles below the machine, numbers at the arrows
+    progress : called with 1 for each picture that is done
+
+    Returns
+    -------
+    (height, width, 3) of uint8: the picture, or the last one of the film
+    """
+    from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
+    from mbd_bridge.view.take import Wanted
+
+    shot = Shot(size, fps, speed, view)
+    check_shot(shot, path)
+    wanted = Wanted(joints, centre, tuple(frames), ground, labels)
+    source = _source(what, motion, q, loads, actuated)
+    if path is not None and is_film(path):
+        if time is not None or len(source.time) < 2:
+            raise StateError("a film needs a motion, and no single time; for a picture use .png")
+        return film(source, shot, wanted, path, progress)
+    at = float(source.time[0]) if time is None else float(time)
+    if not source.time[0] <= at <= source.time[-1]:
+        raise StateError(
+            f"t = {at!r} s is not in the motion, which goes from {source.time[0]:g} to "
+            f"{source.time[-1]:g} s"
+        )
+    return still(source.at(np.array([at])), shot, wanted, path)
+
+
+def _source(
+    what: Simulation | Mechanism,
+    motion: Motion | None,
+    q: ArrayLike | None,
+    loads: Iterable[str] | str,
+    actuated: Iterable[str] | None,
+) -> Source:
+    """Return the states that are shown."""
+    from mbd_bridge.view.source import at_rest, of_motion, of_simulation
+
+    if isinstance(what, Simulation):
+        if motion is not None or q is not None:
+            raise StateError("a simulation has its own motion; leave out motion= and q=")
+        return of_simulation(what, loads)
+    if not isinstance(what, Mechanism):
+        raise ModelError(
+            f"expected a Simulation or a Mechanism, got {type(what).__name__}; load a file first: "
+            f'mbd.load("robot.urdf")'
+        )
+    if motion is None:
+        return at_rest(what.model, q, loads, actuated)
+    if q is not None:
+        raise StateError("a motion has its own positions; leave out q=")
+    return of_motion(what.model, motion, loads, actuated)

@@ -1,0 +1,44 @@
+"""A mesh file by the ending of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.mesh.dae import read_dae
+from mbd_bridge.formats.mesh.obj import read_obj
+from mbd_bridge.formats.mesh.stl import read_stl
+from mbd_bridge.formats.mesh.surface import Surface
+from mbd_bridge.formats.xml_reader import read_bytes
+
+MAX_BYTES = 128 * 2**20
+"""Largest mesh file that is read, bytes: four times the largest of the robots we know."""
+
+READERS: dict[str, Callable[[bytes, str], list[Surface]]] = {
+    ".stl": read_stl,
+    ".obj": read_obj,
+    ".dae": read_dae,
+}
+"""Ending -> reader of its content; the name is for messages and for files beside it."""
+
+
+def read_mesh(path: str) -> tuple[Surface, ...]:
+    """Return the surfaces of a mesh file, one a colour.
+
+    Lengths are m: COLLADA's own unit is obeyed, as in RViz; its up axis is not, as in RViz.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, has an ending we do not know, or has no triangle.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in READERS:
+        known = ", ".join(READERS)
+        raise FileError(f"no mesh reader for {ending!r} files; convert it to one of {known}", path)
+    found = READERS[ending](read_bytes(path, MAX_BYTES), path)
+    surfaces = tuple(one for one in found if len(one.triangles))
+    if not surfaces:
+        raise FileError("there is no triangle in it; export the mesh anew", path)
+    return surfaces

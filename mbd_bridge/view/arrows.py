@@ -1,0 +1,154 @@
+"""Arrows and arcs of any size, made of few surfaces that are only moved.
+
+A rod of any length L from s to 2s is two rods of the length s that slide along each other:
+one ends where L begins, one where it ends. With rods of s, 2s, 4s, ... every length is there; the
+same holds for arcs and their angles. What rigid mechanics does not determine is dashed and grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from mbd_bridge.formats.mesh import Colour, Surface
+from mbd_bridge.spatial import Array
+from mbd_bridge.view import solids
+from mbd_bridge.view.pieces import Piece
+
+FORCE: Colour = (0.86, 0.18, 0.13, 1.0)
+MOMENT: Colour = (0.13, 0.35, 0.85, 1.0)
+DRIVE: Colour = (0.10, 0.60, 0.26, 1.0)
+OPEN: Colour = (0.62, 0.62, 0.62, 1.0)
+"""Of what is not determined."""
+
+SHORTEST = 2.0**-5
+"""The shortest rod, relative to the longest arrow: what is shorter is not drawn."""
+
+DASHES = 14
+"""Dashes of the longest dashed arrow; as many gaps lie between them."""
+
+FULL = np.deg2rad(300.0)
+"""Angle of the largest arc, rad."""
+
+Heads = Literal[1, 2]
+"""A force has one head, a moment two."""
+
+
+class Arrows:
+    """Arrows and arcs of one machine's size.
+
+    Parameters
+    ----------
+    longest : length of the longest arrow, m
+    """
+
+    def __init__(self, longest: float) -> None:
+        self.longest = longest
+        self.thickness = 0.028 * longest
+        self.head = 0.2 * longest
+        self.radius = 0.28 * longest
+
+    def arrow(self, start: Array, vector: Array, colour: Colour, heads: Heads = 1) -> list[Piece]:
+        """Return the pieces of an arrow from a point (3,) along a vector (3,), both in m."""
+        return list(self._arrow(start, vector, colour, heads, dashed=False))
+
+    def dashed(self, start: Array, vector: Array, heads: Heads = 1) -> list[Piece]:
+        """Return the pieces of an arrow that is not determined."""
+        return list(self._arrow(start, vector, OPEN, heads, dashed=True))
+
+    def _arrow(
+        self, start: Array, vector: Array, colour: Colour, heads: Heads, *, dashed: bool
+    ) -> Iterator[Piece]:
+        length = float(np.linalg.norm(vector))
+        if not SHORTEST * self.longest <= length < np.inf:
+            return
+        axes = np.eye(4)
+        axes[:3, :3] = along(vector / length)
+        axes[:3, 3] = start
+        # A short arrow has a small head: halves of the full one, at most half of the length.
+        size = 2.0 ** min(0.0, np.floor(np.log2(length / (2.0 * self.head))))
+        head = self.head * size
+        tips = [length - 0.55 * head * k for k in range(heads)]
+        for tip in tips:
+            yield Piece(solids.cone(0.36 * head, head), colour, axes @ _up(tip))
+        end = tips[-1] - 0.5 * head
+        thickness = self.thickness * max(size, 0.5)
+        pieces = self._dashes(end, thickness) if dashed else self._rods(end, thickness)
+        for surface, place in pieces:
+            yield Piece(surface, colour, axes @ _up(place))
+
+    def _rods(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
+        for size, place in telescope(length, SHORTEST * self.longest / 4.0):
+            yield solids.rod(thickness, size), place
+
+    def _dashes(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
+        dash = self.longest / (2 * DASHES)
+        surface = solids.rod(thickness, dash)
+        for k in range(int(length / (2.0 * dash) + 0.5)):
+            yield surface, 2.0 * k * dash
+
+    def drive(self, centre: Array, axis: Array, share: float) -> list[Piece]:
+        """Return the pieces of an arc about an axis with a head where it turns to.
+
+        Parameters
+        ----------
+        centre, axis : (3,) m, and unit vector
+        share : from -1 to 1 of the largest arc; negative ones turn against the axis
+        """
+        angle = FULL * min(abs(share), 1.0)
+        shortest = FULL * SHORTEST
+        if not angle >= shortest:
+            return []
+        axes = np.eye(4)
+        axes[:3, :3] = along(axis if share > 0.0 else -axis)
+        axes[:3, 3] = centre
+        thickness = 0.8 * self.thickness
+        pieces = [
+            Piece(solids.arc(self.radius, thickness, size), DRIVE, axes @ _turn(place))
+            for size, place in telescope(angle, shortest)
+        ]
+        head = 0.6 * self.head
+        tip = _turn(angle)
+        tip[:3, :3] = tip[:3, :3] @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
+        tip = tip @ _shift([self.radius, 0.0, 0.75 * head])
+        return [*pieces, Piece(solids.cone(0.36 * head, head), DRIVE, axes @ tip)]
+
+
+def telescope(length: float, shortest: float) -> Iterator[tuple[float, float]]:
+    """Yield the sizes and places of pieces that cover 0 to `length` and nothing else.
+
+    All sizes are powers of two times `shortest`; what is below it gives no piece.
+    """
+    if not length >= shortest:
+        return
+    size = float(shortest * 2.0 ** np.floor(np.log2(length / shortest)))
+    yield size, 0.0
+    if length > size:
+        yield size, length - size
+
+
+def along(axis: Array) -> Array:
+    """Return a rotation (3, 3) whose third column is a unit vector, and that turns smoothly."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = np.cross(helper, axis)
+    first = first / np.linalg.norm(first)
+    return np.column_stack([first, np.cross(axis, first), axis])
+
+
+def _up(height: float) -> Array:
+    return _shift([0.0, 0.0, height])
+
+
+def _shift(way: list[float]) -> Array:
+    out = np.eye(4)
+    out[:3, 3] = way
+    return out
+
+
+def _turn(angle: float) -> Array:
+    out = np.eye(4)
+    c, s = np.cos(angle), np.sin(angle)
+    out[:2, :2] = [[c, -s], [s, c]]
+    return out

@@ -1,0 +1,120 @@
+"""Where joints are and how their loads point in the world, for each state of a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError
+from mbd_bridge.loads import JointLoads
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+from mbd_bridge.view.scene import matrix
+
+TURNS = ("revolute", "continuous", "helical")
+SLIDES = ("prismatic",)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLoad:
+    """The load of one joint in the world's axes along N states, for drawing.
+
+    Attributes
+    ----------
+    point : (N, 3) m, where it acts
+    force, moment : (N, 3) N, N m: their determined components
+    open_force, open_moment : (N, 3) the rest, which is one solution of many
+    axis : (N, 3) of the drive, or None where no single drive can be drawn
+    drive : (N,) N m about the axis, or N along it
+    turns : whether the drive turns
+    """
+
+    joint: str
+    point: Array
+    force: Array
+    moment: Array
+    open_force: Array
+    open_moment: Array
+    axis: Array | None = None
+    drive: Array | None = None
+    turns: bool = True
+
+
+def joint_frames(model: Model, name: str, bodies: Array) -> Array:
+    """Return the frames (N, 4, 4) in which a joint's load is given, in the world.
+
+    Parameters
+    ----------
+    name : of a joint of the tree, or of a cut
+    bodies : (N, B, 4, 4)
+    """
+    if name in model.joint_index:
+        joint = model.joints[model.joint_index[name]]
+        if joint.turned:  # its load is given on what was described as its child
+            carrier = model.links[joint.parent]
+            return np.asarray(bodies[:, carrier.body] @ matrix(carrier.frame @ joint.parent_frame))
+        return np.asarray(bodies[:, joint.body] @ matrix(joint.frame))
+    for cut in model.cuts:
+        if cut.name == name:
+            return np.asarray(bodies[:, cut.successor] @ matrix(cut.described))
+    raise ModelError(f"no joint named {name!r}")
+
+
+def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoad]:
+    """Return the loads of N states as they are drawn.
+
+    Parameters
+    ----------
+    loads : on the child, at the joint, in the child's axes, of N states
+    bodies : (N, B, 4, 4) where the bodies are in these states
+    """
+    convention = loads.convention
+    if (convention.on, convention.at, convention.in_) != ("child", "joint", "child"):
+        raise ModelError(
+            f"loads are drawn that are given on='child', at='joint', in_='child'; got {convention}"
+        )
+    found = []
+    for k, name in enumerate(loads.joints):
+        frames = joint_frames(model, name, bodies)
+        unique = np.broadcast_to(loads.unique[..., k, :], (len(bodies), 6))
+        force, moment = loads.force[:, k], loads.moment[:, k]
+        own, loose, turn, loose_turn = (
+            np.einsum("nij,nj->ni", frames[:, :3, :3], np.where(flags, part, 0.0))
+            for part, flags in (
+                (force, unique[:, :3]),
+                (force, ~unique[:, :3]),
+                (moment, unique[:, 3:]),
+                (moment, ~unique[:, 3:]),
+            )
+        )
+        axis, drive, turns = _drive(model, loads, k, bodies)
+        point = frames[:, :3, 3]
+        found.append(ShownLoad(name, point, own, turn, loose, loose_turn, axis, drive, turns))
+    return found
+
+
+def joint_axes(model: Model, name: str, bodies: Array) -> Array:
+    """Return the axis (N, 3) of a tree joint in the world, as its coordinate counts."""
+    joint = model.joints[model.joint_index[name]]
+    if joint.parent < 0:
+        carried = np.broadcast_to(np.eye(3), (len(bodies), 3, 3))
+    else:
+        link = model.links[joint.parent]
+        carried = bodies[:, link.body, :3, :3] @ link.frame.rotation
+    axis = joint.parent_frame.rotation @ np.array(joint.axis)
+    return np.asarray(carried @ (-axis if joint.turned else axis))
+
+
+def _drive(
+    model: Model, loads: JointLoads, k: int, bodies: Array
+) -> tuple[Array | None, Array | None, bool]:
+    """Return axis, force and kind of a joint's only drive; None where it has none, or several."""
+    name = loads.joints[k]
+    if name not in model.joint_index:
+        return None, None, True
+    kind = model.joints[model.joint_index[name]].type.name
+    if kind not in (*TURNS, *SLIDES):
+        return None, None, True
+    drive = loads.drive[:, loads.drive_of[k]][:, 0]
+    return joint_axes(model, name, bodies), drive, kind in TURNS

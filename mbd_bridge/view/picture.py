@@ -1,0 +1,168 @@
+"""One picture: the machine before its ground, its shadow, arrows and numbers.
+
+The machine is drawn twice as large as asked for and made smaller, so that edges are smooth. The
+shadow is our own: the machine as the light sees it, laid on the ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.formats.mesh import Colour
+from mbd_bridge.spatial import Array
+from mbd_bridge.view.camera import Camera
+from mbd_bridge.view.pieces import Piece, Stage
+from mbd_bridge.view.take import Label, Take
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mbd_bridge.bridges.pybullet.canvas import Seen
+
+Pixels = NDArray[np.uint8]
+
+FINER = 2
+"""How much larger than asked for a picture is drawn, each way."""
+
+LIGHT = np.array([0.35, -0.55, 1.0])
+"""Towards the light."""
+
+SHADOW_PIXELS = 512
+"""Edge of the picture that the light sees."""
+
+LAMP = 30.0
+"""How far the light is, relative to half of what the machine spans."""
+
+DARKNESS = 0.30
+"""How much light a shadow takes."""
+
+GHOST = 0.38
+"""How much of an arrow is seen through the machine."""
+
+SKY = np.array([[222.0, 232.0, 243.0], [250.0, 251.0, 252.0]])
+"""Colours of the background at the top and at the bottom."""
+
+
+class Painter:
+    """Paints the states of a take from one camera.
+
+    Parameters
+    ----------
+    size : width and height of the pictures, pixels
+    """
+
+    def __init__(self, take: Take, camera: Camera, size: tuple[int, int]) -> None:
+        from mbd_bridge.bridges.pybullet.canvas import Canvas
+
+        self.take, self.camera, self.size = take, camera, size
+        self._floor = take.floor()
+        self._canvas = Canvas()
+        self._stage = Stage(self._canvas)
+
+    def paint(self, k: int) -> Pixels:
+        """Return the picture (height, width, 3) of state k."""
+        from PIL import Image
+
+        take, size = self.take, (self.size[0] * FINER, self.size[1] * FINER)
+        machine, marks, arrows = take.machine(k), take.marks(k), take.arrows(k)
+        floor, own, _, over = self._show([self._floor, machine, marks, arrows])
+        seen = self._see(self.camera, size)
+        colours = seen.colours
+        nothing = seen.bodies < 0
+        colours[nothing] = _sky(size[1])[np.nonzero(nothing)[0]]
+        if floor:
+            shade, there = self._shadow(own, size), np.isin(seen.bodies, floor)
+            colours[there] = (colours[there] * shade[there][:, None]).astype(np.uint8)
+        if over:
+            self._show([arrows])
+            alone = self._see(self.camera, size)
+            hidden = (alone.bodies >= 0) & ~np.isin(seen.bodies, over)
+            mixed = GHOST * alone.colours[hidden] + (1.0 - GHOST) * colours[hidden]
+            colours[hidden] = mixed.astype(np.uint8)
+        image = Image.fromarray(colours).resize(self.size, Image.Resampling.BOX)
+        _write(image, self.camera, take.labels(k), take.legend())
+        return np.asarray(image)
+
+    def _show(self, groups: Sequence[Sequence[Piece]]) -> list[list[int]]:
+        """Show groups of pieces; return the bodies of each group."""
+        bodies = iter(self._stage.show([piece for group in groups for piece in group]))
+        return [[body for _ in group for body in next(bodies)] for group in groups]
+
+    def _see(self, camera: Camera, size: tuple[int, int]) -> Seen:
+        return self._canvas.image(
+            camera.view(), camera.projection(size), size, tuple(LIGHT.tolist())
+        )
+
+    def _shadow(self, own: list[int], size: tuple[int, int]) -> Array:
+        """Return how much light each pixel would have, (height, width), if it showed the ground."""
+        from PIL import Image, ImageFilter
+
+        low, high = self.take.reach.min(axis=0), self.take.reach.max(axis=0)
+        radius = 0.55 * self.take.span
+        middle, away = 0.5 * (low + high), LAMP * radius * LIGHT / np.linalg.norm(LIGHT)
+        field = 2.0 * np.rad2deg(np.arctan(1.0 / LAMP))
+        lamp = Camera(middle + away, middle, field, 0.5 * LAMP * radius, 2.0 * LAMP * radius)
+        square = (SHADOW_PIXELS, SHADOW_PIXELS)
+        found = np.isin(self._see(lamp, square).bodies, own)
+        found[[0, -1]] = found[:, [0, -1]] = False  # beyond the edge there is no shadow
+        image = Image.fromarray((255 * found).astype(np.uint8))
+        image = image.filter(ImageFilter.GaussianBlur(0.006 * SHADOW_PIXELS))
+        level = float(self._floor[0].pose[2, 3])
+        to_lamp = lamp.lens(square) @ self.camera.level(level, size)
+        across = (to_lamp / to_lamp[2, 2]).ravel()[:8].tolist()
+        there = image.transform(
+            size, Image.Transform.PERSPECTIVE, across, Image.Resampling.BILINEAR
+        )
+        return 1.0 - DARKNESS / 255.0 * np.asarray(there, dtype=np.float32)
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        self._canvas.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _sky(height: int) -> Array:
+    """Return the background's colour of each row (height, 3)."""
+    down = np.linspace(0.0, 1.0, height)[:, None]
+    return np.asarray((1.0 - down) * SKY[0] + down * SKY[1])
+
+
+def _write(
+    image: Image, camera: Camera, labels: list[Label], legend: list[tuple[str, Colour]]
+) -> None:
+    """Write numbers at arrows and the legend on a picture."""
+    from PIL import ImageDraw, ImageFont
+
+    draw = ImageDraw.Draw(image)
+    height = max(11, image.height // 36)
+    font = ImageFont.load_default(height)
+
+    def write(place: tuple[float, float], text: str, colour: Colour) -> None:
+        ink = tuple(int(200 * part) for part in colour[:3])
+        halo = max(1, height // 7)
+        draw.text(place, text, ink, font, stroke_width=halo, stroke_fill=(255, 255, 255))
+
+    for label in labels:
+        x, y = camera.pixels(label.point, image.size)
+        width = draw.textlength(label.text, font)
+        left = float(np.clip(x + 0.4 * height, 0.0, image.width - width - 2.0))
+        top = float(np.clip(y - 1.2 * height, 0.0, image.height - 1.3 * height))
+        write((left, top), label.text, label.colour)
+    for k, (text, colour) in enumerate(reversed(legend)):
+        top = image.height - (k + 1.4) * 1.35 * height
+        write((0.7 * height, top), text, colour)

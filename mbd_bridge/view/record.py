@@ -1,0 +1,197 @@
+"""Pictures and films in files: PNG, GIF, MP4."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import FileError, MissingPackageError, StateError
+from mbd_bridge.formats.whole_file import whole_path
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+from mbd_bridge.view.camera import Camera, direction, framing
+from mbd_bridge.view.picture import Painter, Pixels
+from mbd_bridge.view.source import Source
+from mbd_bridge.view.take import Take, Wanted
+
+FILMS = (".gif", ".mp4")
+PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP"}
+"""Ending -> name of the format."""
+
+MOST_FRAMES = 5000
+"""Pictures of one film: more, and something is wrong with times or speed."""
+
+LARGEST = 4096
+"""Width and height of a picture, pixels."""
+
+COLOURS = 128
+"""Of a GIF."""
+
+
+class Shot(NamedTuple):
+    """How a film or a picture is taken.
+
+    Attributes
+    ----------
+    size : width and height, pixels
+    fps : pictures per second of the film
+    speed : seconds of the motion in one second of the film
+    view : yaw and pitch of the camera, degrees (`camera.direction`); None: chosen for the machine
+    """
+
+    size: tuple[int, int] = (960, 720)
+    fps: float = 25.0
+    speed: float = 1.0
+    view: tuple[float, float] | None = None
+
+
+def camera_of(take: Take, shot: Shot) -> Camera:
+    """Return the camera that sees the whole motion."""
+    yaw, pitch = favourable(take.model, take.bodies) if shot.view is None else shot.view
+    return framing(take.reach, direction(yaw, pitch), shot.size)
+
+
+def favourable(model: Model, bodies: Array) -> tuple[float, float]:
+    """Return yaw and pitch from which a machine is seen well, degrees.
+
+    A planar one, all of whose axes are parallel and level, is seen along them.
+    """
+    turning = [k for k, b in enumerate(model.bodies) if k and b.type.name != "prismatic"]
+    axes = bodies[0][turning][:, :3, 2] if turning else np.zeros((0, 3))
+    if len(axes) and np.abs(np.abs(axes @ axes[0]) - 1.0).max() < 1e-6 and abs(axes[0, 2]) < 0.1:
+        axis = axes[0]
+        axis = axis if axis[1] + 0.5 * axis[0] > 0.0 else -axis
+        return float(np.rad2deg(np.arctan2(-axis[0], axis[1]))) + 18.0, 12.0
+    return 40.0, 20.0
+
+
+def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
+    """Refuse what cannot be recorded, before work is done."""
+    width, height = shot.size
+    if not (16 <= width <= LARGEST and 16 <= height <= LARGEST):
+        raise StateError(f"size: expected width and height from 16 to {LARGEST}, got {shot.size}")
+    for name, value in (("fps", shot.fps), ("speed", shot.speed)):
+        if not 0.0 < value < np.inf:
+            raise StateError(f"{name}: expected a positive number, got {value}")
+    if path is None:
+        return
+    ending = Path(path).suffix.lower()
+    if ending not in (*FILMS, *PICTURES):
+        known = ", ".join((*PICTURES, *FILMS))
+        raise FileError(f"expected a name that ends with one of {known}", os.fspath(path))
+    if ending == ".mp4" and find_spec("imageio_ffmpeg") is None:
+        raise MissingPackageError(
+            "MP4 files are written by ffmpeg: pip install 'mbd_bridge[video]'; or write a .gif"
+        )
+
+
+def is_film(path: str | os.PathLike[str] | None) -> bool:
+    """Return whether a file of this name holds many pictures."""
+    return path is not None and Path(path).suffix.lower() in FILMS
+
+
+def frame_times(time: Array, shot: Shot) -> Array:
+    """Return the times (N,) s of a film's pictures, from the first to the last state."""
+    length = float(time[-1] - time[0])
+    count = round(length / shot.speed * shot.fps) + 1
+    if count > MOST_FRAMES:
+        raise StateError(
+            f"the film would have {count} pictures, expected at most {MOST_FRAMES}: show it "
+            f"faster (speed), with fewer pictures a second (fps), or a part of it"
+        )
+    return np.asarray(np.minimum(time[0] + np.arange(count) * shot.speed / shot.fps, time[-1]))
+
+
+def still(
+    source: Source, shot: Shot, wanted: Wanted, path: str | os.PathLike[str] | None = None
+) -> Pixels:
+    """Return the picture of a source's only state, written to `path` if there is one."""
+    take = Take(source.model, source.time, source.q, source.loads, wanted)
+    with Painter(take, camera_of(take, shot), shot.size) as painter:
+        picture = painter.paint(0)
+    if path is not None:
+        from PIL import Image
+
+        with whole_path(path) as part:
+            Image.fromarray(picture).save(part, format=PICTURES[Path(path).suffix.lower()])
+    return picture
+
+
+def film(
+    source: Source,
+    shot: Shot,
+    wanted: Wanted,
+    path: str | os.PathLike[str],
+    progress: Callable[[float], None] | None = None,
+) -> Pixels:
+    """Write a film of all of a source's states; return its last picture.
+
+    Parameters
+    ----------
+    progress : called with 1 for each picture that is done
+    """
+    frames = source.at(frame_times(source.time, shot))
+    take = Take(frames.model, frames.time, frames.q, frames.loads, wanted)
+    last: list[Pixels] = []
+
+    def pictures() -> Iterator[Pixels]:
+        with Painter(take, camera_of(take, shot), shot.size) as painter:
+            for k in range(len(take.time)):
+                picture = painter.paint(k)
+                last[:] = [picture]
+                if progress is not None:
+                    progress(1.0)
+                yield picture
+
+    write = _write_gif if Path(path).suffix.lower() == ".gif" else _write_mp4
+    with whole_path(path) as part:
+        write(part, pictures(), shot)
+    return last[0]
+
+
+def _write_gif(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
+    """Write a GIF that repeats, all of its pictures in the colours of the first one."""
+    from PIL import Image
+
+    palette: Any = None
+    images = []
+    for picture in pictures:
+        image = Image.fromarray(picture)
+        if palette is None:
+            palette = image.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        images.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
+    images[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=max(20, round(1000.0 / shot.fps)),
+        loop=0,
+        optimize=False,
+    )
+
+
+def _write_mp4(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
+    """Write an MP4 (H.264)."""
+    import imageio_ffmpeg
+
+    width, height = shot.size
+    writer = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=shot.fps,
+        macro_block_size=2,
+        ffmpeg_log_level="error",
+        output_params=["-f", "mp4"],
+    )
+    writer.send(None)
+    try:
+        for picture in pictures:
+            writer.send(np.ascontiguousarray(picture))
+    finally:
+        writer.close()

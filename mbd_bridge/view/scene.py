@@ -1,0 +1,154 @@
+"""The machine as it is drawn: surfaces that its bodies carry, and what could not be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats import Geometry
+from mbd_bridge.formats.mesh import Colour, Surface, read_mesh
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, Frame
+from mbd_bridge.view import solids
+from mbd_bridge.view.pieces import Piece
+from mbd_bridge.view.skeleton import skeleton
+
+PALETTE: tuple[Colour, ...] = (
+    (0.36, 0.51, 0.67, 1.0),
+    (0.80, 0.60, 0.32, 1.0),
+    (0.48, 0.64, 0.50, 1.0),
+    (0.70, 0.48, 0.46, 1.0),
+    (0.55, 0.52, 0.68, 1.0),
+    (0.62, 0.62, 0.58, 1.0),
+)
+"""Colours of bodies whose file gives none, one after the other."""
+
+PLAIN: Colour = (0.72, 0.74, 0.77, 1.0)
+"""Colour of meshes without one, and of what does not move."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A surface on a body.
+
+    Attributes
+    ----------
+    body : index of the body that carries it
+    pose : (4, 4) of the surface in that body
+    """
+
+    surface: Surface
+    colour: Colour
+    body: int
+    pose: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All parts of a machine.
+
+    Attributes
+    ----------
+    missing : what the file names and cannot be drawn, and why, one line each
+    """
+
+    parts: tuple[Part, ...]
+    missing: tuple[str, ...] = ()
+
+    def pieces(self, bodies: Array) -> list[Piece]:
+        """Return the parts where the bodies (B, 4, 4) carry them."""
+        return [Piece(p.surface, p.colour, bodies[p.body] @ p.pose) for p in self.parts]
+
+    @cached_property
+    def _boxes(self) -> Array:
+        """Corners (P, 8, 4) of the box around each part, in its body."""
+        corners = []
+        for part in self.parts:
+            low, high = part.surface.vertices.min(axis=0), part.surface.vertices.max(axis=0)
+            box = solids.box(1.0, 1.0, 1.0).vertices * (high - low) + 0.5 * (high + low)
+            corners.append(np.column_stack([box, np.ones(8)]) @ part.pose.T)
+        return np.array(corners).reshape(-1, 8, 4)
+
+    def corners(self, bodies: Array) -> Array:
+        """Return points (K, 3) between which all parts are, for bodies (N, B, 4, 4)."""
+        carriers = [part.body for part in self.parts]
+        found = np.einsum("npij,pkj->npki", bodies[:, carriers], self._boxes)
+        return np.asarray(found[..., :3].reshape(-1, 3))
+
+
+def scene(model: Model) -> Scene:
+    """Return a machine's parts: the file's visuals, and a skeleton where it has none."""
+    parts: list[Part] = []
+    missing: list[str] = []
+    bare: list[int] = []
+    meshes: dict[str, tuple[Surface, ...]] = {}
+    described = {link.name: link for link in model.description.links}
+    for number, link in enumerate(model.links):
+        found = described.get(link.name)
+        shapes = () if found is None else found.visuals
+        before = len(parts)
+        for shape in shapes:
+            try:
+                parts += _parts(shape, link.body, link.frame, meshes)
+            except FileError as error:
+                missing.append(f"{link.name}: {error}")
+        if len(parts) == before:
+            bare.append(number)
+    for body, surface, pose in skeleton(model, bare):
+        parts.append(Part(surface, colour_of(body), body, pose))
+    return Scene(tuple(parts), tuple(dict.fromkeys(missing)))
+
+
+def colour_of(body: int) -> Colour:
+    """Return the colour of a body whose file gives none."""
+    return PLAIN if body == 0 else PALETTE[(body - 1) % len(PALETTE)]
+
+
+def matrix(frame: Frame) -> Array:
+    """Return a frame as a matrix (4, 4)."""
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = frame.rotation, frame.translation
+    return out
+
+
+def _parts(
+    shape: Geometry, body: int, link: Frame, meshes: dict[str, tuple[Surface, ...]]
+) -> Iterator[Part]:
+    pose = matrix(link @ shape.origin)
+    if shape.kind == "mesh":
+        for surface in _mesh(shape, meshes):
+            yield Part(surface, shape.colour or surface.colour or PLAIN, body, pose)
+        return
+    solid = _SOLIDS.get(shape.kind)
+    if solid is None:
+        known = ", ".join((*_SOLIDS, "mesh"))
+        raise FileError(f"shapes of the kind <{shape.kind}> are not drawn; known: {known}")
+    yield Part(solid(*shape.size), shape.colour or colour_of(body), body, pose)
+
+
+def _mesh(shape: Geometry, meshes: dict[str, tuple[Surface, ...]]) -> Iterable[Surface]:
+    """Return the surfaces of a mesh; those of one file and scale are read once."""
+    if shape.path is None:
+        raise FileError(
+            f"the mesh {shape.uri} is nowhere; name its folder with mesh_directories=, "
+            f"--meshes or ROS_PACKAGE_PATH"
+        )
+    key = f"{shape.path} {shape.scale}"
+    if key not in meshes:
+        found = read_mesh(shape.path)
+        same = shape.scale == (1.0, 1.0, 1.0)
+        meshes[key] = found if same else tuple(s.scaled(shape.scale) for s in found)
+    return meshes[key]
+
+
+_SOLIDS = {
+    "box": solids.box,
+    "sphere": solids.sphere,
+    "cylinder": solids.cylinder,
+    "capsule": solids.capsule,
+}
+"""Kinds of shapes in files, and what makes them of their numbers."""

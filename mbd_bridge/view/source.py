@@ -1,0 +1,152 @@
+"""What may be shown: a simulation, a motion of a mechanism, or a mechanism at a position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver, Motion
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate import Simulation
+from mbd_bridge.solve import assemble
+from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.spatial import Array
+
+SAME = 1e-9
+"""Times that are this near (relative to the motion's length) are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """States of a machine along time, and the loads of chosen joints in them.
+
+    Attributes
+    ----------
+    time, q : (N,) s and (N, nq)
+    loads : of N states on the child, at the joint, in its axes; None if none are asked for
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    loads: JointLoads | None = None
+
+    def at(self, times: Array) -> Source:
+        """Return the states and loads at other times, between records by straight ways."""
+        k = np.clip(np.searchsorted(self.time, times, "right") - 1, 0, max(len(self.time) - 2, 0))
+        if len(self.time) < 2:
+            chosen = np.zeros(len(times), dtype=int)
+            return replace(self, time=times, q=self.q[chosen], loads=_chosen(self.loads, chosen))
+        part = np.clip((times - self.time[k]) / (self.time[k + 1] - self.time[k]), 0.0, 1.0)
+        rows = []
+        for first, share in zip(k, part, strict=True):
+            start, end = self.q[first], self.q[first + 1]
+            way = self.model.difference(start, end)
+            rows.append(self.model.integrate(start, share * way))
+        loads = self.loads
+        if loads is not None:
+            loads = _mixed(_chosen(loads, k), _chosen(loads, k + 1), part)
+        return replace(self, time=times, q=np.array(rows), loads=loads)
+
+
+def of_simulation(run: Simulation, loads: Iterable[str] | str = ()) -> Source:
+    """Return a simulation as it is shown, with the loads of joints (of all of them: "all")."""
+    names = _names(run.model, loads)
+    found = run.joint_loads(names) if names else None
+    return Source(run.model, run.time, run.q, found)
+
+
+def of_motion(
+    model: Model,
+    motion: Motion,
+    loads: Iterable[str] | str = (),
+    actuated: Iterable[str] | None = None,
+) -> Source:
+    """Return a motion as it is shown; `actuated` as for `Mechanism.joint_loads`."""
+    if tuple(motion.coordinates) != model.coordinate_names:
+        raise StateError(
+            f"the motion is one of the coordinates {', '.join(motion.coordinates[:6])}, the "
+            f"mechanism has {', '.join(model.coordinate_names[:6])}; load it for this mechanism"
+        )
+    found = _loads(model, motion.q, motion.v, motion.a, loads, actuated)
+    return Source(model, motion.time, motion.q, found)
+
+
+def at_rest(
+    model: Model,
+    q: ArrayLike | None = None,
+    loads: Iterable[str] | str = (),
+    actuated: Iterable[str] | None = None,
+) -> Source:
+    """Return a machine at rest under gravity, at q or where it is assembled nearest to zero."""
+    if q is None:
+        place = assemble(model).q if model.has_loops else model.neutral()
+    else:
+        place = np.asarray(unit_quaternions(model, q), dtype=np.float64)
+        if place.shape != (model.nq,):
+            raise StateError(f"q: expected ({model.nq},) for one state, got {place.shape}")
+    still = np.zeros((1, model.nv))
+    found = _loads(model, place[None], still, still, loads, actuated)
+    return Source(model, np.zeros(1), place[None], found)
+
+
+def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
+    """Return the names of joints asked for: "all" stands for those of the tree and the cut ones."""
+    if loads == "all":
+        return [*(j.name for j in model.joints[1:]), *(cut.name for cut in model.cuts)]
+    return [loads] if isinstance(loads, str) else list(loads)
+
+
+def _loads(
+    model: Model,
+    q: Array,
+    v: Array,
+    a: Array,
+    loads: Iterable[str] | str,
+    actuated: Iterable[str] | None,
+) -> JointLoads | None:
+    names = _names(model, loads)
+    if not names:
+        return None
+    if not model.has_loops:
+        return LoadSolver(model, names)(q, v, a)
+    if actuated is None:
+        raise ModelError(
+            f"{model.name!r} has loops, so its loads depend on which joints are driven: name them "
+            f"in actuated=[...], one for each freedom"
+        )
+    drives = [actuated] if isinstance(actuated, str) else list(actuated)
+    return LoopLoadSolver(model, names, actuated=drives)(q, v, a)
+
+
+def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:
+    """Return the loads of some states."""
+    if loads is None:
+        return None
+    index = np.asarray(rows, dtype=int)
+    unique = loads.unique if loads.unique.ndim == 2 else loads.unique[index]
+    return replace(
+        loads,
+        force=loads.force[index],
+        moment=loads.moment[index],
+        drive=loads.drive[index],
+        unique=unique,
+    )
+
+
+def _mixed(first: JointLoads | None, second: JointLoads | None, part: Array) -> JointLoads:
+    """Return loads between two, on the straight way; determined is what is so at both."""
+    assert first is not None
+    assert second is not None
+    share = part[:, None, None]
+    return replace(
+        first,
+        force=(1.0 - share) * first.force + share * second.force,
+        moment=(1.0 - share) * first.moment + share * second.moment,
+        drive=(1.0 - share[..., 0]) * first.drive + share[..., 0] * second.drive,
+        unique=first.unique & second.unique,
+    )

@@ -1,0 +1,132 @@
+"""Pictures and films: what is in them, and that files are whole."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError, MissingPackageError, ModelError, StateError
+from tests.robots import own_urdfs
+
+SMALL = (160, 120)
+
+
+@pytest.fixture(scope="module")
+def bar():
+    return mbd.load(own_urdfs()["four_bar"])
+
+
+@pytest.fixture(scope="module")
+def run(bar):
+    start = bar.assemble(near={"crank": 0.5}, fixed="crank").q
+    return mbd.simulate(bar, 0.2, step=1e-3, q=start, every=10)
+
+
+def test_a_picture_is_an_array_and_a_file(bar, tmp_path):
+    picture = mbd.render(bar, size=SMALL)
+    assert picture.shape == (120, 160, 3)
+    assert picture.dtype == np.uint8
+    path = tmp_path / "bar.png"
+    assert np.array_equal(mbd.render(bar, path, size=SMALL), picture)
+    assert np.array_equal(np.asarray(Image.open(path)), picture)
+    assert [p.name for p in tmp_path.iterdir()] == ["bar.png"]
+    assert np.ptp(picture.reshape(-1, 3), axis=0).min() > 60  # there is something in it
+
+
+def test_a_film_has_a_picture_for_each_moment_and_shows_motion(run, tmp_path):
+    path = tmp_path / "bar.gif"
+    steps = []
+    last = mbd.render(run, path, size=SMALL, fps=20, progress=steps.append)
+    film = Image.open(path)
+    assert film.n_frames == 5 == len(steps)
+    assert film.info["duration"] == 50
+    assert film.info["loop"] == 0
+    frames = []
+    for k in range(5):
+        film.seek(k)
+        frames.append(np.asarray(film.convert("RGB")).astype(int))
+    assert np.abs(frames[-1] - last).mean() < 4  # 128 colours
+    moved = [np.abs(a - b).mean() for a, b in pairwise(frames)]
+    assert min(moved) > 0.05
+
+
+def test_an_mp4_can_be_read_again(run, tmp_path):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    path = tmp_path / "bar.mp4"
+    mbd.render(run, path, size=SMALL, fps=20, speed=2.0)
+    frames = ffmpeg.read_frames(str(path))
+    facts = next(frames)
+    assert facts["size"] == SMALL
+    assert facts["fps"] == 20
+    assert sum(1 for _ in frames) == 3
+
+
+def test_an_mp4_without_ffmpeg_says_what_to_install(run, tmp_path, monkeypatch):
+    from mbd_bridge.view import record
+
+    monkeypatch.setattr(record, "find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match=r"mbd_bridge\[video\]"):
+        mbd.render(run, tmp_path / "bar.mp4")
+
+
+def test_a_film_that_fails_leaves_no_file_behind(run, tmp_path):
+    path = tmp_path / "bar.gif"
+    path.write_text("old")
+
+    def stop(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mbd.render(run, path, size=SMALL, progress=stop)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["bar.gif"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"path": "bar.tiff"}, FileError, r"\.png"),
+        ({"path": "bar.gif", "time": 0.1}, StateError, "motion"),
+        ({"time": 7.0}, StateError, "from 0 to 0.2"),
+        ({"size": (0, 10)}, StateError, "size"),
+        ({"path": "bar.gif", "fps": -1}, StateError, "fps"),
+        ({"path": "bar.gif", "speed": 1e-9}, StateError, "at most 5000"),
+        ({"q": [0.0, 0.0, 0.0]}, StateError, "its own motion"),
+        ({"loads": ["nothing"]}, ModelError, "nothing"),
+        ({"frames": ["nothing"]}, ModelError, "no link named"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(run, options, error, told):
+    with pytest.raises(error, match=told):
+        mbd.render(run, options.pop("path", None), **options)
+
+
+def test_what_is_no_machine_is_told(bar):
+    with pytest.raises(ModelError, match=r"mbd\.load"):
+        mbd.render("robot.urdf")
+    with pytest.raises(ModelError, match="actuated"):
+        mbd.render(bar, loads=["crank"])
+    with pytest.raises(StateError, match=r"\(3,\)"):
+        mbd.render(bar, q=[0.0])
+
+
+def test_the_picture_of_a_time_is_that_of_the_state_then(bar, run):
+    k = 7
+    there = mbd.render(run, time=run.time[k], size=SMALL)
+    assert np.array_equal(there, mbd.render(bar, q=run.q[k], size=SMALL))
+
+
+def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated(tmp_path):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    motion = mbd.load_motion(Path(own_urdfs()["kuka_iiwa"]).with_name("kuka_iiwa_motion.csv"), arm)
+    k = 60
+    seen = mbd.render(arm, None, motion, time=motion.time[k], size=SMALL)
+    assert np.array_equal(seen, mbd.render(arm, q=motion.q[k], size=SMALL))
+    with pytest.raises(StateError, match="leave out q="):
+        mbd.render(arm, None, motion, q=motion.q[0])
+    other = mbd.load(own_urdfs()["pendulum"])
+    with pytest.raises(StateError, match="load it for this mechanism"):
+        mbd.render(other, None, motion)
