@@ -18,8 +18,8 @@ from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_t
 from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
-from mbd_bridge.simulate.batch import SimulationBatch
 from mbd_bridge.simulate.batch import simulate_batch as run_motions
+from mbd_bridge.simulate.batch_result import SimulationBatch
 
 
 def load(
@@ -98,7 +98,7 @@ def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> Sim
     options : step, q, v, torque (each for all or for every trajectory), every, threads, progress;
         see `mbd_bridge.simulate.batch.simulate_batch`
     """
-    return run_motions(mechanism.model, duration, **options)
+    return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
 
 
 def crosscheck(mechanism: Mechanism, **options: Any) -> Report:

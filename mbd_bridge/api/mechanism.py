@@ -48,11 +48,12 @@ class Mechanism:
     Attributes
     ----------
     model : the immutable `Model`
+    prepared : what was made for it so far
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._prepared = Prepared(model)
+        self.prepared = Prepared(model)
 
     @staticmethod
     def build(
@@ -175,7 +176,7 @@ class Mechanism:
         links = links_of(external)
         names = ("on", "at", "in_", "links", "external_in", "reaction")
         values = (on, at, in_, links, external_in, reaction)
-        solver = self._prepared.get(
+        solver = self.prepared.get(
             ("loads", wanted, Convention.of(on, at, in_), links, external_in, reaction),
             lambda: self.load_solver(wanted, **dict(zip(names, values, strict=True))),
         )
@@ -198,7 +199,7 @@ class Mechanism:
         drives = None if drives is None else tuple(drives)
         links = links_of(external)
         key = ("loop loads", wanted, drives, links, *map(str, options.values()))
-        solver = self._prepared.get(
+        solver = self.prepared.get(
             key,
             lambda: LoopLoadSolver(self.model, wanted, actuated=drives, links=links, **options),
         )
@@ -254,7 +255,7 @@ class Mechanism:
         For `external` and `external_in`, here and below, see `joint_loads`.
         """
         inputs = {"q": q, "v": v, "a": a}
-        return self._prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
+        return self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
 
     def bias_forces(
         self,
@@ -268,11 +269,11 @@ class Mechanism:
     ) -> Array:
         """Return the generalised forces of gravity and velocity: they give no acceleration."""
         inputs = {"q": q, "v": v}
-        return self._prepared.run("bias_forces", inputs, external, external_in, threads, check)
+        return self.prepared.run("bias_forces", inputs, external, external_in, threads, check)
 
     def mass_matrix(self, q: ArrayLike, *, threads: int = 1, check: bool = True) -> Array:
         """Return M (nv, nv) or (N, nv, nv)."""
-        return self._prepared.run("mass_matrix", {"q": q}, None, "link", threads, check)
+        return self.prepared.run("mass_matrix", {"q": q}, None, "link", threads, check)
 
     def forward_dynamics(
         self,
@@ -287,7 +288,7 @@ class Mechanism:
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv) under the generalised forces tau."""
         inputs = {"q": q, "v": v, "tau": tau}
-        return self._prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
+        return self.prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
 
     def constrained_dynamics(
         self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
@@ -298,7 +299,7 @@ class Mechanism:
 
     def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
         """Return the prepared kernel of one of the functions above."""
-        return self._prepared.kernel(what, links)
+        return self.prepared.kernel(what, links)
 
     def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
         """Return where a link is in the world, (4, 4) or (N, 4, 4).
@@ -309,7 +310,7 @@ class Mechanism:
         """
         if is_traced(np.asarray(q)):
             return placement(self.model, np.asarray(q), self.model.link_number(link))
-        (found,) = self._prepared.placement(link)(q, threads=threads)
+        (found,) = self.prepared.placement(link)(q, threads=threads)
         return found
 
     def velocity(
@@ -336,7 +337,7 @@ class Mechanism:
         if is_traced(np.asarray(q), np.asarray(v)):
             number = self.model.link_number(link)
             return link_velocity(self.model, np.asarray(q), np.asarray(v), number, inside)
-        (found,) = self._prepared.velocity(link)(q, v, inside, threads=threads)
+        (found,) = self.prepared.velocity(link)(q, v, inside, threads=threads)
         return found
 
     def with_payload(

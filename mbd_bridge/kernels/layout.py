@@ -92,7 +92,7 @@ def check_outputs(
     """Return the arrays that the results go to: the caller's, or new ones in C order."""
     lead = () if number is None else (number,)
     if out is None:
-        return _new_arrays([lead + shape for shape in shapes])
+        return new_arrays([lead + shape for shape in shapes])
     if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
         raise StateError(f"out: expected a tuple of {len(shapes)} arrays, got {out!r:.80}")
     found = []
@@ -113,7 +113,7 @@ def check_outputs(
     return found
 
 
-def _new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+def new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
     """Return new arrays; large ones share one block of memory (see `blocks`)."""
     sizes = [prod(shape) for shape in shapes]
     starts = [0]

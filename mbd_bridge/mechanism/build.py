@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -268,19 +269,21 @@ class _Builder:
             )
         return mask_rows(mask)
 
-    def _length(self, loop: Loop, a: Frame, b: Frame) -> float:
+    def _length(self, loop: Loop, a: Frame, b: Frame) -> Any:
         """Return the length of a distance joint: given, or that of the reference position."""
         if loop.length is not None:
-            length = loop.length
+            length: Any = loop.length
         else:
-            neutral = [self._at_zero(self.number[loop.predecessor.link], a)]
-            neutral.append(self._at_zero(self.number[loop.successor.link], b))
-            length = float(np.linalg.norm(neutral[1] - neutral[0]))
-        if not length > 0.0:
-            raise ModelError(
-                f"loop {loop.name!r}: a distance joint of length {length} holds nothing at a "
-                f"distance; use a spherical joint for a common point"
-            )
+            way = self._at_zero(self.number[loop.successor.link], b)
+            way = way - self._at_zero(self.number[loop.predecessor.link], a)
+            length = np.sqrt(way @ way)
+        if isinstance(length, float):  # no symbol
+            length = float(length)
+            if not length > 0.0:
+                raise ModelError(
+                    f"loop {loop.name!r}: a distance joint of length {length} holds nothing at a "
+                    f"distance; use a spherical joint for a common point"
+                )
         return length
 
     def _at_zero(self, link: int, frame: Frame) -> np.ndarray:

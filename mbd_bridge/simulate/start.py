@@ -14,6 +14,12 @@ from mbd_bridge.solve.constrained import CONSISTENT
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
+LOOPS_OPEN = "the position at the start does not close the loops: start from assemble(near=...).q"
+LOOPS_MOVE_APART = (
+    "the velocity at the start does not keep the loops closed: start from "
+    "assemble(near=..., velocity=...).v"
+)
+
 
 def start_state(
     model: Model,
@@ -53,16 +59,29 @@ def independent_rows(
     """
     if not model.has_loops:
         return ()
-    order, rank = _pivoted(model, q, () if motions is None else motions.v)
-    return tuple(sorted(int(row) for row in order[:rank]))
+    return independent_among(_scaled(model, q), () if motions is None else motions.v)[0]
 
 
-def _pivoted(model: Model, q: Array, driven: tuple[int, ...]) -> tuple[Array, int]:
+def independent_among(phi_q: Array, driven: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """Return rows of a dimensionless Φ_q that are independent, of the driven coordinates too.
+
+    The second result says whether driving these takes nothing from the rank of Φ_q.
+    """
+    order, rank = _pivoted(phi_q, driven)
+    whole = _pivoted(phi_q, ())[1] if driven else rank
+    return tuple(sorted(int(row) for row in order[:rank])), rank == whole
+
+
+def _scaled(model: Model, q: Array) -> Array:
+    """Return Φ_q without dimensions."""
+    _, phi_q, _ = prepare(model, "constraints")(q, np.zeros(model.nv))
+    return np.asarray(phi_q / model.row_scale[:, None] * model.velocity_scale)
+
+
+def _pivoted(scaled: Array, driven: tuple[int, ...]) -> tuple[Array, int]:
     """Return an order of the rows, independent ones first, and how many these are."""
     from scipy.linalg import qr  # here, so that importing the package does not load SciPy
 
-    _, phi_q, _ = prepare(model, "constraints")(q, np.zeros(model.nv))
-    scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
     largest = np.linalg.norm(scaled, axis=1).max(initial=0.0)
     free = np.delete(scaled, list(driven), axis=1)
     _, R, order = qr(free.T, pivoting=True, mode="economic")
@@ -107,14 +126,9 @@ def _check_loops(model: Model, q: Array, v: Array) -> None:
     rows = model.row_scale
     speed = np.abs(phi_q) @ np.abs(v)
     if np.any(np.abs(phi) > CONSISTENT * rows):
-        raise StateError(
-            "the position at the start does not close the loops: start from assemble(near=...).q"
-        )
+        raise StateError(LOOPS_OPEN)
     if np.any(np.abs(phi_q @ v) > CONSISTENT * np.maximum(speed.max(), CLOSED * rows)):
-        raise StateError(
-            "the velocity at the start does not keep the loops closed: start from "
-            "assemble(near=..., velocity=...).v"
-        )
+        raise StateError(LOOPS_MOVE_APART)
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:
@@ -131,8 +145,8 @@ def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions,
                 f"the start {have[k]:.9g}; leave q and v out, or start from what it prescribes"
             )
     if model.has_loops:
-        _, left = _pivoted(model, q, motions.v)
-        _, whole = _pivoted(model, q, ())
+        scaled = _scaled(model, q)
+        left, whole = _pivoted(scaled, motions.v)[1], _pivoted(scaled, ())[1]
         if left < whole:
             freedoms = model.nv - whole
             raise StateError(

@@ -9,7 +9,7 @@ Coordinates whose motion is prescribed are rows beside those of the cuts, at the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,13 @@ def normalised(model: Model, q: Array) -> Array:
     return out
 
 
+class Stage(NamedTuple):
+    """What is given from outside at one of the times of a step: forces and prescribed motions."""
+
+    torque: Torque | None = None
+    motions: PrescribedMotions | None = None
+
+
 def runge_kutta_step(
     model: Model,
     rows: Sequence[int],
@@ -57,19 +64,28 @@ def runge_kutta_step(
     motions: PrescribedMotions | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, risk) for the rows chosen as independent."""
-    slope = slopes(model, rows, torque, motions)
+    same = Stage(torque, motions)
+    return staged_step(model, rows, (same, same, same))
+
+
+def staged_step(
+    model: Model, rows: Sequence[int], stages: tuple[Stage, Stage, Stage]
+) -> Callable[..., tuple[Array, ...]]:
+    """Return such a step for what is given at its start, in its middle and at its end."""
+    at_start, at_middle, at_end = (slopes(model, rows, *stage) for stage in stages)
 
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
         half, whole, start = 0.5 * h[0], h[0], t[0]
         middle, last = start + half, start + whole
-        dq1, one = slope(q, v, start)
-        dq2, two = slope(q + half * dq1, v + half * one.a, middle)
-        dq3, three = slope(q + half * dq2, v + half * two.a, middle)
-        dq4, four = slope(q + whole * dq3, v + whole * three.a, last)
+        dq1, one = at_start(q, v, start)
+        dq2, two = at_middle(q + half * dq1, v + half * one.a, middle)
+        dq3, three = at_middle(q + half * dq2, v + half * two.a, middle)
+        dq4, four = at_end(q + whole * dq3, v + whole * three.a, last)
         sixth = whole * (1.0 / 6.0)
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
         q_end = normalised(model, q_end)
+        motions = stages[2].motions
         q_end, v_end, left = projected(model, rows, q_end, v_end, four, motions, last)
         risk = zeros(1, q, v)
         risk[0] = one.risk + two.risk + three.risk + four.risk + left * OPEN

@@ -29,6 +29,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -123,6 +124,18 @@ def prepare(
         outputs=wanted.outputs,
         name=what,
         identity=f"{digest(model)} {what} {links} {axes}",
+    )
+
+
+def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
+    """Return the kernel of such a function whose last input are the parameters of a variant."""
+    wanted = traceable(parameters.model, what)
+    return compile_kernel(
+        parameters.traced(lambda model: traceable(model, what).function),
+        {**wanted.inputs, "p": parameters.size},
+        outputs=wanted.outputs,
+        name=what,
+        identity=f"{digest(parameters.model)} {what} {parameters.identity}",
     )
 
 

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.dynamics import Dynamics, prepare, prepare_placement, prepare_velocity
+from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.solve.dynamics import (
+    Dynamics,
+    prepare,
+    prepare_placement,
+    prepare_variants,
+    prepare_velocity,
+)
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
 from mbd_bridge.solve.quaternions import unit_quaternions
@@ -43,6 +50,11 @@ class Prepared:
         """Return the kernel of a function of `solve.dynamics`."""
         numbers = tuple(self.model.link_number(name) for name in links)
         return self.get((what, numbers, axes), lambda: prepare(self.model, what, numbers, axes))
+
+    def variants(self, parameters: Parameters, what: Dynamics) -> Kernel:
+        """Return such a kernel with a mechanism's parameters as its last input."""
+        key = what, parameters.identity
+        return self.get(key, lambda: prepare_variants(parameters, what))
 
     def placement(self, link: str) -> Kernel:
         """Return the kernel of the placement of a link in the world."""

@@ -4,7 +4,7 @@ Every function here works on arrays of floats and on object arrays of symbolic s
 it allocates with the type of its input and branches on structure, never on values.
 """
 
-from mbd_bridge.spatial.arrays import Array, cross, result_type, skew, zeros
+from mbd_bridge.spatial.arrays import Array, constant, cross, is_zero, result_type, skew, zeros
 from mbd_bridge.spatial.frame import Frame
 from mbd_bridge.spatial.inertia import Inertia, lump
 from mbd_bridge.spatial.rotation import (
@@ -19,7 +19,9 @@ __all__ = [
     "Frame",
     "Inertia",
     "axis_angle_matrix",
+    "constant",
     "cross",
+    "is_zero",
     "lump",
     "matrix_from_rpy",
     "quaternion_matrix",

@@ -17,6 +17,24 @@ def result_type(*arrays: Array) -> np.dtype[Any]:
     return np.dtype(object) if symbolic else np.dtype(np.float64)
 
 
+def constant(value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a read-only copy as an array of floats; symbols stay symbols."""
+    array = np.array(value)
+    if array.dtype != object:
+        array = array.astype(np.float64)
+    array = array.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def is_zero(value: Any) -> bool:
+    """Return whether all entries are known to be 0: a symbol never is."""
+    entries = np.asarray(value)
+    if entries.dtype != object:
+        return not np.any(entries)
+    return all(isinstance(x, float | int) and x == 0.0 for x in entries.flat)
+
+
 def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
     """Return zeros that can hold whatever the arrays `like` hold: floats or symbols."""
     out = np.empty(shape, dtype=result_type(*like))

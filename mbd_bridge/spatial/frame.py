@@ -1,4 +1,7 @@
-"""A constant frame: where something sits and how it is turned."""
+"""A constant frame: where something sits and how it is turned.
+
+Its entries are numbers, or symbols where a kernel takes them as parameters.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.spatial.arrays import Array
+from mbd_bridge.spatial.arrays import Array, constant
 from mbd_bridge.spatial.rotation import clean, matrix_from_rpy
 
 
@@ -26,9 +29,7 @@ class Frame:
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(getattr(self, name), dtype=np.float64).reshape(shape)
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, constant(getattr(self, name), shape))
 
     @staticmethod
     def identity() -> Frame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.spatial.arrays import Array
+from mbd_bridge.spatial.arrays import Array, constant, is_zero
 from mbd_bridge.spatial.frame import Frame
 
 
@@ -28,9 +28,7 @@ class Inertia:
 
     def __post_init__(self) -> None:
         for name, shape in (("centre", (3,)), ("central", (3, 3))):
-            value = np.array(getattr(self, name), dtype=np.float64).reshape(shape)
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, constant(getattr(self, name), shape))
 
     @staticmethod
     def zero() -> Inertia:
@@ -54,7 +52,7 @@ class Inertia:
 
     def is_zero(self) -> bool:
         """Return whether the body has neither mass nor moments of inertia."""
-        return self.mass == 0.0 and not np.any(self.central)
+        return is_zero(self.mass) and is_zero(self.central)
 
 
 def lump(parts: Iterable[Inertia]) -> Inertia:
@@ -66,6 +64,6 @@ def lump(parts: Iterable[Inertia]) -> Inertia:
         return parts[0]
     mass = sum(part.mass for part in parts)
     centre = sum((p.mass * p.centre for p in parts), np.zeros(3))
-    centre = centre / mass if mass else centre
+    centre = centre if is_zero(mass) else centre / mass
     offsets = [Inertia(p.mass, p.centre - centre, p.central) for p in parts]
     return Inertia(mass, centre, sum((p.about_origin() for p in offsets), np.zeros((3, 3))))

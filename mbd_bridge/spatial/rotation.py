@@ -50,7 +50,15 @@ def matrix_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
 
 
 def clean(rotation: Array) -> Array:
-    """Return a constant rotation whose entries at rounding distance from 0 or ±1 are exact."""
+    """Return a constant rotation whose entries at rounding distance from 0 or ±1 are exact.
+
+    Entries that are symbols stay as they are.
+    """
+    if rotation.dtype == object:
+        known = np.vectorize(lambda x: isinstance(x, float), otypes=[bool])(rotation)
+        out = rotation.copy()
+        out[known] = clean(rotation[known].astype(np.float64))
+        return out
     out = np.where(np.abs(rotation) < ROUNDING, 0.0, rotation)
     return np.where(np.abs(np.abs(out) - 1.0) < ROUNDING, np.sign(out), out)
 

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate import batch as batches
+from mbd_bridge.simulate import batch_start, lanes
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import ROUNDING
@@ -79,11 +79,12 @@ def test_threads_give_the_same_digits():
 def test_blocks_of_steps_are_one_march(monkeypatch):
     q, v = starts(3)
     whole = mbd.simulate_batch(BAR, 0.05, q=q, v=v, every=3)
-    monkeypatch.setattr(batches, "BLOCK_RECORDS", 2)
-    taken = []
-    parts = mbd.simulate_batch(BAR, 0.05, q=q, v=v, every=3, progress=taken.append)
-    assert np.array_equal(whole.q, parts.q)
-    assert sum(taken) == 3 * 50 and len(taken) > 5
+    for block in (7, 2):  # longer and shorter than the way from record to record
+        monkeypatch.setattr(lanes, "BLOCK_STEPS", block)
+        taken = []
+        parts = mbd.simulate_batch(BAR, 0.05, q=q, v=v, every=3, progress=taken.append)
+        assert np.array_equal(whole.q, parts.q) and np.array_equal(whole.v, parts.v)
+        assert sum(taken) == 3 * 50 and len(taken) > 5
 
 
 def test_a_start_that_is_wrong_concerns_no_other():
@@ -123,14 +124,14 @@ def test_risky_steps_are_simulated_alone(monkeypatch):
     q, v = np.array([at.q] * 3), np.array([0.5 * at.v, at.v, 0.0 * at.v])
     easy = mbd.simulate_batch(m, 2.0, q=q, v=v, every=100)
     assert easy.finished.all() and easy.alone == ()
-    monkeypatch.setattr(batches, "RISK", 1e3)
+    monkeypatch.setattr(lanes, "RISK", 1e3)
     careful = mbd.simulate_batch(m, 2.0, q=q, v=v, every=100)
     assert careful.alone and careful.finished.all()
     assert np.array_equal(careful.q, easy.q)
 
 
 def test_starts_that_need_other_rows_find_them(monkeypatch):
-    monkeypatch.setattr(batches, "AT_ONCE", 100)
+    monkeypatch.setattr(batch_start, "AT_ONCE", 100)
     m = n_four_bar(2)
     flat = {f"crank{k}": np.pi / 2 for k in range(3)} | {f"bar{k}": -np.pi / 2 for k in range(2)}
     singular = m.assemble(flat).q

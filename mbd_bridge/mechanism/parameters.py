@@ -1,0 +1,328 @@
+"""Numbers of a mechanism that differ from variant to variant: masses, lengths, gravity.
+
+A parameter is named after what it belongs to, with the file's own word for it:
+
+    LINK.mass                                kg
+    LINK.centre             (3,)             m, of mass, in the link's frame
+    LINK.inertia            (3,) or (3, 3)   kg m², principal moments or matrix, about the centre of
+                                             mass along the link's axes
+    JOINT.xyz, JOINT.rpy    (3,)             m, rad: where the joint sits on its parent
+    LOOP.predecessor.xyz    (3,)             m, and .rpy: a loop joint's frame on its predecessor
+    LOOP.successor.xyz      (3,)             m, and .rpy: on its successor
+    LOOP.length                              m, of a distance joint
+    gravity                 (3,)             m/s², in the world's axes
+
+Each replaces exactly the number of this name in the description, and nothing else: a longer link
+does not move its centre of mass. The model is then built from the description as ever, with numbers
+for one variant, or with symbols: a kernel that takes the parameters as one more input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
+from mbd_bridge.mechanism.build import build_model
+from mbd_bridge.mechanism.builder import SYMMETRIC
+from mbd_bridge.mechanism.model import Model
+from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
+
+GRAVITY = "gravity"
+OF_LINK = ("mass", "centre", "inertia")
+OF_FRAME = ("xyz", "rpy")
+SIDES = ("predecessor", "successor")
+
+Given = Mapping[str, ArrayLike]
+"""Values by the parameter's name: one for all variants, or N of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Chosen numbers of a mechanism, for N variants of it.
+
+    Attributes
+    ----------
+    model : that the variants are variants of
+    names : of the parameters
+    values : (N, P), those of each variant side by side
+    live : (P,) which of them are symbols in a kernel; the others are 0 in every variant, and a
+        plain 0 costs nothing
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    values: Array
+    live: Array
+    _entries: tuple[_Entry, ...]
+
+    @staticmethod
+    def of(model: Model, given: Given) -> Parameters:
+        """Return the parameters that a caller gives by name, checked.
+
+        Raises
+        ------
+        ModelError
+            There is no such number, or a value that it cannot have.
+        """
+        entries, columns = [], []
+        for name, value in given.items():
+            entry, rows = _entry(model.description, name, value)
+            entries.append(entry)
+            columns.append(rows)
+        numbers = {len(rows) for rows in columns} - {1}
+        if len(numbers) > 1:
+            told = ", ".join(f"{n}: {len(rows)}" for n, rows in zip(given, columns, strict=True))
+            raise ModelError(f"parameters: expected the same number of variants, got {told}")
+        number = numbers.pop() if numbers else 1
+        wide = [np.broadcast_to(rows, (number, rows.shape[1])) for rows in columns]
+        values = np.hstack([np.zeros((number, 0)), *wide])
+        return Parameters(
+            model, tuple(given), values, np.asarray(values.any(axis=0)), tuple(entries)
+        )
+
+    @property
+    def size(self) -> int:
+        """Numbers of one variant that a kernel takes."""
+        return int(self.live.sum())
+
+    @property
+    def inputs(self) -> Array:
+        """What a kernel takes of each variant (N, size)."""
+        return np.ascontiguousarray(self.values[:, self.live])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def identity(self) -> str:
+        """Which numbers of the model these are, without their values: for kernels' addresses."""
+        entries = [(entry.kind, entry.index, entry.size) for entry in self._entries]
+        return f"parameters {entries} {self.live.astype(int).tolist()}"
+
+    def repeated(self, number: int) -> Parameters:
+        """Return as many variants: the same, or N times the only one."""
+        if len(self) not in (1, number):
+            raise ModelError(f"parameters: expected {number} variants or one, got {len(self)}")
+        values = np.broadcast_to(self.values, (number, len(self.live)))
+        return replace(self, values=np.ascontiguousarray(values))
+
+    def variant(self, number: int) -> Model:
+        """Return the model of one variant."""
+        return self._model(self.values[number])
+
+    def model_with(self, p: Array) -> Model:
+        """Return the model with symbols (size,) in the places of the parameters."""
+        full = zeros(len(self.live), p)
+        full[self.live] = p
+        return self._model(full)
+
+    def _model(self, p: Array) -> Model:
+        """Return the model with these numbers (P,), floats or symbols, in their places."""
+        draft = _Draft(self.model)
+        place = 0
+        for entry in self._entries:
+            entry.put(draft, p[place : place + entry.size])
+            place += entry.size
+        symbolic = p.dtype == object
+        model = build_model(
+            draft.description(),
+            floating=self.model.floating,
+            gravity=self.model.gravity if symbolic else draft.gravity,
+        )
+        if symbolic:
+            model = replace(model, gravity=draft.gravity)
+            # a scale of residuals, which decides nothing: that of the model itself will do
+            vars(model)["size"] = self.model.size
+        return model
+
+    def traced(self, make: Callable[[Model], Callable[..., Any]]) -> Callable[..., Any]:
+        """Return a function whose last argument are the parameters (size,).
+
+        Parameters
+        ----------
+        make : returns the function of a given model
+        """
+
+        def function(*arguments: Array) -> Any:
+            return make(self.model_with(arguments[-1]))(*arguments[:-1])
+
+        return function
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """One parameter: what it is, of which link, joint or loop of the description, its size."""
+
+    kind: str
+    index: int
+    size: int
+    put: Callable[[_Draft, Array], None]
+
+
+class _Draft:
+    """A description whose numbers are being replaced."""
+
+    def __init__(self, model: Model) -> None:
+        self.given: Description = model.description
+        self.links, self.joints = list(self.given.links), list(self.given.joints)
+        self.loops = list(self.given.loops)
+        self.gravity = model.gravity
+
+    def description(self) -> Description:
+        links, joints, loops = tuple(self.links), tuple(self.joints), tuple(self.loops)
+        return replace(self.given, links=links, joints=joints, loops=loops, source=None)
+
+
+def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entry, Array]:
+    """Return what a name stands for, and its values (N, size)."""
+    owner, _, word = name.rpartition(".")
+    if name == GRAVITY:
+
+        def pull(draft: _Draft, p: Array) -> None:
+            draft.gravity = p
+
+        return _Entry(GRAVITY, 0, 3, pull), _rows(name, value, 3)
+    if word in OF_LINK:
+        return _of_link(description, name, owner, word, value)
+    if word in OF_FRAME:
+        return _of_frame(description, name, owner, word, value)
+    if word == "length":
+        return _of_length(description, name, owner, value)
+    words = [*(f"LINK.{word}" for word in OF_LINK), *(f"JOINT.{word}" for word in OF_FRAME)]
+    words += [f"LOOP.{side}.{word}" for side in SIDES for word in OF_FRAME]
+    raise ModelError(
+        f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length and {GRAVITY}, with the "
+        f"names of links, joints and loops"
+    )
+
+
+def _of_link(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    names = [link.name for link in description.links]
+    index = _place(f"parameter {name!r}: ", "link", owner, names)
+    if word == "inertia":
+        rows = _inertias(name, value)
+    else:
+        rows = _rows(name, value, 1 if word == "mass" else 3)
+    if word == "mass" and rows.min() < 0.0:
+        raise ModelError(f"parameter {name!r}: a mass is not negative, this is {rows.min():g} kg")
+
+    def put(draft: _Draft, p: Array) -> None:
+        own = draft.links[index].inertia or Inertia.zero()
+        if word == "mass":
+            own = replace(own, mass=p[0])
+        elif word == "centre":
+            own = replace(own, centre=p)
+        else:
+            own = replace(own, central=_matrix(p))
+        draft.links[index] = replace(draft.links[index], inertia=own)
+
+    return _Entry(word, index, rows.shape[1], put), rows
+
+
+def _of_frame(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    joints = [joint.name for joint in description.joints]
+    loops = [loop.name for loop in description.loops]
+    stem, _, last = owner.rpartition(".")
+    side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
+    whose = stem if side == last else owner
+    place = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
+    rows = _rows(name, value, 3)
+
+    def moved(frame: Frame, p: Array) -> Frame:
+        if word == "xyz":
+            return Frame(frame.rotation, p)
+        return Frame(matrix_from_rpy(*p), frame.translation)
+
+    def put_joint(draft: _Draft, p: Array) -> None:
+        joint: Joint = draft.joints[place]
+        # a joint that the tree walks backward sits with its described parent's frame on its child
+        if (side == SIDES[0]) != joint.turned:
+            draft.joints[place] = replace(joint, origin=moved(joint.origin, p))
+        else:
+            draft.joints[place] = replace(joint, child_frame=moved(joint.child_frame, p))
+
+    def put_loop(draft: _Draft, p: Array) -> None:
+        loop: Loop = draft.loops[place - len(joints)]
+        end: LoopEnd = getattr(loop, side)
+        end = replace(end, frame=moved(end.frame, p))
+        at_first = side == SIDES[0]
+        loop = replace(loop, predecessor=end) if at_first else replace(loop, successor=end)
+        draft.loops[place - len(joints)] = loop
+
+    put = put_joint if place < len(joints) else put_loop
+    return _Entry(f"{side} {word}", place, 3, put), rows
+
+
+def _of_length(
+    description: Description, name: str, owner: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    rods = [loop.name for loop in description.loops if loop.type == "distance"]
+    _place(f"parameter {name!r}: ", "distance joint", owner, rods)
+    index = [loop.name for loop in description.loops].index(owner)
+    rows = _rows(name, value, 1)
+    if not rows.min() > 0.0:
+        raise ModelError(f"parameter {name!r}: a length is positive, this is {rows.min():g} m")
+
+    def put(draft: _Draft, p: Array) -> None:
+        draft.loops[index] = replace(draft.loops[index], length=p[0])
+
+    return _Entry("length", index, 1, put), rows
+
+
+def _place(where: str, what: str, name: str, names: list[str]) -> int:
+    if name not in names:
+        raise ModelError(where + unknown_name(what, name, names))
+    return names.index(name)
+
+
+def _rows(name: str, value: ArrayLike, size: int) -> Array:
+    """Return values as (N, size): one for all variants has N = 1."""
+    rows = _numbers(name, value)
+    wanted = "one number or (N,)" if size == 1 else f"({size},) or (N, {size})"
+    tail = () if size == 1 else (size,)
+    if rows.ndim not in (len(tail), len(tail) + 1) or rows.shape[rows.ndim - len(tail) :] != tail:
+        raise ModelError(f"parameter {name!r}: expected {wanted}, got {rows.shape}")
+    return rows.reshape(-1, size)
+
+
+def _inertias(name: str, value: ArrayLike) -> Array:
+    """Return principal moments (N, 3), or the entries xx, yy, zz, xy, xz, yz of matrices (N, 6)."""
+    given = _numbers(name, value)
+    if given.ndim < 3:
+        return _rows(name, given, 3)
+    if given.ndim > 3 or given.shape[1:] != (3, 3):
+        raise ModelError(f"parameter {name!r}: expected (N, 3) or (N, 3, 3), got {given.shape}")
+    apart = np.abs(given - given.transpose(0, 2, 1)).max(initial=0.0)
+    if apart > SYMMETRIC * np.abs(given).max(initial=0.0):
+        raise ModelError(f"parameter {name!r}: an inertia is symmetric, this is not, by {apart:g}")
+    both = 0.5 * (given + given.transpose(0, 2, 1))
+    return np.asarray(both[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+
+
+def _matrix(p: Array) -> Array:
+    out = zeros((3, 3), p)
+    for k in range(3):
+        out[k, k] = p[k]
+    for value, (i, j) in zip(p[3:], ((0, 1), (0, 2), (1, 2)), strict=False):
+        out[i, j] = out[j, i] = value
+    return out
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ModelError(f"parameter {name!r}: expected numbers: {problem}") from None
+    if not array.size or not np.isfinite(array).all():
+        raise ModelError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
+    return array

@@ -1,0 +1,73 @@
+"""The motions of a batch, as its user gets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.simulate.forces import forces_along
+from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationBatch:
+    """States of N trajectories of one mechanism along time.
+
+    Attributes
+    ----------
+    model : the mechanism
+    time : (K,) s
+    q, v : (N, K, nq), (N, K, nv): rad or m, and their rates; nan after a trajectory stopped
+    status : N times "finished", or why a trajectory ended before its time
+    alone : numbers of the trajectories that were simulated outside the lanes
+    steps, step : of each trajectory; s
+    forces : (N, nv) constant forces, a function of (t, q, v), or none
+    parameters : in which the trajectories' mechanisms differ, or none
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    v: Array
+    status: tuple[str, ...]
+    alone: tuple[int, ...]
+    steps: int
+    step: float
+    forces: Any
+    parameters: Parameters | None = None
+
+    @property
+    def finished(self) -> Array:
+        """Which trajectories were simulated to the end (N,)."""
+        return np.array([status == "finished" for status in self.status])
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def model_of(self, number: int) -> Model:
+        """Return the mechanism of one trajectory."""
+        return self.model if self.parameters is None else self.parameters.variant(number)
+
+    def __getitem__(self, number: int) -> Simulation:
+        """Return one trajectory, as far as it goes: energies, accelerations, loads."""
+        there = np.isfinite(self.q[number]).all(axis=-1)
+        time, q, v = self.time[there], self.q[number, there], self.v[number, there]
+        model, forces = self.model_of(number), self.forces
+        tau = np.zeros_like(v)
+        if isinstance(forces, np.ndarray):
+            tau[:] = forces[number]
+        elif forces is not None:
+            tau = forces_along(model, forces, time, q, v)
+        taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
+        return Simulation(model, time, q, v, tau, taken, self.step, self.status[number], 0)
+
+    def __repr__(self) -> str:
+        return (
+            f"SimulationBatch({self.model.name!r}: {len(self)} trajectories of {self.steps} steps "
+            f"of {self.step:g} s, {len(self.time)} records, {int(self.finished.sum())} finished)"
+        )

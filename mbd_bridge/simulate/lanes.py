@@ -1,0 +1,144 @@
+"""Trajectories on their way in the lanes of vectors, group by group, over threads."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from mbd_bridge.kernels import threads as pool
+from mbd_bridge.kernels.march import March
+from mbd_bridge.simulate.driver import RISK
+from mbd_bridge.spatial import Array
+
+BLOCK_STEPS = 20_000
+"""Steps of a march between two looks at the keyboard, at most."""
+
+STREAM_NUMBERS = 2**20
+"""Numbers of a stream that are made at a time (8 MiB)."""
+
+
+class Clock(NamedTuple):
+    """So many steps of h seconds from the start, every `every`-th recorded."""
+
+    start: float
+    h: float
+    steps: int
+    every: int
+
+    def times(self) -> Array:
+        """Return the times of the records, with the roundings of the steps that add them up."""
+        at = self.of_steps(0, self.start, self.steps)
+        times = at[:: self.every]
+        return times if self.steps % self.every == 0 else np.append(times, at[-1])
+
+    def of_steps(self, first: int, start: float, count: int) -> Array:
+        """Return the times (count + 1,) of steps that begin at `start`."""
+        return np.add.accumulate(np.concatenate([[start], np.full(count, self.h)]))
+
+
+class Stream(Protocol):
+    """Numbers that a step takes from outside, other ones at each step."""
+
+    size: int
+
+    def numbers(self, times: Array, h: float, own: Array) -> Array:
+        """Return (steps, size, lanes) for steps between times (steps + 1,) of trajectories."""
+
+
+class Lanes:
+    """All trajectories; those that arrive have their records written, and are marked.
+
+    Parameters
+    ----------
+    clock : of all of them
+    inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
+    q, v : (N, K, nq), (N, K, nv), where records go; the first one is there
+    stream : the last input, if it is one
+    report : is called with the number of steps taken
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        inputs: Sequence[Array],
+        q: Array,
+        v: Array,
+        stream: Stream | None = None,
+        report: Callable[[int], None] | None = None,
+    ) -> None:
+        self.clock, self.inputs, self.stream = clock, inputs, stream
+        self.q, self.v, self.report = q, v, report
+        self.done = np.zeros(len(q), dtype=bool)
+        self._lock = threading.Lock()
+        most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
+        self._most = max(1, most)
+
+    def run(self, march: March, members: Array, threads: int) -> None:
+        """Advance trajectories, shared by threads in whole groups."""
+        lanes = march.lanes
+        groups = -(-len(members) // lanes)
+        # lanes left over in the last group do what its last trajectory does
+        own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
+        starts = np.concatenate([self._by_lane(x, own, lanes) for x in self.inputs], axis=1)
+        starts, own = starts.reshape(groups, -1), own.reshape(groups, lanes)
+        real = [min(lanes, len(members) - lanes * g) for g in range(groups)]
+        shares = max(1, min(threads, groups))
+        cuts = [groups * k // shares for k in range(shares + 1)]
+
+        def work(first: int, last: int) -> None:
+            stage = march.start()
+            for g in range(first, last):
+                stage[: starts.shape[1]] = starts[g]
+                self._group(march, stage, own[g], real[g])
+
+        pool.run(work, list(itertools.pairwise(cuts)))
+
+    def _by_lane(self, values: Array, own: Array, lanes: int) -> Array:
+        """Return values of trajectories as (groups, size, lanes)."""
+        size = values.shape[-1]
+        rows = np.broadcast_to(values, (len(self.q), size))[own]
+        return rows.reshape(-1, lanes, size).transpose(0, 2, 1)
+
+    def _group(self, march: March, stage: Array, own: Array, real: int) -> None:
+        """Advance as many trajectories as there are lanes, `real` of them different ones."""
+        clock, now = self.clock, self.clock.start
+        places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
+        for k, array in enumerate((self.q, self.v)):
+            places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
+        going = np.ones(march.lanes, dtype=bool)
+        taken = 0
+        while taken < clock.steps:
+            wanted, every = self._portion(taken)
+            stream = None
+            if self.stream is not None:
+                times = clock.of_steps(taken, now, wanted)
+                stream, now = self.stream.numbers(times, clock.h, own), float(times[-1])
+            march.advance_into(stage, wanted, every, places, RISK, stream)
+            going &= stage[-march.lanes :] == wanted
+            if not going.any():
+                return
+            taken += wanted
+            places[0] += self.q.strides[1] * (wanted // every)
+            places[1] += self.v.strides[1] * (wanted // every)
+            if self.report is not None:
+                with self._lock:
+                    self.report(wanted * int(going[:real].sum()))
+        if clock.steps % clock.every:
+            q_end, v_end, _ = march.state_of(stage)
+            self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
+        self.done[own[going]] = True
+
+    def _portion(self, taken: int) -> tuple[int, int]:
+        """Return how many steps to take now, and which of them to record.
+
+        Portions end with a record, or lie between two.
+        """
+        left, every = self.clock.steps - taken, self.clock.every
+        if every <= self._most:
+            return min(left, every * (self._most // every)), every
+        wanted = min(left, self._most, every - taken % every)
+        return wanted, wanted if (taken + wanted) % every == 0 else wanted + 1

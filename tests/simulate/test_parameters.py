@@ -1,0 +1,253 @@
+"""A variant of a mechanism moves as the mechanism that is built with its numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import ModelError
+from mbd_bridge.formats import LoopEnd
+from mbd_bridge.mechanism import build_model
+from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.spatial import Frame
+from tests.machines import four_bar, rssr
+from tests.robots import own_urdfs
+from tests.tolerances import ROUNDING
+
+
+def edited(mechanism, *, links=None, joints=None, loops=None, gravity=None):
+    """The mechanism rebuilt from its description with other entries, by hand."""
+    model = mechanism.model
+    changes = {}
+    for kind, edits in (("links", links), ("joints", joints), ("loops", loops)):
+        entries = getattr(model.description, kind)
+        changes[kind] = tuple((edits or {}).get(e.name, lambda e: e)(e) for e in entries)
+    description = replace(model.description, **changes)
+    gravity = model.gravity if gravity is None else gravity
+    return mbd.Mechanism(build_model(description, floating=model.floating, gravity=gravity))
+
+
+def with_inertia(**numbers):
+    return lambda link: replace(link, inertia=replace(link.inertia, **numbers))
+
+
+def at_origin(xyz=None, rpy=None):
+    def change(joint):
+        frame = joint.origin
+        if rpy is not None:
+            frame = Frame.from_rpy(frame.translation, rpy)
+        return replace(
+            joint, origin=Frame(frame.rotation, frame.translation if xyz is None else xyz)
+        )
+
+    return change
+
+
+def alike(batch, k, run):
+    scale = max(np.abs(run.q).max(), np.abs(run.v).max())
+    assert np.array_equal(batch.time, run.time)
+    assert np.abs(batch.q[k] - run.q).max() <= ROUNDING * scale
+    assert np.abs(batch.v[k] - run.v).max() <= ROUNDING * scale
+
+
+N = 5
+RNG = np.random.default_rng(3)
+MASS = RNG.uniform(0.5, 3.0, N)
+CENTRE = RNG.uniform(-0.2, 0.2, (N, 3))
+MOMENTS = RNG.uniform(0.05, 0.2, (N, 3))
+GRAVITY = RNG.uniform(-9, 9, (N, 3))
+XYZ = RNG.uniform(-0.3, 0.3, (N, 3))
+RPY = RNG.uniform(-0.4, 0.4, (N, 3))
+_root = RNG.normal(size=(N, 3, 3))
+MATRIX = 0.05 * (_root @ _root.transpose(0, 2, 1) + np.eye(3))
+
+
+ON_A_TREE = {
+    "mass": (
+        {"lbr_iiwa_link_3.mass": MASS},
+        lambda k: {"links": {"lbr_iiwa_link_3": with_inertia(mass=MASS[k])}},
+    ),
+    "centre": (
+        {"lbr_iiwa_link_5.centre": CENTRE},
+        lambda k: {"links": {"lbr_iiwa_link_5": with_inertia(centre=CENTRE[k])}},
+    ),
+    "principal moments": (
+        {"lbr_iiwa_link_2.inertia": MOMENTS},
+        lambda k: {"links": {"lbr_iiwa_link_2": with_inertia(central=np.diag(MOMENTS[k]))}},
+    ),
+    "inertia": (
+        {"lbr_iiwa_link_4.inertia": MATRIX},
+        lambda k: {"links": {"lbr_iiwa_link_4": with_inertia(central=MATRIX[k])}},
+    ),
+    "place": (
+        {"lbr_iiwa_joint_4.xyz": XYZ},
+        lambda k: {"joints": {"lbr_iiwa_joint_4": at_origin(XYZ[k])}},
+    ),
+    "direction": (
+        {"lbr_iiwa_joint_5.rpy": RPY},
+        lambda k: {"joints": {"lbr_iiwa_joint_5": at_origin(rpy=RPY[k])}},
+    ),
+    "gravity": ({"gravity": GRAVITY}, lambda k: {"gravity": GRAVITY[k]}),
+    "all": (
+        {
+            "lbr_iiwa_link_3.mass": MASS,
+            "lbr_iiwa_joint_5.rpy": RPY,
+            "lbr_iiwa_joint_5.xyz": XYZ,
+            "gravity": GRAVITY,
+            "lbr_iiwa_link_0.mass": 7.0,
+        },
+        lambda k: {
+            "links": {"lbr_iiwa_link_3": with_inertia(mass=MASS[k])},
+            "joints": {"lbr_iiwa_joint_5": at_origin(XYZ[k], RPY[k])},
+            "gravity": GRAVITY[k],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", ON_A_TREE)
+def test_a_variant_of_a_tree_is_the_tree_rebuilt(case, threads):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    parameters, edits = ON_A_TREE[case]
+    q, v = np.linspace(-1, 1, 7), np.linspace(1, -1, 7)
+    found = mbd.simulate_batch(
+        arm, 0.05, q=q, v=v, parameters=parameters, every=10, threads=threads
+    )
+    assert found.finished.all() and not found.alone
+    plain = mbd.simulate(arm, 0.05, q=q, v=v, every=10)
+    for k in (0, N - 1):
+        run = mbd.simulate(edited(arm, **edits(k)), 0.05, q=q, v=v, every=10)
+        alike(found, k, run)
+        assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
+
+
+def started(mechanism, rate=2.0):
+    at = mechanism.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": rate})
+    return at.q, at.v
+
+
+PIN = np.column_stack([RNG.uniform(2.3, 2.7, N), np.zeros(N), RNG.uniform(-0.1, 0.1, N)])
+ROD = np.column_stack([np.zeros(N), np.zeros(N), RNG.uniform(0.9, 1.1, N)])
+BALL = RNG.uniform(-0.05, 0.05, (N, 3)) + (0, 1.0, 0)
+
+
+def moved_end(side, xyz):
+    def change(loop):
+        end = getattr(loop, side)
+        return replace(loop, **{side: LoopEnd(end.link, Frame(end.frame.rotation, xyz))})
+
+    return change
+
+
+ON_LOOPS = {
+    "mass": (
+        four_bar,
+        {"coupler.mass": MASS},
+        lambda k: {"links": {"coupler": with_inertia(mass=MASS[k])}},
+    ),
+    "crank's length": (
+        four_bar,
+        {"elbow.xyz": ROD},
+        lambda k: {"joints": {"elbow": at_origin(ROD[k])}},
+    ),
+    "place of the cut on its successor": (
+        four_bar,
+        {"pin.successor.xyz": PIN},
+        lambda k: {"loops": {"pin": moved_end("successor", PIN[k])}},
+    ),
+    "length of a spatial coupler": (
+        rssr,
+        {"cut ball.predecessor.xyz": BALL, "coupler.mass": MASS, "coupler.centre": 0.5 * BALL},
+        lambda k: {
+            "loops": {"cut ball": moved_end("predecessor", BALL[k])},
+            "links": {"coupler": with_inertia(mass=MASS[k], centre=0.5 * BALL[k])},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", ON_LOOPS)
+def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case, threads):
+    make, parameters, edits = ON_LOOPS[case]
+    bar = make() if make is rssr else make(1, 2, 1.5, 2.5)
+    rebuilt = [edited(bar, **edits(k)) for k in range(N)]
+    states = [started(one) for one in rebuilt]
+    q, v = (np.array(column) for column in zip(*states, strict=True))
+    found = mbd.simulate_batch(bar, 0.1, q=q, v=v, parameters=parameters, every=10, threads=threads)
+    assert found.finished.all() and not found.alone
+    for k in range(N):
+        run = mbd.simulate(rebuilt[k], 0.1, q=q[k], v=v[k], every=10)
+        alike(found, k, run)
+        one = found[k]
+        assert np.allclose(one.energy, run.energy, rtol=1e-12)
+        assert one.closure.max() < 1e-13
+
+
+def test_a_variant_that_does_not_close_concerns_no_other():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    q, v = started(bar)
+    rods = np.array([[0, 0, 1.0], [0, 0, 1.1], [0, 0, 1.0]])
+    found = mbd.simulate_batch(bar, 0.05, q=q, v=v, parameters={"elbow.xyz": rods})
+    assert found.finished.tolist() == [True, False, True]
+    assert "close the loops" in found.status[1]
+    alike(found, 2, mbd.simulate(bar, 0.05, q=q, v=v))
+
+
+def test_parameters_of_a_joint_mean_the_same_whichever_joint_is_cut():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    given = {"elbow.xyz": ROD, "pin.successor.xyz": PIN, "wrist.xyz": (2.1, 0, 0)}
+    for cuts in (["crank"], ["elbow"], ["wrist"], "weighted"):
+        other = mbd.Mechanism.build(bar.model.description, cuts=cuts)
+        for k in (0, N - 1):
+            one, two = (Parameters.of(m.model, given).variant(k) for m in (bar, other))
+            at = mbd.Mechanism(one).assemble({"crank": 0.5}, fixed="crank").q
+            there = mbd.Mechanism(two).assemble({"crank": 0.5, "elbow": float(at[1])}).q
+            links = [mbd.Mechanism(m).placement(x, "coupler") for m, x in ((one, at), (two, there))]
+            assert np.allclose(*links, atol=1e-9)
+
+
+def test_zeros_in_every_variant_cost_nothing():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    straight = Parameters.of(bar.model, {"elbow.xyz": ROD})
+    assert straight.size == 1 and straight.values.shape == (N, 3)
+    skew = Parameters.of(bar.model, {"elbow.xyz": ROD + (0.0, 1e-3, 0.0)})
+    assert skew.size == 2 and skew.identity != straight.identity
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"coupler.weight": 1.0}, "no parameter 'coupler.weight'"),
+        ({"copler.mass": 1.0}, "did you mean 'coupler'"),
+        ({"elbo.xyz": (0, 0, 1)}, "did you mean 'elbow'"),
+        ({"coupler.mass": -1.0}, "not negative"),
+        ({"coupler.mass": [1.0, np.nan]}, "finite"),
+        ({"coupler.mass": "heavy"}, "expected numbers"),
+        ({"coupler.mass": [1.0, 2.0], "rocker.mass": [1.0, 2.0, 3.0]}, "same number of variants"),
+        ({"elbow.xyz": (0, 0)}, "(3,)"),
+        ({"coupler.inertia": np.arange(9.0).reshape(1, 3, 3)}, "symmetric"),
+        ({"pin.length": 1.0}, "distance joint"),
+    ],
+)
+def test_parameters_that_there_are_not_are_explained(parameters, message):
+    with pytest.raises(ModelError) as error:
+        mbd.simulate_batch(four_bar(), 0.1, parameters=parameters)
+    assert message in str(error.value)
+
+
+def test_a_rod_of_another_length():
+    b = mbd.Builder("swing", root="ground")
+    b.link("bob", 1, (0, 0, -1), (0.1, 0.1, 0.1))
+    b.joint("ball", "floating", "ground", "bob")
+    b.loop("rod", "distance", ("ground", Frame.identity()), ("bob", Frame.identity()), length=2.0)
+    swing = mbd.Mechanism.build(b)
+    lengths = np.array([1.0, 2.0, 3.0])
+    q = np.tile(swing.neutral(), (3, 1))
+    q[:, 0] = lengths
+    found = mbd.simulate_batch(swing, 0.1, q=q, parameters={"rod.length": lengths})
+    assert found.finished.all()
+    away = np.linalg.norm(found.q[:, :, :3], axis=-1)
+    assert np.abs(away - lengths[:, None]).max() < 1e-12
