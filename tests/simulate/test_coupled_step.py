@@ -1,0 +1,100 @@
+"""One step at a time under given forces: the simulation's own steps, and wrenches' virtual work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.equations.external import External
+from mbd_bridge.equations.newton_euler import external_forces
+from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate import coupled_step
+from mbd_bridge.simulate.coupled_step import CoupledStep, forces_of_wrenches
+from tests.machines import four_bar, n_four_bar, rssr
+from tests.trees import random_tree
+
+URDF = Path(__file__).parents[2] / "urdf"
+
+
+def about_world(mechanism, q, rng) -> tuple[np.ndarray, External]:
+    """One random wrench on every body: about the world's origin, and in the axes of a link."""
+    model = mechanism.model
+    wrenches, external = np.zeros((len(model.bodies), 6)), {}
+    for k in range(len(model.bodies)):
+        number = next(n for n, link in enumerate(model.links) if link.body == k)
+        frame = mechanism.placement(q, model.links[number].name)
+        force, moment = rng.normal(size=(2, 3))
+        turn = frame[:3, :3].T
+        external[number] = np.concatenate([turn @ force, turn @ moment])
+        wrenches[k] = np.concatenate([force, moment + np.cross(frame[:3, 3], force)])
+    return wrenches, external
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrenches_about_the_origin_are_wrenches_on_links(seed):
+    """Two roads: state vectors of the world, and the recursion in body axes; couplings too."""
+    rng = np.random.default_rng(seed)
+    mechanism = mbd.Mechanism.build(random_tree(rng, 9, mimics=0.3), floating=bool(seed % 2))
+    model = mechanism.model
+    q = model.integrate(model.neutral(), rng.normal(size=model.nv))
+    wrenches, external = about_world(mechanism, q, rng)
+    expected = external_forces(model, q, external)
+    core = CoupledStep(model, q)
+    for found in (forces_of_wrenches(model, q, wrenches), core.forces(q, wrenches)):
+        assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("machine", [four_bar, rssr])
+def test_steps_are_those_of_a_simulation(machine):
+    mechanism = machine()
+    q = mechanism.assemble(near={"crank": 0.7}, fixed="crank").q
+    v, none = np.zeros(mechanism.nv), np.zeros((len(mechanism.model.bodies), 6))
+    tau = np.zeros(mechanism.nv)
+    tau[0] = 2.0
+    core, state = CoupledStep(mechanism.model, q), (q, v)
+    for _ in range(200):
+        state = core(*state, tau, none, 1e-3)
+    run = mbd.simulate(mechanism, 0.2, q=q, v=v, torque=tau)
+    assert np.abs(state[0] - run.q[-1]).max() < 1e-12
+    a = core.accelerations(run.q[-1], run.v[-1], tau)
+    assert np.abs(a - run.a[-1]).max() < 1e-9 * np.abs(run.a[-1]).max()
+
+
+@pytest.mark.parametrize("risk", [1e3, 0.0])
+def test_risky_steps_take_other_roads_to_the_same_motion(monkeypatch, risk):
+    """In unequal parts where that helps; by singular values where nothing is trusted."""
+    machine = n_four_bar(2)
+    at = machine.assemble(velocity={"crank0": 1.0}, fixed="crank0")
+    none, tau = np.zeros((len(machine.model.bodies), 6)), np.zeros(machine.nv)
+    roads = {"parts": 0, "readable": 0}
+    core = CoupledStep(machine.model, at.q)
+    compiled, readable = core._compiled, core._readable
+
+    def counted(*state):
+        roads["parts"] += state[-1] != 1e-3
+        return compiled(*state)
+
+    def slow(*state):
+        roads["readable"] += 1
+        return readable(*state)
+
+    monkeypatch.setattr(core, "_compiled", counted)
+    monkeypatch.setattr(core, "_readable", slow)
+    monkeypatch.setattr(coupled_step, "RISK", risk)
+    state, steps = (at.q, at.v), 1800 if risk else 100
+    for _ in range(steps):
+        state = core(*state, tau, none, 1e-3)
+    assert roads["parts"] > 0
+    assert risk or roads["readable"] == steps
+    easy = mbd.simulate(machine, steps * 1e-3, step=1e-3, q=at.q, v=at.v, every=100)
+    assert np.abs(state[0] - easy.q[-1]).max() < 1e-8
+
+
+def test_a_motion_that_runs_away_is_said():
+    rod = mbd.load(URDF / "pendulum.urdf")
+    core, none = CoupledStep(rod.model, np.zeros(1)), np.zeros((2, 6))
+    with pytest.raises(SolveError, match="shorter steps"):
+        core(np.zeros(1), np.zeros(1), np.array([1e308]), none, 1e3)
