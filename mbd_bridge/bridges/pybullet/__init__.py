@@ -1,5 +1,6 @@
-"""The bridge to pybullet: as a referee for trees of revolute and prismatic joints."""
+"""The bridge to pybullet: steps of ours in its worlds; and it as a referee for trees."""
 
 from mbd_bridge.bridges.pybullet.referee import PybulletReferee
+from mbd_bridge.bridges.pybullet.stepper import Stepper
 
-__all__ = ["PybulletReferee"]
+__all__ = ["PybulletReferee", "Stepper"]

@@ -1,0 +1,57 @@
+"""One pybullet connection: its functions bound to it, its errors as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from mbd_bridge.bridges.quiet import quiet
+from mbd_bridge.errors import MissingPackageError, StateError
+
+
+class Client:
+    """A physics server that the user has connected to.
+
+    ``client.getNumJoints(body)`` is ``pybullet.getNumJoints(body, physicsClientId=number)``.
+
+    Attributes
+    ----------
+    number : what ``pybullet.connect`` returned (a ``BulletClient``'s is ``client._client``)
+    engine : the module pybullet, for its constants
+    """
+
+    def __init__(self, number: int) -> None:
+        if find_spec("pybullet") is None:
+            raise MissingPackageError("pybullet is not installed: pip install pybullet")
+        with quiet():
+            self.engine: Any = import_module("pybullet")
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise StateError(
+                f"client: expected the number that pybullet.connect(...) returned, got {number!r}"
+            )
+        self.number = number
+        self.check()
+
+    def check(self) -> None:
+        """Raise if the connection is gone."""
+        if not self.engine.isConnected(self.number):
+            raise StateError(
+                f"pybullet client {self.number} is not connected (any more): "
+                f"client = pybullet.connect(pybullet.DIRECT)"
+            )
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(self.engine, name)
+
+        def call(*values: Any, **options: Any) -> Any:
+            try:
+                return function(*values, physicsClientId=self.number, **options)
+            except self.engine.error as problem:
+                self.check()
+                raise StateError(f"pybullet.{name}: {problem}") from None
+
+        # the next call finds it here and does not come back to __getattr__
+        self.__dict__[name] = call
+        return call

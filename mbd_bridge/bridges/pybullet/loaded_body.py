@@ -1,0 +1,265 @@
+"""A body that the user has loaded in pybullet, seen as one of our mechanisms.
+
+Joints and links are matched by name. pybullet's frames are those of the links' centres of mass,
+turned to the principal axes of ``<inertial>``; ours are the file's link frames. pybullet knows
+neither ``<mimic>`` nor loops: each of its joints has a coordinate of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.bridges.pybullet.client import Client
+from mbd_bridge.equations.motions import own_coordinates, own_rates
+from mbd_bridge.errors import ModelError, StateError, some, warn
+from mbd_bridge.mechanism import Body, Model
+from mbd_bridge.mechanism.joint_table import quaternion_product
+from mbd_bridge.spatial import Array, Frame, Inertia, quaternion_matrix
+from mbd_bridge.spatial.inertia import lump
+
+BASE = -1
+"""pybullet's number of the root link."""
+
+ONE_FREEDOM = ("revolute", "continuous", "prismatic")
+FREE = 1e10
+"""Limits of a joint that has none, rad or m."""
+
+ALIKE = 1e-3
+"""Relative difference of masses and moments that pybullet's reading of a file may bring: it turns
+inertias to principal axes, and stops at a residue of 1e-5."""
+
+
+class Moving(NamedTuple):
+    """A joint that moves: its number in pybullet, the body of ours, whether it is a ball."""
+
+    number: int
+    name: str
+    body: Body
+    ball: bool
+
+
+class LoadedBody:
+    """One body of a pybullet client and the model that describes it.
+
+    Attributes
+    ----------
+    model, client, number : the mechanism, the connection, pybullet's number of the body
+    joints : those that move, in pybullet's order
+    links : our link's index by pybullet's link number
+    """
+
+    def __init__(self, model: Model, client: Client, number: int) -> None:
+        self.model, self.client, self.number = model, client, number
+        base = self.check()
+        count = client.getNumJoints(number)
+        rows = [client.getJointInfo(number, k) for k in range(count)]
+        names = {BASE: base} | {k: row[12].decode() for k, row in enumerate(rows)}
+        unknown = [name for name in names.values() if name not in model.link_index]
+        if unknown:
+            raise ModelError(
+                f"pybullet's body {number} has links that {model.name!r} has not: "
+                f"{some(unknown, 5)}. Are both loaded from the same file?"
+            )
+        self.links = {k: model.link_index[name] for k, name in names.items()}
+        self.joints = self._moving(rows)
+        fixed = client.getDynamicsInfo(number, BASE)[0] == 0.0
+        if fixed == model.floating:
+            ours, theirs = ("free", "fixed") if fixed else ("fixed", "free")
+            raise ModelError(
+                f"the base of {model.name!r} is {ours}, that of pybullet's body {number} {theirs}: "
+                f"pair floating=True with useFixedBase=False, and floating=False with "
+                f"useFixedBase=True"
+            )
+
+    def _moving(self, rows: list[Any]) -> tuple[Moving, ...]:
+        """Return the moving joints, paired by name."""
+        model, engine = self.model, self.client.engine
+        ours = {model.joints[body.joint].name: body for body in model.bodies[1:] if body.type.nv}
+        theirs = {row[1].decode(): row for row in rows if row[2] != engine.JOINT_FIXED}
+        if set(ours) != set(theirs):
+            lacking = sorted(set(ours) ^ set(theirs))
+            raise ModelError(
+                f"pybullet's body {self.number} moves in other joints than {model.name!r}: "
+                f"{some(lacking, 5)} only in one of them. Load both from the same file, the "
+                f"mechanism with cuts='authored'"
+            )
+        kinds = dict.fromkeys(("revolute", "continuous"), engine.JOINT_REVOLUTE)
+        kinds |= {"prismatic": engine.JOINT_PRISMATIC, "spherical": engine.JOINT_SPHERICAL}
+        for name, row in theirs.items():
+            kind = ours[name].type.name
+            if kinds.get(kind) != row[2]:
+                raise ModelError(
+                    f"joint {name!r}: a {kind} joint here is of pybullet's type {row[2]} there; "
+                    f"revolute, continuous, prismatic and spherical joints can be stepped"
+                )
+        return tuple(
+            Moving(row[0], name, ours[name], row[2] == engine.JOINT_SPHERICAL)
+            for name, row in theirs.items()
+        )
+
+    def check(self) -> str:
+        """Return the name of the root link; raise if the body is not there (any more)."""
+        try:
+            name: bytes = self.client.getBodyInfo(self.number)[0]
+        except StateError:
+            self.client.check()
+            bodies = [self.client.getBodyUniqueId(k) for k in range(self.client.getNumBodies())]
+            raise StateError(
+                f"pybullet has no body {self.number!r} (any more); there are {bodies or 'none'}"
+            ) from None
+        return name.decode()
+
+    def release_joints(self) -> None:
+        """Take away what would move the body beside our forces: motors, damping, stops.
+
+        Masses stay, since contacts feel them; links without inertia lose the kilogram that
+        pybullet gives them.
+        """
+        client, number = self.client, self.number
+        engine = client.engine
+        for joint in self.joints:
+            if joint.ball:
+                client.setJointMotorControlMultiDof(
+                    number, joint.number, engine.POSITION_CONTROL, targetPosition=[0, 0, 0, 1],
+                    positionGain=0, velocityGain=0, force=[0, 0, 0],
+                )  # fmt: skip
+                continue
+            client.setJointMotorControl2(number, joint.number, engine.VELOCITY_CONTROL, force=0)
+            client.changeDynamics(number, joint.number, jointLowerLimit=-FREE, jointUpperLimit=FREE)
+        for link, ours in self.links.items():
+            client.changeDynamics(number, link, linearDamping=0, angularDamping=0, jointDamping=0)
+            if link != BASE and self.model.links[ours].inertia.is_zero():
+                client.changeDynamics(number, link, mass=0, localInertiaDiagonal=[0, 0, 0])
+
+    # frames
+
+    def centre(self, link: int) -> Frame:
+        """Return pybullet's frame of a link, at its centre of mass, in the link's own frame."""
+        row = self.client.getDynamicsInfo(self.number, link)
+        return Frame(quaternion_matrix(np.array(row[4])), np.array(row[3]))
+
+    def base(self) -> Frame:
+        """Return the frame of the root link in pybullet's world."""
+        place, turn = self.client.getBasePositionAndOrientation(self.number)
+        frame = Frame(quaternion_matrix(np.array(turn)), np.array(place))
+        return frame @ self.centre(BASE).inverse()
+
+    def world(self) -> Frame:
+        """Return the frame of the mechanism's world in pybullet's."""
+        return Frame.identity() if self.model.floating else self.base()
+
+    # states
+
+    def read(self) -> tuple[Array, Array]:
+        """Return q and v as they are in pybullet; couplings are taken from their leaders."""
+        model, client = self.model, self.client
+        q, v = model.neutral(), np.zeros(model.nv)
+        for joint in self.joints:
+            if joint.body.coupled:
+                continue
+            if joint.ball:
+                row = client.getJointStateMultiDof(self.number, joint.number)
+            else:
+                row = client.getJointState(self.number, joint.number)
+            q[joint.body.q], v[joint.body.v] = row[0], row[1]
+        if model.floating:
+            root, frame = model.bodies[0], self.base()
+            turned = np.array(client.getBasePositionAndOrientation(self.number)[1])
+            own = np.array(client.getDynamicsInfo(self.number, BASE)[4])
+            turn = quaternion_product(turned, own * [-1.0, -1.0, -1.0, 1.0])
+            speed, spin = map(np.array, client.getBaseVelocity(self.number))
+            speed = speed - np.cross(spin, frame.rotation @ self.centre(BASE).translation)
+            q[root.q] = root.type.normalise(np.concatenate([frame.translation, turn]))
+            v[root.v] = np.concatenate([frame.rotation.T @ speed, frame.rotation.T @ spin])
+        return q, v
+
+    def write(self, q: Array, v: Array) -> None:
+        """Put the body into a state, positions and velocities."""
+        model, client, number = self.model, self.client, self.number
+        if model.floating:
+            root = model.bodies[0]
+            # by hand: pybullet's multiplyTransforms has single precision
+            centre, own = map(np.array, client.getDynamicsInfo(number, BASE)[3:5])
+            pose, twist = q[root.q], v[root.v]
+            turn = quaternion_matrix(pose[3:])
+            turned = quaternion_product(pose[3:], own)
+            place = pose[:3] + turn @ centre
+            client.resetBasePositionAndOrientation(number, place.tolist(), turned.tolist())
+            speed = turn @ (twist[:3] + np.cross(twist[3:], centre))
+            client.resetBaseVelocity(number, speed.tolist(), (turn @ twist[3:]).tolist())
+        for joint in self.joints:
+            own, rate = own_coordinates(joint.body, q), own_rates(joint.body, v)
+            if joint.ball:
+                client.resetJointStateMultiDof(
+                    number, joint.number, own.tolist(), targetVelocity=rate.tolist()
+                )
+            else:
+                client.resetJointState(number, joint.number, float(own[0]), float(rate[0]))
+
+    def push(self, drives: dict[str, Array], root: Array, base: Frame) -> None:
+        """Give pybullet's body forces for its next step.
+
+        Parameters
+        ----------
+        drives : by joint name, N m or N along its freedoms
+        root : (6,) on the root link at its origin, in its axes; counts for a free base
+        base : frame of the root link
+        """
+        client, number, engine = self.client, self.number, self.client.engine
+        for joint in self.joints:
+            force = drives[joint.name].tolist()
+            if joint.ball:
+                client.setJointMotorControlMultiDof(
+                    number, joint.number, engine.TORQUE_CONTROL, force=force
+                )
+            else:
+                client.setJointMotorControl2(
+                    number, joint.number, engine.TORQUE_CONTROL, force=force[0]
+                )
+        if self.model.floating and np.any(root):
+            force, moment = base.rotation @ root[:3], base.rotation @ root[3:]
+            place = base.translation.tolist()
+            client.applyExternalForce(number, BASE, force.tolist(), place, engine.WORLD_FRAME)
+            client.applyExternalTorque(number, BASE, moment.tolist(), engine.WORLD_FRAME)
+
+    # inertia
+
+    def warn_of_other_inertia(self) -> None:
+        """Warn if pybullet's masses and moments are not the mechanism's."""
+        different = [
+            self.model.links[ours].name
+            for link, ours in self.links.items()
+            if (link != BASE or self.model.floating) and not self._alike(link)
+        ]
+        if different:
+            warn(
+                f"pybullet's body {self.number} has other inertia than {self.model.name!r} at "
+                f"{some(different, 4)}: its contacts feel the wrong mass (motion and loads are "
+                f"computed with the mechanism's). Load it with "
+                f"flags=pybullet.URDF_USE_INERTIA_FROM_FILE, as Stepper.load does; without "
+                f"URDF_MERGE_FIXED_LINKS, if links without <inertial> were merged"
+            )
+
+    def _alike(self, link: int) -> bool:
+        row = self.client.getDynamicsInfo(self.number, link)
+        ours = self._welded(link)
+        theirs = Inertia(row[0], np.array(row[3]), np.diag(row[2]))
+        size = max(ours.mass, theirs.mass, 1e-300)
+        moments = [np.linalg.eigvalsh(inertia.central) for inertia in (ours, theirs)]
+        largest = max(float(np.abs(moments).max()), 1e-300)
+        return bool(
+            abs(ours.mass - theirs.mass) <= ALIKE * size
+            and np.abs(moments[0] - moments[1]).max() <= ALIKE * largest
+        )
+
+    def _welded(self, link: int) -> Inertia:
+        """Return the inertia of what pybullet has merged into one of its links."""
+        model, known = self.model, set(self.links.values())
+        own, group = self.links[link], [self.links[link]]
+        for joint in model.joints[1:]:  # parents before children
+            if not joint.moving and joint.parent in group and joint.child not in known:
+                group.append(joint.child)
+        frame = model.links[own].frame.inverse()
+        return lump(model.links[k].inertia.seen_from(frame) for k in group)
