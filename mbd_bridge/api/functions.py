@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -13,8 +13,9 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
+from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.tables import read_table
-from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_table
+from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
 from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
@@ -45,17 +46,30 @@ def load(
     return Mechanism(build_model(description, floating=floating, gravity=gravity, cuts=cuts))
 
 
-def load_motion(path: str | PathLike[str], mechanism: Mechanism, *, rest: bool = False) -> Motion:
-    """Read a motion of a mechanism: time, and columns named after coordinates.
+def load_motion(
+    path: str | PathLike[str],
+    mechanism: Mechanism,
+    *,
+    rest: bool = False,
+    topic: str | None = None,
+    joints: Mapping[str, str | None] | None = None,
+    clock: Clock | None = None,
+) -> Motion:
+    """Read a motion of a mechanism: a table with time and coordinates, or joint states in a bag.
 
     Parameters
     ----------
-    path : a .csv, .parquet, .npz, .h5 or .hdf5 file; rates that it does not have come from splines
+    path : .csv, .parquet, .npz, .h5 or .hdf5, columns named after coordinates; or a ROS bag: a
+        rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines
         (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
+    topic : of a bag: with joint states; None if there is one of them only
+    joints : of a bag: its names of joints and those here; None leaves one out
+    clock : of a bag: times are the "header"'s stamps (default), or when messages came to the "bag"
     """
     _check(mechanism, "load_motion", "motion.csv")
-    return motion_from_table(read_table(path), mechanism.model, rest=rest)
+    bag = {"topic": topic, "joints": joints, "clock": clock}
+    return motion_from_file(path, mechanism.model, rest=rest, bag=bag)
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:

@@ -7,27 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.cli import loop_loads
+from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import Names, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.formats.table import Table
     from mbd_bridge.loads import JointLoads, LoadSolver, Motion
     from mbd_bridge.loads.peaks import Peaks
 
 SUMMARY = "force, moment and drive of joints along a motion"
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Compute the force, the moment and the drive in chosen joints along a motion.
 
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
 
-MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
-coordinate (mbd info lists their names), and where you have them '<name>.vel' and '<name>.acc'
-(rates of a ball joint or a floating base by the names under v: 'hip.wx.vel'). SI units; others in
-brackets: 'elbow [deg]', 'rail.vel [mm/s]'. Rates that are not there are derived by a spline of
-degree 5 through the positions (through the rotation for quaternions), and this is said. Lines of
-CSV with # are comments.
-
+{motion_file.TEXT}
 Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
 time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.drive [N m or N], ...
 With -o a summary of peaks is printed.
@@ -43,7 +36,7 @@ BLOCK = 16_384
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="table of the motion")
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     parser.add_argument(
         "--joints",
         nargs="+",
@@ -87,11 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add the load without the drive's part: what the bearing carries",
     )
     parser.add_argument(
-        "--rest",
-        action="store_true",
-        help="hold coordinates that MOTION has not in their neutral position, at rest",
-    )
-    parser.add_argument(
         "--digits",
         type=_digits,
         default=DIGITS,
@@ -102,19 +90,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
     )
     loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads.motion import motion_from_table
     from mbd_bridge.loads.oddities import left_out
 
     robot = screen.load_robot(options)
     model = robot.model
     loop_loads.check(model, options)
     if model.cuts:
-        motion = motion_from_table(_table(options.motion), model, rest=options.rest)
+        motion = motion_file.read(options, model)
         for note in (*motion.notes, left_out(model, "these loads")):
             if note:
                 screen.say(note)
@@ -124,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         solver = robot.load_solver(
             joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
         )
-    motion = motion_from_table(_table(options.motion), model, rest=options.rest)
+    motion = motion_file.read(options, model)
     for note in (*motion.notes, left_out(model, "these loads")):
         if note:
             screen.say(note)
@@ -133,20 +121,6 @@ def run(options: argparse.Namespace) -> int:
         screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
         screen.say(f"{len(motion.time)} rows written to {options.output}")
     return 0
-
-
-def _table(path: str) -> Table:
-    from os import stat
-
-    from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import read_table
-
-    try:
-        size = stat(path).st_size or None  # a pipe has none
-    except OSError:
-        size = None  # the reader has the better message
-    with screen.progress("reading", size) as step:
-        return read_table(path, progress=step)
 
 
 def _write(solver: LoadSolver, motion: Motion, options: argparse.Namespace) -> Peaks:

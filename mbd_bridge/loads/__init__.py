@@ -4,6 +4,7 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.history import loads_from_table
 from mbd_bridge.loads.loop_solver import LoopLoadSolver
 from mbd_bridge.loads.motion import Motion, motion_from_table
+from mbd_bridge.loads.motion_file import motion_from_file
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import LoadSolver
 
@@ -15,5 +16,6 @@ __all__ = [
     "Motion",
     "OneJoint",
     "loads_from_table",
+    "motion_from_file",
     "motion_from_table",
 ]

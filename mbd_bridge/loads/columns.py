@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
 from mbd_bridge.loads.units import UNITS
 
@@ -23,13 +24,15 @@ def times(table: Table) -> Floats:
         )
     time = in_si(table, "time", "s")
     steps = np.diff(time)
+    advice = "sort the rows and keep one a time"
+    if table.attributes.get(CLOCK) == HEADER:
+        advice = 'take the times of the recording, clock="bag" (--clock bag)'
     bad = np.flatnonzero(steps <= 0.0)
     if len(bad):
         row = int(bad[0]) + 1
         what = "stands twice" if time[row] == time[row - 1] else f"comes after {time[row - 1]:g} s"
         raise table.error(
-            f"expected times that grow from row to row, but {time[row]:g} s {what}; sort the rows "
-            f"and keep one a time",
+            f"expected times that grow from row to row, but {time[row]:g} s {what}; {advice}",
             row,
             "time",
         )

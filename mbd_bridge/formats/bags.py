@@ -1,0 +1,255 @@
+"""Joint states in ROS bags (rosbag2 folders, .mcap, .db3, .bag) as a table.
+
+The messages are ``sensor_msgs/msg/JointState``: names, positions (rad or m) and, where the
+publisher fills them in, velocities, in an order that may change from message to message.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import FileError, MissingPackageError, some
+from mbd_bridge.formats.table import Column, Floats, Table, check_finite
+from mbd_bridge.formats.tables.source import cannot_read
+
+Clock = Literal["header", "bag"]
+
+MESSAGE = "sensor_msgs/msg/JointState"
+SUFFIXES = (".mcap", ".db3", ".bag")
+METADATA = "metadata.yaml"
+CLOCK, HEADER, RECORDED = "clock", "stamps in the messages", "when messages were recorded"
+SHOWN = 8
+SECOND = 1_000_000_000
+
+
+class Bag(NamedTuple):
+    """What was read of a bag.
+
+    Attributes
+    ----------
+    table : time [s] from the first message on, positions, and velocities as ``<name>.vel``
+    notes : what was left out
+    """
+
+    table: Table
+    notes: tuple[str, ...]
+
+
+class State(NamedTuple):
+    """What one message says of the joints wanted: velocities are empty where it says none."""
+
+    stamp: int
+    recorded: int
+    positions: Floats
+    velocities: Floats
+
+
+def is_bag(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path looks like a bag: by its suffix, or a folder with metadata."""
+    place = Path(path)
+    return place.suffix.lower() in SUFFIXES or (place / METADATA).is_file()
+
+
+def read_bag(
+    path: str | os.PathLike[str],
+    wanted: Sequence[str],
+    *,
+    topic: str | None = None,
+    joints: Mapping[str, str | None] | None = None,
+    clock: Clock = "header",
+    progress: Callable[[float], None] | None = None,
+) -> Bag:
+    """Return the states of some joints along a bag.
+
+    Parameters
+    ----------
+    path : a rosbag2 folder, or a .mcap, .db3 or (ROS 1) .bag file
+    wanted : names of the coordinates that there are; other joints in the bag are left out
+    topic : of the joint states; None if the bag has one of them only
+    joints : what joints in the bag are called here, where that differs; None leaves one out
+    clock : times are the "header"'s stamps, or when messages came to the "bag"
+    progress : is called with 1 for each message
+
+    Raises
+    ------
+    FileError
+        It is no bag, has no such topic or joints, or messages hold different joints or gaps.
+    MissingPackageError
+        The package rosbags is not installed.
+    """
+    name = os.fspath(path)
+    if clock not in ("header", "bag"):
+        raise FileError(f'clock={clock!r} is not known; use "header" or "bag"', name)
+    reader = _Reader(name, wanted, dict(joints or {}))
+    states = []
+    for state in reader.states(topic):
+        states.append(state)
+        if progress is not None:
+            progress(1)
+    if not states:
+        raise FileError(
+            f"no message has a joint that is wanted: {some(wanted, SHOWN)}; the bag has "
+            f"{some(sorted(reader.seen), SHOWN) or 'none'}; map its names with "
+            f'joints={{"name in the bag": "name here"}}',
+            name,
+        )
+    notes = reader.notes()
+    stamps = np.array([state.stamp for state in states])
+    if clock == "header" and not stamps.any():
+        notes.append("the messages have no stamps: times are those of the recording")
+        clock = "bag"
+    if clock == "bag":
+        stamps = np.array([state.recorded for state in states])
+    notes.append(f"t = 0 s is {stamps[0] // SECOND}.{stamps[0] % SECOND:09} s of the bag's clock")
+    columns = [Column("time", "s"), *map(Column, reader.names)]
+    parts = [(stamps - stamps[0]) / SECOND, np.array([state.positions for state in states])]
+    rates, which = _velocities(states, reader.names, notes)
+    columns += [Column(f"{joint}.vel") for joint in which]
+    values = np.column_stack([*parts, rates])
+    check_finite(values, columns, name, 0, None)
+    said = {CLOCK: HEADER if clock == "header" else RECORDED}
+    return Bag(Table(tuple(columns), values, None, name, said), tuple(notes))
+
+
+class _Reader:
+    """Reads messages; finds the joints wanted in each, wherever they stand."""
+
+    def __init__(self, path: str, wanted: Sequence[str], joints: Mapping[str, str | None]) -> None:
+        self.path, self._wanted, self._joints = path, wanted, joints
+        self.names: list[str] = []
+        self.seen: set[str] = set()
+        self._orders: dict[tuple[str, ...], NDArray[np.intp]] = {}
+        self._skipped = self._count = 0
+        self._topic = ""
+
+    def states(self, topic: str | None) -> Iterator[State]:
+        """Yield the states in the messages of a topic."""
+        for recorded, message in self._messages(topic):
+            state = self._state(message, recorded)
+            if state is not None:
+                yield state
+
+    def _messages(self, topic: str | None) -> Iterator[tuple[int, Any]]:
+        """Yield when a message was recorded, ns, and the message."""
+        highlevel, typesys = packages(self.path)
+        store = typesys.get_typestore(typesys.Stores.LATEST)
+        try:
+            with highlevel.AnyReader([Path(self.path)], default_typestore=store) as reader:
+                chosen = self._chosen(reader.connections, topic)
+                for connection, recorded, raw in reader.messages(connections=chosen):
+                    yield recorded, reader.deserialize(raw, connection.msgtype)
+        except FileError:
+            raise
+        except Exception as error:  # damaged, a bag makes rosbags and what it uses raise anything
+            raise cannot_read(self.path, error, "a rosbag2 folder or a .mcap file") from error
+
+    def notes(self) -> list[str]:
+        """Return what was left out."""
+        notes = []
+        others = sorted(
+            name for name in self.seen if self._joints.get(name, name) not in self.names
+        )
+        if others:
+            notes.append(f"joints of {self._topic} that are left out: {some(others, SHOWN)}")
+        if self._skipped:
+            notes.append(f"{self._skipped} messages without any of the joints are left out")
+        return notes
+
+    def _chosen(self, connections: Sequence[Any], topic: str | None) -> list[Any]:
+        """Return the connections of the topic with joint states."""
+        states = [c for c in connections if c.msgtype == MESSAGE]
+        topics = sorted({c.topic for c in states})
+        if topic is None and len(topics) > 1:
+            message = f"there are several topics with joint states: {', '.join(topics)}; choose"
+            raise FileError(f'{message} one with topic="..." (--topic)', self.path)
+        chosen = [c for c in states if topic is None or c.topic == topic]
+        if not chosen:
+            there = sorted({f"{c.topic} ({c.msgtype})" for c in connections})
+            what = "no topic" if topic is None else f"no topic {topic!r}"
+            raise FileError(
+                f"{what} with joint states, {MESSAGE}; the bag has {some(there, SHOWN) or 'none'}",
+                self.path,
+            )
+        self._topic = chosen[0].topic
+        return chosen
+
+    def _state(self, message: Any, recorded: int) -> State | None:
+        """Return the joints wanted, in one order."""
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        named = tuple(message.name)
+        positions, velocities = np.asarray(message.position), np.asarray(message.velocity)
+        if len(positions) != len(named):
+            raise self._error(
+                f"expected a position of each of its {len(named)} joints, got {len(positions)}",
+            )
+        order = self._order(named)
+        self._count += 1
+        if order is None:
+            self._skipped += 1
+            return None
+        rates = velocities[order] if len(velocities) == len(named) else np.zeros(0)
+        return State(stamp, recorded, positions[order], rates)
+
+    def _order(self, named: tuple[str, ...]) -> NDArray[np.intp] | None:
+        """Return where the joints wanted stand in a message, None if it has none of them."""
+        if named in self._orders:
+            return self._orders[named]
+        self.seen.update(named)
+        here = [self._joints.get(name, name) for name in named]
+        wanted = [name for name in self._wanted if name in here]
+        if not wanted:
+            return None
+        for name in wanted:
+            if here.count(name) > 1:
+                raise self._error(f"the joint {name!r} stands there twice")
+        if not self.names:
+            self.names = wanted
+        if wanted != self.names:
+            lacking = [name for name in self.names if name not in wanted]
+            more = [name for name in wanted if name not in self.names]
+            raise self._error(
+                f"expected the joints of the first messages, {some(self.names, SHOWN)}; "
+                + (f"{some(lacking, SHOWN)} missing; " if lacking else "")
+                + (f"{some(more, SHOWN)} more; " if more else "")
+                + "where several programs publish on one topic, leave joints out with "
+                'joints={"name": None}'
+            )
+        self._orders[named] = np.array([here.index(name) for name in wanted])
+        return self._orders[named]
+
+    def _error(self, message: str) -> FileError:
+        place = f"{self._topic}, message {self._count} (the first is 0)"
+        return FileError(message, self.path, element=place)
+
+
+def _velocities(
+    states: Sequence[State], names: Sequence[str], notes: list[str]
+) -> tuple[Floats, list[str]]:
+    """Return the velocities (N, n) and whose they are: those that the publisher gives."""
+    given = [state.velocities for state in states if len(state.velocities)]
+    if len(given) < len(states):
+        if given:
+            notes.append(f"velocities stand in {len(given)} of {len(states)} messages: left out")
+        return np.zeros((len(states), 0)), []
+    rates = np.array(given)
+    kept = [k for k in range(len(names)) if not np.isnan(rates[:, k]).all()]
+    absent = [name for k, name in enumerate(names) if k not in kept]
+    if absent:
+        notes.append(f"velocities that are nan throughout: {some(absent, SHOWN)}; left out")
+    return rates[:, kept], [names[k] for k in kept]
+
+
+def packages(path: str) -> tuple[Any, Any]:
+    """Return what reads bags, and what knows messages."""
+    try:
+        from rosbags import highlevel, typesys
+    except ImportError:
+        install = "pip install 'mbd_bridge[bags]'"
+        raise MissingPackageError(f"{path}: ROS bags need rosbags: {install}") from None
+    return highlevel, typesys

@@ -1,0 +1,43 @@
+"""A motion from any file that holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from os import PathLike, fspath
+from typing import Any
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.bags import is_bag, read_bag
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.loads.motion import Motion, motion_from_table
+from mbd_bridge.mechanism import Model
+
+
+def motion_from_file(
+    path: str | PathLike[str],
+    model: Model,
+    *,
+    rest: bool = False,
+    progress: Callable[[float], None] | None = None,
+    bag: Mapping[str, Any] | None = None,
+) -> Motion:
+    """Return the motion that a file gives to a model: a table, or joint states in a ROS bag.
+
+    Parameters
+    ----------
+    path : .csv, .parquet, .npz, .h5, .hdf5; .mcap, .db3, .bag or a rosbag2 folder
+    rest : hold the coordinates that the file has not at zero (no rotation), at rest
+    progress : see `formats.tables.read_table` and `formats.bags.read_bag`
+    bag : topic, joints and clock of a bag, None where not given; see `formats.bags.read_bag`
+    """
+    given = {key: value for key, value in (bag or {}).items() if value is not None}
+    if not is_bag(path):
+        if given:
+            raise FileError(f"{', '.join(given)}: only for ROS bags", fspath(path))
+        return motion_from_table(read_table(path, progress=progress), model, rest=rest)
+    followers = [joint.name for joint in model.joints if joint.follows is not None]
+    names = (*model.coordinate_names, *followers)
+    found = read_bag(path, names, progress=progress, **given)
+    motion = motion_from_table(found.table, model, rest=rest)
+    return replace(motion, notes=(*found.notes, *motion.notes))

@@ -1,0 +1,229 @@
+"""Claims about ROS bags: joint states by topic and name, in whatever order messages have them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
+from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.formats.bags import is_bag, read_bag
+from tests.robots import own_urdfs
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+JOINT_STATE = "sensor_msgs/msg/JointState"
+START = 1_700_000_000_123_456_789
+"""ns since 1970, as clocks of ROS have it."""
+STORAGES = {"mcap": StoragePlugin.MCAP, "db3": StoragePlugin.SQLITE3}
+
+
+def joint_state(stamp, names, positions, velocities=()):
+    types = STORE.types
+    header = types["std_msgs/msg/Header"](
+        stamp=types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9), frame_id=""
+    )
+    numbers = [np.asarray(values, dtype=float) for values in (positions, velocities, ())]
+    return types[JOINT_STATE](header, list(names), *numbers)
+
+
+def write(path, messages, storage="mcap", topic="/joint_states"):
+    """Write a bag of (recorded ns, message), each perhaps with a topic of its own."""
+    with Writer(path, version=9, storage_plugin=STORAGES[storage]) as bag:
+        open_topics = {}
+        for recorded, message, *own in messages:
+            name = own[0] if own else topic
+            kind = message.__msgtype__
+            if name not in open_topics:
+                open_topics[name] = bag.add_connection(name, kind, typestore=STORE)
+            bag.write(open_topics[name], recorded, STORE.serialize_cdr(message, kind))
+    return path
+
+
+def recording(rows=40, names=("a", "b", "c"), rates=True, seed=0):
+    """Return messages with the joints in a new order each, 10 ms apart; sines of the time."""
+    rng, messages = np.random.default_rng(seed), []
+    for k in range(rows):
+        order = rng.permutation(len(names))
+        t = 0.01 * k
+        stamp = START + 10_000_000 * k
+        late = int(rng.integers(1_000_000))
+        positions = [np.sin((i + 1) * t) for i in order]
+        velocities = [(i + 1) * np.cos((i + 1) * t) for i in order] if rates else ()
+        mixed = [names[i] for i in order]
+        messages.append((stamp + late, joint_state(stamp, mixed, positions, velocities)))
+    return messages
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("whole", [True, False])
+def test_joints_are_found_by_name_in_any_order(tmp_path, storage, whole):
+    folder = write(tmp_path / "bag", recording(), storage)
+    path = folder if whole else next(folder.glob(f"*.{storage}"))
+    assert is_bag(path)
+    table, notes = read_bag(path, ["b", "a", "not there"])
+    t = 0.01 * np.arange(40)
+    assert table.names == ("time", "b", "a", "b.vel", "a.vel")
+    assert np.array_equal(table.column("time"), np.arange(40) * 10_000_000 / 1e9)
+    for name, i in (("a", 1), ("b", 2)):
+        assert np.allclose(table.column(name), np.sin(i * t), rtol=0, atol=1e-15)
+        assert np.allclose(table.column(f"{name}.vel"), i * np.cos(i * t), rtol=0, atol=1e-14)
+    assert notes == (
+        "joints of /joint_states that are left out: c",
+        "t = 0 s is 1700000000.123456789 s of the bag's clock",
+    )
+
+
+def test_a_recorded_arm_moves_as_it_did(tmp_path):
+    """From the arm's CSV into a bag and back: the loads are the same."""
+    urdf = own_urdfs()["kuka_iiwa"]
+    arm = mbd.load(urdf)
+    wanted = mbd.load_motion(urdf.with_name("kuka_iiwa_motion.csv"), arm)
+    names = [f"left_{k}" for k in range(7)]
+    messages = []
+    for t, q in zip(wanted.time, wanted.q, strict=True):
+        stamp = START + round(t * 1e9)
+        messages.append((stamp, joint_state(stamp, [*names[::-1], "finger"], [*q[::-1], 0.01])))
+    path = write(tmp_path / "bag", messages)
+    renamed = dict(zip(names, wanted.coordinates, strict=True))
+    motion = mbd.load_motion(path, arm, joints=renamed)
+    assert np.array_equal(motion.q, wanted.q)
+    assert np.allclose(motion.time, wanted.time, rtol=0, atol=1e-12)
+    assert np.allclose(motion.a, wanted.a, rtol=0, atol=1e-8)
+    assert "joints of /joint_states that are left out: finger" in motion.notes
+    words = [f"{there}={here}" for there, here in renamed.items()]
+    out = tmp_path / "loads.parquet"
+    asked = ["loads", str(urdf), str(path), "--joints", "lbr_iiwa_joint_3", "-o", str(out)]
+    assert main([*asked, "--topic", "/joint_states", "--rename", *words]) == 0
+    found = mbd.load_loads(out, arm)
+    loads = arm.joint_loads(wanted, joints="lbr_iiwa_joint_3")
+    assert np.allclose(found.force, loads.force, rtol=0, atol=1e-8)
+
+
+def test_one_topic_is_chosen_among_several(tmp_path):
+    left = [(*pair, "/left") for pair in recording()]
+    right = [(*pair, "/right") for pair in recording(names=("x", "y", "z"))]
+    text = STORE.types["std_msgs/msg/String"]("hello")
+    path = write(tmp_path / "bag", [*left, *right, (START, text, "/rosout")])
+    with pytest.raises(FileError, match=r"several topics with joint states: /left, /right; choose"):
+        read_bag(path, ["a"])
+    assert read_bag(path, ["y"], topic="/right").table.names == ("time", "y", "y.vel")
+    with pytest.raises(FileError, match=r"no topic '/rosout' with joint states.*/rosout \(std_msg"):
+        read_bag(path, ["a"], topic="/rosout")
+    with pytest.raises(FileError, match=r"no message has a joint.*: b; the bag has x, y, z; map"):
+        read_bag(path, ["b"], topic="/right")
+
+
+def test_stamps_are_those_of_the_messages_or_of_the_recording(tmp_path):
+    messages = recording()
+    path = write(tmp_path / "bag", messages)
+    table, _ = read_bag(path, ["a"], clock="bag")
+    recorded = np.array([stamp for stamp, _ in messages])
+    assert np.array_equal(table.column("time"), (recorded - recorded[0]) / 1e9)
+    with pytest.raises(FileError, match='use "header" or "bag"'):
+        read_bag(path, ["a"], clock="sun")
+    bare = [(stamp, joint_state(0, ["a"], [0.0])) for stamp, _ in messages]
+    table, notes = read_bag(write(tmp_path / "bare", bare), ["a"])
+    assert np.array_equal(table.column("time"), (recorded - recorded[0]) / 1e9)
+    assert "no stamps" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"),
+    [
+        (-25_000_000, r"row 20 .* 'time': .* 0.175 s comes after 0.19 s; .* clock=\"bag\""),
+        (-10_000_000, r"row 20 .* 0.19 s stands twice; .* clock=\"bag\""),
+        (3600 * 10**9, r"row 20 .* the clock jumps by 3600.01 s \(usual step 0.01 s\)"),
+    ],
+)
+def test_clocks_that_jump_are_refused_and_the_other_clock_helps(tmp_path, shift, words):
+    messages = recording()
+    for k in range(20, 40):
+        stamp = START + 10_000_000 * k + shift
+        messages[k] = (messages[k][0], joint_state(stamp, ["a"], [0.1]))
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    path = write(tmp_path / "bag", messages)
+    with pytest.raises(FileError, match=words):
+        mbd.load_motion(path, pendulum, joints={"a": "hinge"})
+    assert len(mbd.load_motion(path, pendulum, joints={"a": "hinge"}, clock="bag").time) == 40
+
+
+def test_gaps_missing_joints_and_odd_messages_are_refused_with_their_number(tmp_path):
+    def refused(name, message, words, **options):
+        messages = recording()
+        messages[7] = (messages[7][0], message)
+        path = write(tmp_path / name, messages)
+        with pytest.raises(FileError, match=words):
+            read_bag(path, ["a", "b"], **options)
+
+    stamp = START + 70_000_000
+    gap = joint_state(stamp, "abc", [1.0, np.nan, 0.0])
+    refused("gap", gap, r"row 7 \(the first is 0\), column 'b': expected a finite number, got nan")
+    lost = joint_state(stamp, ["a"], [1.0])
+    refused("lost", lost, r"/joint_states, message 7 .*: expected the joints .* a, b; b missing")
+    refused("short", joint_state(stamp, "abc", [1.0]), "message 7 .* each of its 3 joints, got 1")
+    twice = joint_state(stamp, "aab", [1.0, 2.0, 3.0])
+    refused("twice", twice, "message 7 .*: the joint 'a' stands there twice")
+
+
+def test_messages_of_other_joints_are_left_out_and_so_are_joints_mapped_to_none(tmp_path):
+    messages = recording()
+    other = [(stamp + 1, joint_state(stamp, ["finger"], [0.0])) for stamp, _ in messages]
+    path = write(tmp_path / "bag", [*messages, *other])
+    table, notes = read_bag(path, ["a", "finger"], joints={"finger": None})
+    assert len(table.values) == 40
+    assert "40 messages without any of the joints are left out" in notes
+    with pytest.raises(FileError, match=r"a missing; finger more; .*joints={\"name\": None}"):
+        read_bag(path, ["a", "finger"])
+
+
+def test_velocities_are_taken_where_every_message_has_them(tmp_path):
+    messages = recording()
+    messages[3] = (messages[3][0], joint_state(START + 30_000_000, "abc", [0.0] * 3))
+    table, notes = read_bag(write(tmp_path / "some", messages), ["a"])
+    assert table.names == ("time", "a")
+    assert "velocities stand in 39 of 40 messages: left out" in notes
+    silent = [
+        (stamp, joint_state(stamp, "ab", [0.0, 1.0], [np.nan, 2.0])) for stamp, _ in recording()
+    ]
+    table, notes = read_bag(write(tmp_path / "nan", silent), ["a", "b"])
+    assert table.names == ("time", "a", "b", "b.vel")
+    assert "velocities that are nan throughout: a; left out" in notes
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_broken_bags_are_refused(tmp_path, storage):
+    folder = write(tmp_path / "bag", recording(), storage)
+    file = next(folder.glob(f"*.{storage}"))
+    data = file.read_bytes()
+    seen = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        broken = bytearray(data[: rng.integers(len(data))] if seed % 2 else data)
+        for _ in range(20 * (1 - seed % 2)):
+            broken[rng.integers(len(broken))] = rng.integers(256)
+        file.write_bytes(broken)
+        try:
+            read_bag(file, ["a"])
+        except FileError as error:
+            seen += error.file == str(file)
+    assert seen >= 20
+    (folder / "metadata.yaml").write_text("{")
+    with pytest.raises(FileError, match="cannot be read"):
+        read_bag(folder, ["a"])
+    with pytest.raises(FileError, match="cannot be read"):
+        read_bag(tmp_path / "none.mcap", ["a"])
+
+
+def test_the_package_is_named_if_it_is_missing_and_bag_words_need_a_bag(tmp_path, monkeypatch):
+    path = write(tmp_path / "bag", recording(5))
+    monkeypatch.setitem(sys.modules, "rosbags", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'mbd_bridge\[bags\]'"):
+        read_bag(path, ["a"])
+    (tmp_path / "m.csv").write_text("time,hinge\n0,0\n")
+    with pytest.raises(FileError, match="topic: only for ROS bags"):
+        mbd.load_motion(tmp_path / "m.csv", mbd.load(own_urdfs()["pendulum"]), topic="/x")
