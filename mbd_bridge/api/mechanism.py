@@ -26,6 +26,7 @@ from mbd_bridge.loads import (
     LoopLoadSolver,
     Motion,
 )
+from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.solve import (
@@ -215,6 +216,30 @@ class Mechanism:
             both = [np.einsum("...ji,...j->...i", turn, half) for half in halves]
             turned[link] = np.concatenate(both, axis=-1)
         return turned
+
+    def free_body(
+        self,
+        link: str,
+        q: ArrayLike | Motion,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        *,
+        external: External | None = None,
+        external_in: str = "link",
+        **options: Any,
+    ) -> FreeBody:
+        """Return all that acts on a link: its joints, gravity, inertia; see `joint_loads`.
+
+        Examples
+        --------
+        >>> robot.free_body("forearm", motion).at("peak").write("forearm.bdf")   # doctest: +SKIP
+        """
+        states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
+        pushes = self._in_link_axes(states[0], external, external_in)
+        names = joints_of(self.model, link)
+        loads = self.joint_loads(q, v, a, names, external=pushes, **options)
+        own = pushes.get(link) if pushes else None
+        return free_body(self.model, link, *states, loads, external=own)
 
     def assemble(self, near: Wish = None, **options: Any) -> Assembly:
         """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,9 @@ from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.loads.durability import LoadSpectra
 
 
 class OneJoint(NamedTuple):
@@ -73,7 +76,7 @@ class JointLoads:
             self.force[..., k, :],
             self.moment[..., k, :],
             self.drive[..., self.drive_of[k]],
-            self.unique[k],
+            self.unique[..., k, :],
         )
 
     def wrench(self) -> Array:
@@ -89,6 +92,12 @@ class JointLoads:
                 f"expected as many times as states: loads of {states}, got times {times.shape}"
             )
         return replace(self, time=times, speed=drive_speeds(self, np.asarray(v)))
+
+    def spectra(self, exponents: Sequence[float] = (3.0, 5.0, 10.0), **options: Any) -> LoadSpectra:
+        """Return rainflow cycles and damage-equivalent loads; see `durability.load_spectra`."""
+        from mbd_bridge.loads.durability import load_spectra
+
+        return load_spectra(self, exponents, **options)
 
     def save(
         self,

@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.loads.export import FORCES, MOMENTS
+from mbd_bridge.loads.export import COMPONENTS, DRIVES, FORCES
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.units import DRIVE, drive_units
-from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-COMPONENTS = (*FORCES, *MOMENTS)
 RESULTANTS = ("force", "moment")
 """Quantities that are lengths of vectors: never negative, so that their cycles are not the
 components' ones."""
@@ -55,26 +53,22 @@ class Signals:
         moment, its drives
     """
 
-    def __init__(self, model: Model, loads: JointLoads) -> None:
+    def __init__(self, loads: JointLoads) -> None:
         self._loads = loads
+        model = loads.model
+        assert model is not None
         entries: list[Signal] = []
         for joint, place in zip(loads.joints, loads.drive_of, strict=True):
-            entries += [Signal(joint, name, "N") for name in FORCES]
-            entries += [Signal(joint, name, "N m") for name in MOMENTS]
+            entries += [Signal(joint, x, "N" if x in FORCES else "N m") for x in COMPONENTS]
             entries += [Signal(joint, "force", "N"), Signal(joint, "moment", "N m")]
             names = loads.drive_names[place]
             units = drive_units(model, joint) if names else ()
             for name, unit in zip(names, units, strict=True):
-                entries.append(Signal(joint, f"drive{name.removeprefix(joint)}", DRIVE[unit]))
+                entries.append(Signal(joint, f"{DRIVES}{name.removeprefix(joint)}", DRIVE[unit]))
         self.entries = tuple(entries)
 
     def columns(self, loads: JointLoads) -> Floats:
         """Return the signals of N states, (N, entries)."""
-        if loads.force.ndim != 3:
-            raise StateError(
-                f"expected loads of N states along time, got one state: {loads!r}; give (N, n) "
-                f"arrays q, v, a"
-            )
         parts = []
         for k, place in enumerate(loads.drive_of):
             force, moment = loads.force[:, k], loads.moment[:, k]
@@ -92,3 +86,19 @@ class Signals:
             found += [*flags.tolist(), bool(flags[:3].all()), bool(flags[3:].all())]
             found += [True] * (place.stop - place.start)
         return np.array(found, dtype=bool)
+
+
+def times_of(loads: JointLoads, time: Floats | None = None) -> Floats:
+    """Return the times (N,) s of loads along a motion: those given, or their own."""
+    if loads.force.ndim != 3:
+        raise StateError(f"expected loads along a motion, (N, joints, 3), got one state: {loads}")
+    times = loads.time if time is None else time
+    if times is None:
+        raise StateError("the times of these loads are not known; give time=(N,) s")
+    if times.shape != loads.force.shape[:1]:
+        raise StateError(
+            f"expected {len(loads.force)} times, one a state, got the shape {times.shape}"
+        )
+    if not len(times):
+        raise StateError("there are no states: a motion has at least one")
+    return times

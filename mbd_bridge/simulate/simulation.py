@@ -9,12 +9,14 @@ from os import PathLike
 from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
 from mbd_bridge.loads.export import save_motion
+from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
@@ -261,6 +263,19 @@ class Simulation:
         said = notes if self.finished else (*notes, self.status)
         parts = [self.time, self.q, self.v, self.a]
         save_motion(path, self.model, parts, loads=loads, digits=digits, notes=said)
+
+    def free_body(self, link: str, at: str | ArrayLike = "peak") -> FreeBody:
+        """Return all that acts on a link at chosen records; see `FreeBody.at`.
+
+        Parameters
+        ----------
+        link : its name
+        at : "peak", a component such as "elbow.fx", or times, s
+        """
+        loads = self.joint_loads(joints_of(self.model, link))
+        states = self.q, self.v, self.a
+        own = self.external.get(link)
+        return free_body(self.model, link, *states, loads, external=own).at(at)
 
     def _driven_joints(self) -> tuple[str, ...]:
         """Return the joints all of whose freedoms are driven: their forces are not known before."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name, warn
 from mbd_bridge.loads.durability.spectrum import (
@@ -23,8 +24,7 @@ from mbd_bridge.loads.durability.spectrum import (
 )
 from mbd_bridge.loads.durability.turning_points import Floats
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.signals import Flags, Signal, Signals
-from mbd_bridge.mechanism import Model
+from mbd_bridge.loads.signals import Flags, Signal, Signals, times_of
 
 RESULTANTS_MISLEAD = (
     "cycles of the length of a force or moment are not those of its components: a full swing "
@@ -111,7 +111,6 @@ class LoadSpectraCounter:
 
     Parameters
     ----------
-    model : whose loads they are
     exponents : Woehler exponents
     plane : "xy", "yz" or "zx": look along directions in this plane of the loads' axes, too
     directions : how many, equally apart in half a turn
@@ -119,13 +118,12 @@ class LoadSpectraCounter:
 
     def __init__(
         self,
-        model: Model,
         exponents: Sequence[float] = EXPONENTS,
         *,
         plane: str | None = None,
         directions: int = 36,
     ) -> None:
-        self._model, self.exponents = model, checked_exponents(exponents)
+        self.exponents = checked_exponents(exponents)
         self._axes = _plane(plane)
         self._plane = plane or ""
         if not 1 <= directions <= 720:
@@ -139,8 +137,9 @@ class LoadSpectraCounter:
         self._begin = self._end = np.nan
         self._convention = ""
 
-    def add(self, time: Floats, loads: JointLoads) -> None:
-        """Take in loads at the times (N,), s, which go on where the last ones ended."""
+    def add(self, loads: JointLoads, time: Floats | None = None) -> None:
+        """Take in loads along the next piece of a motion, at times (N,), s, or their own."""
+        time = times_of(loads, time)
         if self._signals is None:
             self._start(float(time[0]), loads)
         assert self._signals is not None
@@ -159,7 +158,7 @@ class LoadSpectraCounter:
                 counter.add(vectors @ way)
 
     def _start(self, begin: float, loads: JointLoads) -> None:
-        self._signals = Signals(self._model, loads)
+        self._signals = Signals(loads)
         self._counters = [SpectrumCounter(self.exponents) for _ in self._signals.entries]
         if self._axes:
             self._swept = [
@@ -205,17 +204,21 @@ class LoadSpectraCounter:
 
 
 def load_spectra(
-    model: Model,
-    time: Floats,
     loads: JointLoads,
     exponents: Sequence[float] = EXPONENTS,
     *,
+    time: ArrayLike | None = None,
     plane: str | None = None,
     directions: int = 36,
 ) -> LoadSpectra:
-    """Return the spectra of loads at the times (N,), s; see `LoadSpectraCounter`."""
-    counter = LoadSpectraCounter(model, exponents, plane=plane, directions=directions)
-    counter.add(np.asarray(time, dtype=np.float64), loads)
+    """Return the spectra of loads along a motion; see `LoadSpectraCounter`.
+
+    Parameters
+    ----------
+    time : (N,) s; that of the motion where the loads know it
+    """
+    counter = LoadSpectraCounter(exponents, plane=plane, directions=directions)
+    counter.add(loads, None if time is None else np.asarray(time, dtype=np.float64))
     return counter.spectra()
 
 

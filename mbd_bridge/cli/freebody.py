@@ -1,0 +1,173 @@
+"""``mbd freebody``: all that acts on one link at chosen instants of a motion."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.cli import loop_loads
+from mbd_bridge.cli.parser import add_robot, whole_number
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.loads import Motion
+    from mbd_bridge.loads.free_body import FreeBody
+
+SUMMARY = "all that acts on a link at chosen instants, for strength analysis"
+DESCRIPTION = """\
+Cut one link free: the force and moment of every joint on it (fixed ones, loop joints), gravity and
+inertia, in equilibrium, at the instants at which its loads are largest.
+
+  mbd freebody urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --link lbr_iiwa_link_3 -o link_3.bdf
+
+Forces act on the link, in the axes of its frame; moments are about the points given. Written as
+.csv (a table) or .bdf, .dat, .nas, .blk (Nastran bulk data in large fields: a grid at every joint
+and at the centre of mass; for instant k the load set 10 k, the sum of 10 k + 1, what joints do, and
+10 k + 2, gravity and inertia). Without -o only what is written is shown.
+"""
+
+BLOCK = 16_384
+"""Rows whose free bodies are held at a time."""
+ROUNDING = 1e-12
+"""Share of the largest load on the link below which a number is shown as zero."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion (see mbd loads)")
+    parser.add_argument("--link", required=True, metavar="LINK", help="name of the link")
+    parser.add_argument(
+        "--at",
+        nargs="+",
+        default=["peak"],
+        metavar="peak|JOINT.fx|s",
+        help="peak: where any component of any joint on the link is largest (default); a joint or "
+        "one of its components (elbow.fx); or times in s, the nearest rows of MOTION",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .bdf, .dat, .nas or .blk")
+    parser.add_argument(
+        "--length", choices=("m", "mm"), default="m", help="unit of length in bulk data (m)"
+    )
+    parser.add_argument(
+        "--first",
+        type=whole_number,
+        default=1,
+        metavar="N",
+        help="number of the first grid in bulk data; load sets begin 9 later (1)",
+    )
+    parser.add_argument(
+        "--system",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="write a coordinate system of this number into bulk data and use it; else the basic "
+        "system is the link's frame",
+    )
+    parser.add_argument(
+        "--rest",
+        action="store_true",
+        help="hold coordinates that MOTION has not in their neutral position, at rest",
+    )
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+    loop_loads.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find the instants, cut the link free there, show and write it."""
+    from mbd_bridge.api import load_motion
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.oddities import left_out
+
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    robot.model.link_number(options.link)
+    motion = load_motion(options.motion, robot, rest=options.rest)
+    for note in (*motion.notes, left_out(robot.model, "these loads")):
+        if note:
+            screen.say(note)
+    rows = _rows(robot, motion, options)
+    body = _cut_free(robot, motion, list(rows), options)
+    body = body.pick(range(len(rows)), list(rows.values()))
+    if options.output is not None:
+        choices = {"length": options.length, "first": options.first, "system": options.system}
+        body.write(options.output, **choices)
+    console = screen.stdout()
+    screen.show(
+        console, f"{body.link}: forces on it, in its axes, moments about the points; N, N m"
+    )
+    for k in range(len(rows)):
+        sums = f"sum: {body.residual[k]:.0e} of the largest"
+        screen.show(console, "", _heading(body, k), _table(body, k), sums)
+    if not all(one.unique.all() for one in body.acting):
+        screen.show(console, "", "(...) is not determined by rigid-body mechanics")
+    if options.output is not None:
+        screen.say(f"{len(rows)} instants written to {options.output}")
+    return 0
+
+
+def _cut_free(robot: Mechanism, motion: Motion, rows: Any, options: argparse.Namespace) -> FreeBody:
+    """Return the free body at some rows of the motion."""
+    drives = {} if options.actuated is None else {"actuated": options.actuated}
+    part = replace(
+        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
+    )
+    return robot.free_body(options.link, part, threads=options.threads, **drives)
+
+
+def _rows(robot: Mechanism, motion: Motion, options: argparse.Namespace) -> dict[int, str]:
+    """Return the rows of the motion that are asked for, and what they are."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import StateError
+    from mbd_bridge.loads.free_body import PeakInstants, rows_at
+
+    times = [_number(word) for word in options.at]
+    if all(map(math.isfinite, times)):
+        return dict.fromkeys(rows_at(motion.time, times), "")
+    if len(options.at) > 1:
+        raise StateError(f"--at: expected times, or one word; got {' '.join(options.at)}")
+    instants, count = PeakInstants(), len(motion.time)
+    with screen.progress("looking for peaks", count) as step:
+        for start in range(0, count, BLOCK):
+            part = slice(start, min(start + BLOCK, count))
+            instants.add(_cut_free(robot, motion, part, options), start)
+            step(part.stop - start)
+    word = options.at[0]
+    return instants.rows(None if word == "peak" else word)
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        return math.nan
+
+
+def _heading(body: FreeBody, k: int) -> str:
+    label = f": {body.labels[k]}" if body.labels[k] else ""
+    return f"instant {k + 1}, t = {body.time[k]:g} s{label}"
+
+
+def _table(body: FreeBody, k: int) -> Any:
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.export import COMPONENTS
+
+    largest = max(abs(x) for one in body.acting for x in one.about_origin()[k].tolist())
+    rows = []
+    for one in body.acting:
+        place = " ".join(f"{x:.4g}" for x in (one.point + 0.0).tolist())
+        numbers = [
+            _text(value, largest) if sure else f"({_text(value, largest)})"
+            for value, sure in zip(one.wrench[k].tolist(), one.unique.tolist(), strict=True)
+        ]
+        rows.append((one.name, one.other, place, *numbers))
+    return screen.table(("what", "from", "at, m", *(f">{c}" for c in COMPONENTS)), rows)
+
+
+def _text(value: float, largest: float) -> str:
+    """Return a number; one that is a rounding error beside the largest is zero."""
+    return "0" if abs(value) <= ROUNDING * largest else f"{value:.5g}"

@@ -1,0 +1,17 @@
+"""A link cut free: every joint's wrench on it, gravity, inertia, and files of them."""
+
+from mbd_bridge.loads.free_body.files import bulk_data, table, write_free_body
+from mbd_bridge.loads.free_body.free_body import Acting, FreeBody, free_body, joints_of
+from mbd_bridge.loads.free_body.instants import PeakInstants, rows_at
+
+__all__ = [
+    "Acting",
+    "FreeBody",
+    "PeakInstants",
+    "bulk_data",
+    "free_body",
+    "joints_of",
+    "rows_at",
+    "table",
+    "write_free_body",
+]

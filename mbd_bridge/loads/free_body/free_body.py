@@ -1,0 +1,272 @@
+"""A link cut free: all that acts on it, in equilibrium with its inertia.
+
+    Σ f_joints + m g + Σ f_external - m r̈_c = 0
+    Σ (r × f + n)_joints + c × m g + Σ n_external - c × m r̈_c - (J α + ω × J ω) = 0
+
+in the link's axes, about its frame's origin; c is the centre of mass, J the inertia about it. The
+inertia is the description's own, the motion that of `link_motion`; neither comes from what
+computed the loads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.free_body.attachments import Attachment, attachments
+from mbd_bridge.loads.free_body.instants import PeakInstants, rows_at
+from mbd_bridge.loads.free_body.link_motion import LinkMotion, link_motion
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, Inertia
+
+GRAVITY, INERTIA, EXTERNAL = "gravity", "inertia", "external"
+"""Names of what acts on a link beside its joints."""
+
+NOTHING = 1e-9
+"""Share of a component that makes another one depend on it: below are roundings of rotations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Acting:
+    """What one joint, gravity, inertia or the outside does to a link, at K instants.
+
+    Attributes
+    ----------
+    name : the joint's, or "gravity", "inertia", "external"
+    other : the link at the joint's other side, or "ground"; "" for what is no joint
+    point : (3,) m where it acts, in the link's frame
+    force, moment : (K, 3) N, (K, 3) N m about that point, in the link's axes
+    unique : (6,) whether rigid-body mechanics determines the component
+    """
+
+    name: str
+    other: str
+    point: Array
+    force: Array
+    moment: Array
+    unique: NDArray[np.bool_]
+
+    @property
+    def wrench(self) -> Array:
+        """Force and moment, (K, 6)."""
+        return np.concatenate([self.force, self.moment], axis=1)
+
+    def about_origin(self) -> Array:
+        """Return force and moment about the origin of the link's frame, (K, 6)."""
+        return np.concatenate([self.force, self.moment + np.cross(self.point, self.force)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class FreeBody:
+    """All that acts on one link, at K instants.
+
+    Attributes
+    ----------
+    mechanism, link : names
+    time : (K,) s; nan where states have none
+    labels : (K,) what each instant is, "" for nothing special
+    acting : joints in their order, external, gravity, inertia (the negative of m r̈ and of the
+        rate of angular momentum)
+    motion : of the link, in its axes; `acceleration` is that of its centre of mass
+    inertia : of the link alone, in its frame
+    """
+
+    mechanism: str
+    link: str
+    time: Array
+    labels: tuple[str, ...]
+    acting: tuple[Acting, ...]
+    motion: LinkMotion
+    inertia: Inertia
+
+    def __getitem__(self, name: str) -> Acting:
+        """Return what one joint (or gravity, inertia, external) does."""
+        for one in self.acting:
+            if one.name == name:
+                return one
+        names = [one.name for one in self.acting]
+        raise StateError(unknown_name(f"wrench on {self.link!r}", name, names))
+
+    @property
+    def joints(self) -> tuple[Acting, ...]:
+        """What joints do."""
+        return tuple(one for one in self.acting if one.other)
+
+    @property
+    def sum(self) -> Array:
+        """Sum of all forces and moments about the link's origin, (K, 6): rounding errors."""
+        return np.asarray(np.sum([one.about_origin() for one in self.acting], axis=0))
+
+    @property
+    def residual(self) -> Array:
+        """Largest of force and moment of `sum`, relative to the largest single one, (K,)."""
+        lengths = np.array([_lengths(one.about_origin()) for one in self.acting])
+        arms = [np.linalg.norm(one.point) * _lengths(one.force) for one in self.acting]
+        largest = lengths.max(axis=0)
+        largest[:, 1] = np.maximum(largest[:, 1], np.max(arms, axis=0)[:, 0])
+        safe = np.where(largest > 0.0, largest, 1.0)
+        return np.asarray((_lengths(self.sum) / safe).max(axis=1))
+
+    def at(self, when: str | ArrayLike = "peak") -> FreeBody:
+        """Return the free body at chosen instants.
+
+        Parameters
+        ----------
+        when : "peak" for the instants at which any component of any joint on the link is largest
+            in size; such as "elbow.fx" or "elbow" for the peaks of this one; or times, s, of which
+            the nearest instants are taken
+        """
+        if not isinstance(when, str):
+            return self.pick(rows_at(self.time, when))
+        instants = PeakInstants()
+        instants.add(self)
+        rows = instants.rows(None if when == "peak" else when)
+        return self.pick(list(rows), list(rows.values()))
+
+    def pick(self, rows: Sequence[int], labels: Sequence[str] | None = None) -> FreeBody:
+        """Return the free body at some of its instants, by their numbers."""
+        places = np.asarray(rows, dtype=int)
+        return replace(
+            self,
+            time=self.time[places],
+            labels=tuple(labels or [self.labels[k] for k in places]),
+            acting=tuple(
+                replace(one, force=one.force[places], moment=one.moment[places])
+                for one in self.acting
+            ),
+            motion=LinkMotion(*(part[places] for part in self.motion)),
+        )
+
+    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a table (.csv) or Nastran bulk data (.bdf); see `files.write_free_body`."""
+        from mbd_bridge.loads.free_body.files import write_free_body
+
+        write_free_body(self, path, **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"FreeBody({self.link!r} of {self.mechanism!r}: {count(len(self.time), 'instant')}, "
+            f"{', '.join(one.name for one in self.acting)}; residual {self.residual.max():.1e})"
+        )
+
+
+def joints_of(model: Model, link: str) -> tuple[str, ...]:
+    """Return the names of the joints whose loads `free_body` needs."""
+    return tuple(one.joint for one in attachments(model, link))
+
+
+def free_body(
+    model: Model,
+    link: str,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    loads: JointLoads,
+    *,
+    external: ArrayLike | None = None,
+) -> FreeBody:
+    """Return all that acts on a link.
+
+    Parameters
+    ----------
+    link : its name
+    q, v, a : (n,) or (K, n)
+    loads : of the joints `joints_of` the link at these states, in the default convention
+    external : (6,) or (K, 6) N and N m on this link, at its origin, in its axes; it must be part of
+        what the loads were computed for
+    """
+    if loads.convention != Convention():
+        raise StateError(
+            f"a free body needs loads in the default convention ({Convention()}), got "
+            f"{loads.convention}"
+        )
+    q, v, a = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, v, a))
+    states = max(len(x) for x in (q, v, a))
+    number = model.link_number(link)
+    inertia = model.description.links[_described(model, link)].inertia or Inertia.zero()
+    held = attachments(model, link)
+    others = tuple(dict.fromkeys(one.child for one in held if not one.is_child))
+    wide = [np.broadcast_to(x, (states, x.shape[1])) for x in (q, v, a)]
+    motion = link_motion(model, number, inertia.centre, others, *wide)
+    acting = [_acting(one, loads, motion, others) for one in held]
+    if external is not None:
+        wrench = np.broadcast_to(np.asarray(external, dtype=np.float64), (states, 6))
+        sure = np.ones(6, dtype=bool)
+        outside = Acting(EXTERNAL, "", np.zeros(3), wrench[:, :3], wrench[:, 3:], sure)
+        acting.append(outside)
+    acting += _of_mass(inertia, motion)
+    times = np.full(states, np.nan) if loads.time is None else loads.time
+    labels = ("",) * states
+    return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia)
+
+
+def _described(model: Model, link: str) -> int:
+    return [one.name for one in model.description.links].index(link)
+
+
+def _acting(
+    held: Attachment, loads: JointLoads, motion: LinkMotion, others: tuple[int, ...]
+) -> Acting:
+    """Return what a joint does to the link, from its load on its child."""
+    own = loads[held.joint]
+    force, moment = np.atleast_2d(own.force), np.atleast_2d(own.moment)
+    unique = np.asarray(own.unique.reshape(-1, 6).all(axis=0))
+    point = np.array(held.here.translation)
+    turn, place = held.child_frame.rotation, held.child_frame.translation
+    if held.is_child:
+        force, moment = force @ turn.T, moment @ turn.T
+        rotations = turn[None]
+        arms = np.zeros((1, 3))
+    else:
+        around = motion.neighbours[:, others.index(held.child)]
+        rotations = around[:, :, :3] @ turn
+        arms = around[:, :, :3] @ place + around[:, :, 3] - point
+        force = -np.einsum("kij,kj->ki", rotations, force)
+        moment = -np.einsum("kij,kj->ki", rotations, moment) + np.cross(arms, force)
+    sure = _determined(rotations, arms, unique)
+    return Acting(held.joint, held.other, point, force, moment, sure)
+
+
+def _determined(rotations: Array, arms: Array, unique: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which components are determined after turning and moving them, at every instant.
+
+    One that mixes in an undetermined one counts as undetermined.
+    """
+    if unique.all():
+        return unique
+    size = max(float(np.abs(arms).max()), 1.0)
+    x, y, z = arms.T
+    none = np.zeros_like(x)
+    tilde = np.array([[none, -z, y], [z, none, -x], [-y, x, none]]).transpose(2, 0, 1)
+    whole = np.zeros((max(len(rotations), len(arms)), 6, 6))
+    whole[:, :3, :3] = whole[:, 3:, 3:] = rotations
+    whole[:, 3:, :3] = tilde @ rotations / size
+    mixed = (np.abs(whole) > NOTHING).any(axis=0)
+    return np.asarray(~(mixed & ~unique).any(axis=1))
+
+
+def _of_mass(inertia: Inertia, motion: LinkMotion) -> list[Acting]:
+    """Return gravity and inertia, at the centre of mass."""
+    centre, sure = np.array(inertia.centre), np.ones(6, dtype=bool)
+    weight = inertia.mass * motion.gravity
+    spin = motion.omega @ inertia.central.T
+    rate = motion.alpha @ inertia.central.T + np.cross(motion.omega, spin)
+    still = np.zeros_like(weight)
+    return [
+        Acting(GRAVITY, "", centre, weight, still, sure),
+        Acting(INERTIA, "", centre, -inertia.mass * motion.acceleration, -rate, sure),
+    ]
+
+
+def _lengths(wrench: Array) -> Array:
+    """Return the lengths of force and moment (K, 2), or of a force (K, 1)."""
+    parts = [wrench[:, k : k + 3] for k in range(0, wrench.shape[1], 3)]
+    return np.stack([np.linalg.norm(part, axis=1) for part in parts], axis=1)
