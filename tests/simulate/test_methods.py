@@ -109,17 +109,6 @@ def test_null_space_of_the_parallelogram_is_that_of_the_paper():
         assert np.isclose(abs(found @ V2), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("ab3", 3)])
-def test_integrators_converge_with_their_order(integrator, order):
-    bar, at = bar_in_motion()
-    exact = mbd.simulate(bar, 0.4, step=1e-4, **at).q[-1]
-    steps = (8e-3, 4e-3, 2e-3)
-    options = {"method": "multipliers", "integrator": integrator, **at}
-    errors = [np.abs(mbd.simulate(bar, 0.4, step=h, **options).q[-1] - exact).max() for h in steps]
-    observed = np.log2(errors[1] / errors[2])
-    assert order - 0.5 < observed < order + 0.8
-
-
 @pytest.mark.parametrize("integrator", ["abm", "scipy:RK45", "scipy:LSODA"])
 def test_variable_steps_keep_the_tolerance(integrator):
     bar, at = bar_in_motion()

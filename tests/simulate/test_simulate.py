@@ -48,15 +48,6 @@ def test_pendulum():
     assert np.isclose(tension, 28.2945671, atol=1e-6)
 
 
-def test_steps_converge_with_the_fourth_order():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
-    steps = (8e-3, 4e-3, 2e-3, 2e-4)
-    ends = [mbd.simulate(bar, 0.4, step=h, q=at.q, v=at.v).q[-1] for h in steps]
-    errors = [np.abs(end - ends[-1]).max() for end in ends[:-1]]
-    assert 3.6 < np.log2(errors[1] / errors[2]) < 4.6
-
-
 def test_a_tree_moves_as_scipy_says():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     q = np.linspace(-0.5, 0.7, 7)

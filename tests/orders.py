@@ -1,0 +1,88 @@
+"""Observed orders of the integrators, on a closed loop and on an open chain.
+
+python -m tests.orders        prints the table of docs/verification.md
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from tests.machines import four_bar
+from tests.robots import own_urdfs
+
+SECONDS = 0.4
+STEPS = (4e-3, 2e-3, 1e-3)
+TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+
+FIXED = {  # integrator, method -> order
+    ("rk4", "projection"): 4,  # compiled
+    ("rk4", "svd"): 4,
+    ("rk4", "qr"): 4,
+    ("rk4", "projection-reference"): 4,
+    ("rk4", "multipliers"): 4,
+    ("ab3", "projection"): 3,
+    ("ab3", "multipliers"): 3,
+}
+VARIABLE = {  # integrator -> smallest and largest order of errors against the number of steps
+    "abm": (5.5, 8.5),  # orders up to 7, chosen as it goes
+    "scipy:RK23": (2.7, 3.3),
+    "scipy:RK45": (4.5, 7.0),
+    "scipy:DOP853": (7.0, 11.0),
+    "scipy:Radau": (4.5, 6.0),
+    "scipy:BDF": (4.5, 8.0),  # orders up to 5, chosen as it goes
+    "scipy:LSODA": (5.0, 10.0),  # orders up to 12, chosen as it goes
+}
+MACHINES = ("four-bar (loop)", "iiwa (open)")
+
+
+@cache
+def machine(name: str) -> tuple[mbd.Mechanism, dict[str, Any], np.ndarray]:
+    """Return a machine, its start, and its state after `SECONDS` with steps of 25 us."""
+    if name == MACHINES[0]:
+        found = four_bar(1, 2, 1.7, 2.5)
+        at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+        start = {"q": at.q, "v": at.v}
+    else:
+        found, start = mbd.load(own_urdfs()["kuka_iiwa"]), {"q": np.linspace(-0.5, 0.7, 7)}
+    run = mbd.simulate(found, SECONDS, step=2.5e-5, every=16_000, **start)
+    return found, start, np.concatenate(run.state())
+
+
+def error(name: str, **options: Any) -> tuple[float, int]:
+    """Return the error of the last state, rad and rad/s, and the number of steps."""
+    found, start, exact = machine(name)
+    run = mbd.simulate(found, SECONDS, **start, **options)
+    return float(np.abs(np.concatenate(run.state()) - exact).max()), run.steps
+
+
+def fixed(name: str, integrator: str, method: str) -> list[float]:
+    """Return the orders observed as the step is halved."""
+    options = {"integrator": integrator, "method": method, "every": 1000}
+    errors = [error(name, step=h, **options)[0] for h in STEPS]
+    return list(-np.diff(np.log2(errors)))
+
+
+def variable(name: str, integrator: str) -> tuple[float, float]:
+    """Return the order against the number of steps, and the power of the tolerance."""
+    found = [error(name, step=SECONDS, integrator=integrator, tolerance=t) for t in TOLERANCES]
+    errors, steps = np.log(np.array(found)).T
+    power = np.polyfit(np.log(TOLERANCES), errors, 1)[0]
+    return float(-np.polyfit(steps, errors, 1)[0]), float(power)
+
+
+def main() -> None:
+    """Print the tables."""
+    for (integrator, method), order in FIXED.items():
+        rows = [" ".join(f"{x:.2f}" for x in fixed(m, integrator, method)) for m in MACHINES]
+        print(f"| {integrator} | {method} | {order} | {rows[0]} | {rows[1]} |")
+    for integrator in VARIABLE:
+        rows = ["{:.1f}, {:.2f}".format(*variable(m, integrator)) for m in MACHINES]
+        print(f"| {integrator} | {rows[0]} | {rows[1]} |")
+
+
+if __name__ == "__main__":
+    main()
