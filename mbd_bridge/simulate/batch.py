@@ -23,18 +23,27 @@ from mbd_bridge.simulate.batch_result import SimulationBatch
 from mbd_bridge.simulate.batch_start import MOVING_APART, NOT_FINITE, OPEN, sorted_starts
 from mbd_bridge.simulate.driver import Drive, _number_of_steps, simulate
 from mbd_bridge.simulate.lanes import Clock, Lanes
-from mbd_bridge.simulate.start import LOOPS_MOVE_APART, LOOPS_OPEN
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.start import weightless
 from mbd_bridge.simulate.step import Torque, runge_kutta_step
+from mbd_bridge.simulate.trouble import named
+from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
+from mbd_bridge.simulate.watch import coordinate_scale
+from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
+
+Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
+"""Φ, Φ_q and γ of some trajectories: their q and v, and which ones they are."""
 
 MOST_BYTES = 2**33
 """Records of more bytes are refused as a slip of the pen."""
 
 REFUSED = {
     NOT_FINITE: "the state at the start is not finite",
-    OPEN: LOOPS_OPEN,
-    MOVING_APART: LOOPS_MOVE_APART,
+    OPEN: "the position at the start does not close the loops: {}. Start from assemble(near=...).q",
+    MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
+    "assemble(near=..., velocity=...).v",
 }
 
 
@@ -91,17 +100,29 @@ def simulate_batch(
     inputs = [q0, v0, np.array([start]), np.array([clock.h])]
     inputs += [forces] if isinstance(forces, np.ndarray) else []
     inputs += [] if variants is None else [variants.inputs]
-    lanes = Lanes(clock, inputs, qs, vs, None, progress)
-    kind, sets = sorted_starts(model, _constraints(model, variants, prepared), q0, v0)
+    lanes = Lanes(clock, inputs, qs, vs, None, progress, coordinate_scale(model))
+    constraints = _constraints(model, variants, prepared)
+    kind, sets = sorted_starts(model, constraints, q0, v0)
     for rows, members in sets:
-        march = _compiled(model, rows, forces, variants, len(members) == 1, prepared)
+        first = model if variants is None else variants.variant(int(members[0]))
+        if not _may_go(first, rows, q0[members[0]], v0[members[0]]):
+            continue
+        try:
+            march = _compiled(model, rows, forces, variants, len(members) == 1, prepared)
+        except SolveError:  # masses vanish: each one alone says which
+            continue
         lanes.run(march, members, threads)
+    if constraints is not None:
+        ended = np.flatnonzero(lanes.done)
+        phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
+        lanes.done[ended] = (np.abs(phi / model.row_scale) < STILL_CLOSED).all(axis=1)
     status = ["finished"] * number
     alone = np.flatnonzero(~lanes.done)
     qs[alone, 1:], vs[alone, 1:] = np.nan, np.nan
     for k in map(int, alone):
         if kind[k] in REFUSED:
-            status[k] = f"not started: {REFUSED[kind[k]]}"
+            loops = _open_loops(model, kind[k], constraints, q0, v0, k)
+            status[k] = f"not started: {REFUSED[kind[k]].format(loops)}"
             continue
         drive = forces[k] if isinstance(forces, np.ndarray) else forces
         one = model if variants is None else variants.variant(k)
@@ -131,6 +152,28 @@ def simulate_batch(
         forces,
         variants,
     )
+
+
+def _may_go(model: Model, rows: tuple[int, ...], q: Array, v: Array) -> bool:
+    """Return whether rows chosen at q are those of the motion, and all of it moves mass.
+
+    Alone a trajectory goes out of a singular position, or says why it cannot.
+    """
+    if needs_support(model) and weightless(model, q):
+        return False
+    return len(independent_rows(model, q, None, v)) == len(rows)
+
+
+def _open_loops(
+    model: Model, kind: int, constraints: Constraints | None, q: Array, v: Array, k: int
+) -> str:
+    """Return which loops are open, or moving apart, at the start of a trajectory."""
+    if kind == NOT_FINITE or constraints is None:
+        return ""
+    part = slice(k, k + 1)
+    phi, phi_q, _ = (array[0] for array in constraints(q[part], v[part], part))
+    lack, per = (phi, "") if kind == OPEN else (phi_q @ v[k], "/s")
+    return named(model, lack / model.row_scale, per)
 
 
 def _starts(
@@ -163,7 +206,7 @@ def _starts(
 
 def _constraints(
     model: Model, variants: Parameters | None, prepared: Prepared
-) -> Callable[[Array, Array, slice], tuple[Array, ...]] | None:
+) -> Constraints | None:
     """Return Φ, Φ_q and γ of some trajectories, each with its own parameters."""
     if not model.has_loops:
         return None

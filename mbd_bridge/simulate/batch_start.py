@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.start import independent_among
+from mbd_bridge.simulate.rows import independent_among
 from mbd_bridge.solve.assembly import CLOSED
 from mbd_bridge.solve.constrained import CONSISTENT
 from mbd_bridge.solve.rank import TOLERANCE

@@ -9,8 +9,9 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.method import Method
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.simulate.right_hand_side import RISK, rate_kernel, settle_kernel
-from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import Torque
+from mbd_bridge.solve.bases.base import SINGULAR
 from mbd_bridge.spatial import Array
 
 OPEN = 1e-6
@@ -18,26 +19,38 @@ OPEN = 1e-6
 
 
 class CompiledMethod(Method):
-    """The method projection; rows are chosen where the motion starts."""
+    """The method projection; rows are chosen where the motion starts.
+
+    Parameters
+    ----------
+    pull : 1/s, with which accelerations close what is open (see `right_hand_side`)
+    """
 
     def __init__(
-        self, model: Model, torque: Torque | None, motions: PrescribedMotions | None
+        self,
+        model: Model,
+        torque: Torque | None,
+        motions: PrescribedMotions | None,
+        pull: float = 0.0,
     ) -> None:
-        self.model, self._torque, self._motions = model, torque, motions
+        self.model, self._torque, self._motions, self._pull = model, torque, motions, pull
         self._choices = 0
+        self._rows: tuple[int, ...] | None = None
 
     def init(self, q: Array, v: Array, t: float) -> None:
-        """Choose rows and compile."""
-        rows = independent_rows(self.model, q, self._motions)
-        self._rate = rate_kernel(self.model, rows, self._torque, self._motions)
-        self._settle = settle_kernel(self.model, rows, self._motions)
-        self._bound = bool(rows) or self._motions is not None
+        """Choose rows, and compile if they are others."""
+        rows = independent_rows(self.model, q, self._motions, v)
         self._choices += 1
+        if rows != self._rows:
+            self._rate = rate_kernel(self.model, rows, self._torque, self._motions, self._pull)
+            self._settle = settle_kernel(self.model, rows, self._motions)
+        self._rows = rows
+        self._bound = bool(rows) or self._motions is not None
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ by the Schur complement of independent rows."""
         rate, risk = self._rate(q, v, np.array([t]))
-        self._trust(risk[0], t)
+        self._trust(risk[0])
         return np.asarray(rate[self.model.nq :])
 
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
@@ -45,20 +58,15 @@ class CompiledMethod(Method):
         if not self._bound:
             return q, v
         q, v, facts = self._settle(q, v, np.array([t]))
-        self._trust(facts[1], t)
+        self._trust(facts[1])
         if not facts[0] < OPEN:
-            raise SolveError(
-                "loops or drives stay open: the mechanism cannot go there, or the step is too long"
-            )
+            raise SolveError("loops or drives stay open")
         return q, v
 
     def facts(self) -> dict[str, int]:
         """Return how often rows were chosen."""
         return {"decompositions": self._choices}
 
-    def _trust(self, risk: float, t: float) -> None:
+    def _trust(self, risk: float) -> None:
         if not risk < RISK:
-            raise SolveError(
-                "rows of the constraints have become dependent (a singular position); "
-                "integrator='rk4' with method='projection' goes through isolated ones"
-            )
+            raise SolveError(SINGULAR)

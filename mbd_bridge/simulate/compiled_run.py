@@ -7,26 +7,35 @@ by the readable road with singular values, whose rank may change from step to st
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.mechanism import digest
-from mbd_bridge.simulate.checkpoint import Checkpoint
-from mbd_bridge.simulate.hand_run import Problem, Records
+from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
-from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
 
 PARTS = (0.37, 0.63)
 """Unequal parts of a step that is too risky whole."""
 
 BLOCK = 20_000
-"""Steps in one call of the machine code."""
+"""Steps in one call of the machine code, at most."""
+
+TOLD = 0.1
+"""s, about: how often progress is told."""
+
+LOOKS = 12
+"""Records at which a step is compared with two of half its length."""
 
 
 def run_compiled(
@@ -35,29 +44,33 @@ def run_compiled(
     checkpoint: Checkpoint | None = None,
 ) -> Records:
     """Return the motion in compiled steps."""
-    rows = independent_rows(problem.model, problem.q, problem.motions)
+    rows = independent_rows(problem.model, problem.q, problem.motions, problem.v)
     march = compiled_step(problem, rows)
-    run = _Run(problem, march)
+    run = _Run(problem, march, rows)
     if checkpoint is not None:
         run.resume(checkpoint)
     status = "finished"
-    block = BLOCK if checkpoint is None else checkpoint.every
-    block = problem.every * max(1, block // problem.every)
+    pace = Pace(problem.every)
     while run.done < problem.steps:
         before = run.done
+        wanted = min(pace.steps(), problem.steps - before)
+        if checkpoint is not None:
+            wanted = min(wanted, checkpoint.left(before, problem.every))
         try:
-            run.some(min(block, problem.steps - run.done))
+            run.some(wanted)
         except (SolveError, np.linalg.LinAlgError) as met:
             status = f"stopped at t = {run.now()[0]:.6g} s: {met}"
             break
-        if checkpoint is not None:
-            checkpoint.write(*run.kept())
+        pace.took(run.done - before)
+        if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
+            checkpoint.write(run.kept())
         if progress is not None:
             progress(run.done - before)
     run.record_end()
-    time, q, v = run.recorded()
+    times, q, v = run.recorded()
     facts = {"rows": rows, "operations": sum(march.counts.values()), "detours": run.detours}
-    return Records(time, q, v, run.done, status, facts)
+    found = Records(times, q, v, run.done, status, facts)
+    return found if status != "finished" else run.judged(found)
 
 
 def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
@@ -71,16 +84,39 @@ def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
     return compile_march(step, inputs, 3, name="rk4", identity=identity)
 
 
+class Pace:
+    """How many steps are taken before progress is told: whole records, some `TOLD` seconds."""
+
+    def __init__(self, every: int) -> None:
+        self._every, self._steps = every, 64
+        self._last = time.perf_counter()
+
+    def steps(self) -> int:
+        """Return the steps to take now."""
+        return self._every * max(1, min(self._steps, BLOCK) // self._every)
+
+    def took(self, steps: int) -> None:
+        """Learn from the time that steps have taken."""
+        now = time.perf_counter()
+        each = (now - self._last) / max(steps, 1)
+        self._last = now
+        self._steps = max(1, min(2 * self._steps, int(TOLD / max(each, 1e-9))))
+
+
 class _Run:
     """The march as it goes, and its detours."""
 
-    def __init__(self, problem: Problem, march: March) -> None:
-        self.problem, self.march, self.h = problem, march, problem.h
+    def __init__(self, problem: Problem, march: March, rows: tuple[int, ...]) -> None:
+        self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
         start = np.array([problem.start])
         self.stage = march.start(problem.q, problem.v, start, np.array([self.h]))
         self.done = self.detours = 0
         self._records = [(start[None], problem.q[None], problem.v[None])]
-        self._slow = ReferenceStep(problem.model, problem.forces, problem.motions)
+
+    @cached_property
+    def _slow(self) -> ReferenceStep:
+        p = self.problem
+        return ReferenceStep(p.model, p.forces, p.motions, self._rows)
 
     def now(self) -> tuple[float, Array, Array]:
         """Return time, q and v."""
@@ -113,9 +149,9 @@ class _Run:
 
     def recorded(self) -> tuple[Array, Array, Array]:
         """Return times, q and v of all records."""
-        time, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
-        self._records = [(time, q, v)]
-        return time[:, 0], q, v
+        times, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
+        self._records = [(times, q, v)]
+        return times[:, 0], q, v
 
     def _one(self) -> None:
         """Take one step, in parts or by the slow road if it is too risky whole."""
@@ -124,35 +160,55 @@ class _Run:
             return
         self.detours += 1
         t, q, v = self.now()
-        time = np.array([t])
+        at = np.array([t])
         for part in PARTS:
             self.march.put(self.stage, *self.march.state_of(self.stage), np.array([part * self.h]))
             taken, _ = self.march.advance(self.stage, 1, 1, RISK)
             if not taken:
-                self.march.put(self.stage, q, v, time, np.array([self.h]))
-                q, v = self._slow(q, v, t, self.h)
-                if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
-                    raise SolveError("the motion runs away: numbers overflow. Take shorter steps")
-                self.march.put(self.stage, q, v, time + self.h, np.array([self.h]))
+                self.march.put(self.stage, q, v, at, np.array([self.h]))
+                with np.errstate(over="ignore", invalid="ignore"):  # what came out is looked at
+                    q, v = self._slow(q, v, t, self.h)
+                self.march.put(self.stage, q, v, at + self.h, np.array([self.h]))
                 return
         self.march.put(self.stage, *self.march.state_of(self.stage), np.array([self.h]))
 
-    def kept(self) -> tuple[int, int, Array, Array, Array, Array]:
+    def judged(self, found: Records) -> Records:
+        """Return the motion up to where its steps are too long, if they are."""
+        model = self.problem.model
+        looks = np.linspace(0, len(found.time) - 2, min(LOOKS, len(found.time) - 1)).astype(int)
+        for k in np.unique(looks):
+            whole, halves = (self._step(found, int(k), parts) for parts in (1, 2))
+            if whole is None or halves is None:
+                continue  # near a singular position, where steps are taken with more care
+            problem = too_long(model, whole, halves, self.h)
+            if problem is not None:
+                return found.until(int(k), problem, self.problem)
+        return found
+
+    def _step(self, found: Records, k: int, parts: int) -> Array | None:
+        """Return the position a step after a record, made of so many parts."""
+        at = found.q[k], found.v[k], found.time[k : k + 1], np.array([self.h / parts])
+        stage = self.march.start(*at)
+        taken, _ = self.march.advance(stage, parts, 1, RISK)
+        return self.march.state_of(stage)[0] if taken == parts else None
+
+    def kept(self) -> Kept:
         """Return what a checkpoint keeps: counts, the state, and the records."""
         t, q, v = self.now()
-        return self.done, self.detours, np.concatenate([[t], q, v]), *self.recorded()
+        state = np.concatenate([[t], q, v])
+        return Kept(self.done, self.done, self.detours, state, *self.recorded())
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
         found = checkpoint.read(self._probe())
         if found is None:
             return
-        self.done, self.detours, state, time, q, v = found
+        self.done, self.detours, state = found.done, found.detours, found.state
         nq = self.problem.model.nq
         self.march.put(
             self.stage, state[1 : nq + 1], state[nq + 1 :], state[:1], np.array([self.h])
         )
-        self._records = [(time[:, None], q, v)]
+        self._records = [(found.time[:, None], found.q, found.v)]
 
     def _probe(self) -> Array:
         """Return numbers that tell this problem and this machine code from all others.

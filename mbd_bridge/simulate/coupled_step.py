@@ -20,7 +20,7 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK
-from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Array, zeros
@@ -109,7 +109,7 @@ class CoupledStep:
 
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # the error says it
-                q, v = ReferenceStep(self.model, forces)(q, v, 0.0, h)
+                q, v = ReferenceStep(self.model, forces, None, self.rows)(q, v, 0.0, h)
             sound = bool(np.all(np.isfinite(q)) and np.all(np.isfinite(v)))
         except np.linalg.LinAlgError:
             sound = False

@@ -1,11 +1,12 @@
 """Simulate a mechanism, with or without loops: from what is asked to a motion.
 
 Without other wishes the steps are compiled (`compiled_run`); other methods and integrators are
-driven from Python (`hand_run`), or SciPy's (`scipy_run`).
+driven from Python (`hand_run`).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.errors import SolveError, StateError, some, warn
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
@@ -21,14 +22,14 @@ from mbd_bridge.simulate.events import Watch
 from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.forces import Drive as Drive
 from mbd_bridge.simulate.forces import forces_along, given_forces
-from mbd_bridge.simulate.hand_run import METHODS, Problem, Records, make_method, run_by_hand
-from mbd_bridge.simulate.integrators import INTEGRATORS
+from mbd_bridge.simulate.hand_run import METHODS, run_by_hand
+from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.motions import Prescribed, prescribe
+from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
-from mbd_bridge.simulate.scipy_run import SCIPY, run_by_scipy
 from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.start import independent_rows as independent_rows
-from mbd_bridge.simulate.start import start_state
+from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
+from mbd_bridge.simulate.watch import first_open
 
 MOST_STEPS = 200_000_000
 """A simulation of more steps is refused as a slip of the pen."""
@@ -100,13 +101,20 @@ def simulate(
     forces = given_forces(model, torque)
     wrenches = given_wrenches(model, external, external_in, start, q0)
     whole = all_forces(model, forces, wrenches)
+    left = freedoms(model, q0, motions)
+    if not left and motions is None:
+        warn(
+            f"{model.name!r} has no freedom where it starts: its loops "
+            f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
+            f"move. Remove one, or let one forbid less"
+        )
     problem = Problem(model, whole, motions, q0, v0, start, duration / steps, steps, every)
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
     found = _run(problem, method, integrator, tolerance, progress, kept)
     if found.status != "finished" and check:
         raise SolveError(f"{found.status}. check=False returns the motion up to there")
     tau = forces_along(model, forces, found.time, found.q, found.v)
-    facts = {"method": method, "integrator": integrator, **found.facts}
+    facts = {"method": method, "integrator": integrator, "freedoms": left, **found.facts}
     detours = int(facts.pop("detours", 0))
     columns = model, found.time, found.q, found.v, tau
     counts = found.steps, problem.h, found.status, detours, facts
@@ -127,20 +135,29 @@ def _run(
         raise StateError(f"method={method!r} is not known; use one of {', '.join(METHODS)}")
     if not (np.isfinite(tolerance) and tolerance > 0.0):
         raise StateError(f"tolerance: expected a positive number, got {tolerance!r}")
-    if (method, integrator) == ("projection", "rk4"):
-        return run_compiled(problem, progress, checkpoint)
-    if checkpoint is not None:
-        raise StateError("checkpoints are for method='projection' with integrator='rk4'")
-    name = integrator.removeprefix("scipy:")
-    if name != integrator:
-        if method != "projection":
-            raise StateError(f"integrator={integrator!r} goes with method='projection' only")
-        return run_by_scipy(problem, name, tolerance, progress)
-    if integrator not in INTEGRATORS:
-        known = [*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY)]
+    if integrator.startswith("scipy:") and method != "projection":
+        raise StateError(f"integrator={integrator!r} goes with method='projection' only")
+    known = [*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY)]
+    if integrator not in known:
         raise StateError(f"integrator={integrator!r} is not known; use one of {', '.join(known)}")
-    way = make_method(problem, method)
-    return run_by_hand(problem, way, integrator, tolerance, progress)
+    with contextlib.nullcontext() if checkpoint is None else checkpoint.locked():
+        try:
+            check_inertia(problem.model, problem.q, problem.motions)
+            if (method, integrator) == ("projection", "rk4"):
+                found = run_compiled(problem, progress, checkpoint)
+            else:
+                found = run_by_hand(problem, method, integrator, tolerance, progress, checkpoint)
+        except SolveError as met:
+            found = _not_begun(problem, str(met))
+    opened = first_open(problem.model, found.time, found.q, found.v)
+    return found if opened is None else found.until(max(0, opened[0] - 1), opened[1], problem)
+
+
+def _not_begun(problem: Problem, message: str) -> Records:
+    """Return the records of a motion that cannot take its first step."""
+    status = f"stopped at t = {problem.start:.6g} s: {message}"
+    start = np.array([problem.start]), problem.q[None], problem.v[None]
+    return Records(*start, 0, status, {})
 
 
 def _number_of_steps(duration: float, step: float, every: int) -> int:

@@ -1,112 +1,244 @@
-"""A run that is driven from Python, state by state: any method with any of our integrators.
+"""A run that is driven from Python, state by state: any method with any integrator.
 
 It costs some hundred microseconds a step, where the compiled step costs one or less; it is there to
-compare methods, and for variable steps.
+compare methods, and for variable steps. A step that cannot be taken, in a singular position, is
+taken by the readable road (`reference_step`); method and integrator start anew behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate import trouble
+from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.compiled_method import CompiledMethod
-from mbd_bridge.simulate.integrators import INTEGRATORS
+from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
 from mbd_bridge.simulate.method import Method
-from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.simulate.multiplier_method import MultiplierMethod
+from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reduced_method import ReducedMethod
-from mbd_bridge.simulate.step import Torque, coordinate_rates, normalised
+from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.right_hand_side import STABILISATION
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.step import coordinate_rates, normalised
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.spatial import Array
 
 METHODS = ("projection", *BASES, "multipliers")
 """Names of the methods."""
 
+FIXED = ("rk4", "ab3")
+"""Integrators with fixed steps: they do not notice that a step is too long."""
 
-class Problem(NamedTuple):
-    """What is to be simulated: so many steps of h seconds, every `every`-th recorded."""
+LOOKS = 12
+"""Steps that are compared with two of half their length."""
 
-    model: Model
-    forces: Torque | None
-    motions: PrescribedMotions | None
-    q: Array
-    v: Array
-    start: float
-    h: float
-    steps: int
-    every: int
+DETOUR_PARTS = 20
+"""Parts of the time between two records that a detour of variable steps takes, at least."""
 
 
-class Records(NamedTuple):
-    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them."""
-
-    time: Array
-    q: Array
-    v: Array
-    steps: int
-    status: str
-    facts: dict[str, Any]
-
-
-def make_method(problem: Problem, name: str) -> Method:
+def make_method(problem: Problem, name: str, integrator: str) -> Method:
     """Return one of the methods by its name."""
     model, forces, motions = problem.model, problem.forces, problem.motions
     if name == "projection":
-        return CompiledMethod(model, forces, motions)
+        pull = STABILISATION if integrator.startswith("scipy:") else 0.0
+        return CompiledMethod(model, forces, motions, pull)
     system = System(model, forces, motions)
     return MultiplierMethod(system) if name == "multipliers" else ReducedMethod(system, BASES[name])
 
 
 def run_by_hand(
     problem: Problem,
-    method: Method,
+    method: str,
     integrator: str,
     tolerance: float,
-    progress: Callable[[int], None] | None,
+    progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Records:
-    """Return the motion by a method and one of `INTEGRATORS`."""
-    model, h, every = problem.model, problem.h, problem.every
-    nq, plain = model.nq, model.nq == model.nv
+    """Return the motion by a method and an integrator."""
+    run = _Run(problem, method, integrator, tolerance)
+    if checkpoint is not None:
+        run.resume(checkpoint)
+    status = "finished"
+    try:
+        run.begin()
+        while run.done < problem.steps:
+            before = run.done
+            run.some()
+            if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
+                checkpoint.write(run.kept())
+                run.begin()
+            if progress is not None:
+                progress(run.done - before)
+    except (SolveError, np.linalg.LinAlgError) as met:
+        status = f"stopped at t = {run.t:.6g} s: {met}"
+        run.record()
+    return run.found(status)
 
-    def rate(t: float, y: Array) -> Array:
-        q, v = y[:nq], y[nq:]
-        dq = v if plain else coordinate_rates(model, q, v)
+
+class _Run:
+    """State, records, method and integrator on their way."""
+
+    def __init__(self, problem: Problem, method: str, integrator: str, tolerance: float) -> None:
+        self.problem, self._names = problem, f"{method} {integrator} {tolerance!r}"
+        model = problem.model
+        self._nq, self._plain = model.nq, model.nq == model.nv
+        self.method = make_method(problem, method, integrator)
+        # a second one looks whether steps are too long, so that the first does not notice
+        stateless = isinstance(self.method, CompiledMethod)
+        self._second = self.method if stateless else make_method(problem, method, integrator)
+        self.way = self._way(integrator, tolerance)
+        self._fixed = integrator in FIXED
+        # variable steps end at the records, fixed ones at every step
+        self._stride = 1 if self._fixed else problem.every
+        self._stride_look = max(1, problem.steps // LOOKS)
+        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v])
+        self.done = self.detours = self._steps = 0
+        self._times, self._states = [self.t], [self.y]
+        self._slow: ReferenceStep | None = None
+        self._begun = False
+
+    def _way(self, integrator: str, tolerance: float) -> Integrator:
+        name = integrator.removeprefix("scipy:")
+        if name != integrator:
+            p = self.problem
+            last = p.start + p.steps * p.h
+            return ScipyIntegrator(self._rate, self._settle, tolerance, name, last)
+        return INTEGRATORS[integrator](self._rate, self._settle, tolerance)
+
+    def begin(self) -> None:
+        """Let method and integrator start here; in a singular position a detour comes first."""
+        self.way.forget()
+        try:
+            self.method.init(self.y[: self._nq], self.y[self._nq :], self.t)
+            self._begun = True
+        except (SolveError, np.linalg.LinAlgError):
+            self._begun = False
+
+    def some(self) -> None:
+        """Go to the next step or record."""
+        p = self.problem
+        taken = min(self._stride, p.steps - self.done)
+        end = p.start + (self.done + taken) * p.h
+        if self._begun and self._fixed and self.done % self._stride_look == 0:
+            self._judge(end)
+        y = self._advanced(end) if self._begun else None
+        if y is None:
+            y = self._detour(taken)
+            self.t, self.y = end, y
+            self.begin()
+        self.t, self.y, self.done = end, y, self.done + taken
+        if self.done % p.every == 0 or self.done == p.steps:
+            self.record()
+
+    def _advanced(self, end: float) -> Array | None:
+        """Return the state at `end`, None if the method cannot go there."""
+        before = self.way.steps
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return self.way.advance(self.t, self.y, end)
+        except (SolveError, np.linalg.LinAlgError):
+            self.way.steps = before
+            return None
+
+    def record(self) -> None:
+        """Record the state if it is not yet."""
+        if self._times[-1] < self.t:
+            self._times.append(self.t)
+            self._states.append(self.y)
+
+    def found(self, status: str) -> Records:
+        """Return the records."""
+        whole = np.array(self._states)
+        facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
+        steps = self._steps + self.way.steps
+        q, v = whole[:, : self._nq], whole[:, self._nq :]
+        return Records(np.array(self._times), q, v, steps, status, facts)
+
+    def _rate(self, t: float, y: Array) -> Array:
+        return self._rate_of(self.method, t, y)
+
+    def _rate_of(self, method: Method, t: float, y: Array) -> Array:
+        q, v = y[: self._nq], y[self._nq :]
+        dq = v if self._plain else coordinate_rates(self.problem.model, q, v)
         return np.concatenate([dq, method.acceleration(q, v, t)])
 
-    def settle(t: float, y: Array) -> Array:
+    def _settle(self, t: float, y: Array) -> Array:
+        model = self.problem.model
         if not np.all(np.isfinite(y)):
-            raise SolveError("the motion runs away: numbers overflow. Take shorter steps")
-        q = y[:nq] if plain else normalised(model, y[:nq])
-        return np.concatenate(method.settle(q, y[nq:], t))
+            raise SolveError(trouble.runs_away(model, self.y[self._nq :]))
+        q = y[: self._nq] if self._plain else normalised(model, y[: self._nq])
+        return np.concatenate(self.method.settle(q, y[self._nq :], t))
 
-    way = INTEGRATORS[integrator](rate, settle, tolerance)
-    y, t, status, done = np.concatenate([problem.q, problem.v]), problem.start, "finished", 0
-    times, states = [t], [y]
-    # variable steps end at the records, fixed ones at every step
-    stride = every if integrator == "abm" else 1
-    try:
-        method.init(problem.q, problem.v, t)
-        while done < problem.steps:
-            taken = min(stride, problem.steps - done)
-            end = problem.start + (done + taken) * h
+    def _detour(self, taken: int) -> Array:
+        """Return the state some steps further on, by the readable road."""
+        p = self.problem
+        if self._slow is None:
+            q, v = self.y[: self._nq], self.y[self._nq :]
+            rows = independent_rows(p.model, q, p.motions, v)
+            self._slow = ReferenceStep(p.model, p.forces, p.motions, rows)
+        parts = taken if self._fixed else max(taken, DETOUR_PARTS)
+        h = taken * p.h / parts
+        q, v = self.y[: self._nq], self.y[self._nq :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k in range(parts):
+                q, v = self._slow(q, v, self.t + k * h, h)
+        self.detours += taken
+        self._steps += parts
+        return np.concatenate([q, v])
+
+    def _judge(self, end: float) -> None:
+        """Complain of a step that is too long."""
+        second = self._second
+        whole = RungeKutta(lambda t, y: self._rate_of(second, t, y), lambda _, y: y, 1.0)
+        half = 0.5 * (self.t + end)
+        try:
+            if second is not self.method:
+                second.init(self.y[: self._nq], self.y[self._nq :], self.t)
             with np.errstate(over="ignore", invalid="ignore"):
-                y = way.advance(t, y, end)
-            t, done = end, done + taken
-            if done % every == 0 or done == problem.steps:
-                times.append(t)
-                states.append(y)
-            if progress is not None:
-                progress(taken)
-    except (SolveError, np.linalg.LinAlgError) as problem_met:
-        status = f"stopped at t = {t:.6g} s: {problem_met}"
-        if times[-1] < t:
-            times.append(t)
-            states.append(y)
-    whole = np.array(states)
-    facts = {**method.facts(), **way.facts()}
-    return Records(np.array(times), whole[:, :nq], whole[:, nq:], way.steps, status, facts)
+                one = whole.advance(self.t, self.y, end)
+                two = whole.advance(half, whole.advance(self.t, self.y, half), end)
+        except (SolveError, np.linalg.LinAlgError):
+            return  # the step itself will tell
+        model, nq = self.problem.model, self._nq
+        if np.all(np.isfinite(one)) and np.all(np.isfinite(two)):
+            problem = too_long(model, one[:nq], two[:nq], self.problem.h)
+            if problem is not None:
+                raise SolveError(problem)
+
+    def kept(self) -> Kept:
+        """Return what a checkpoint keeps."""
+        found = self.found("")
+        state = np.concatenate([[self.t], self.y])
+        columns = found.time, found.q, found.v
+        return Kept(self.done, found.steps, self.detours, state, *columns)
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from where a checkpoint was written, if there is one."""
+        found = checkpoint.read(self._probe())
+        if found is None:
+            return
+        self.done, self._steps, self.detours = found.done, found.steps, found.detours
+        self.t, self.y = float(found.state[0]), found.state[1:]
+        self._times = found.time.tolist()
+        self._states = list(np.hstack([found.q, found.v]))
+
+    def _probe(self) -> Array:
+        """Return numbers that tell this problem and this machine code from all others."""
+        p = self.problem
+        half = p.start + 0.5 * p.steps * p.h
+        letters = np.frombuffer(self._names.encode(), np.uint8).astype(np.float64)
+        numbers = np.array([p.start, p.h, p.steps, p.every], dtype=np.float64)
+        found = [letters, numbers, p.q, p.v]
+        self.begin()
+        for t in (p.start, half):
+            try:
+                found.append(self.method.acceleration(p.q, p.v, t))
+            except SolveError:  # in a singular position there is none
+                found.append(np.zeros(p.model.nv))
+        return np.concatenate(found)

@@ -12,6 +12,7 @@ import numpy as np
 from mbd_bridge.kernels import threads as pool
 from mbd_bridge.kernels.march import March
 from mbd_bridge.simulate.driver import RISK
+from mbd_bridge.simulate.watch import short_enough
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
@@ -59,6 +60,7 @@ class Lanes:
     q, v : (N, K, nq), (N, K, nv), where records go; the first one is there
     stream : the last input, if it is one
     report : is called with the number of steps taken
+    scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
     """
 
     def __init__(
@@ -69,9 +71,10 @@ class Lanes:
         v: Array,
         stream: Stream | None = None,
         report: Callable[[int], None] | None = None,
+        scale: Array | None = None,
     ) -> None:
         self.clock, self.inputs, self.stream = clock, inputs, stream
-        self.q, self.v, self.report = q, v, report
+        self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self._lock = threading.Lock()
         most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
@@ -113,6 +116,8 @@ class Lanes:
         taken = 0
         while taken < clock.steps:
             wanted, every = self._portion(taken)
+            if self._scale is not None:
+                going &= short_enough(march, stage, clock.h, self._scale)
             stream = None
             if self.stream is not None:
                 times = clock.of_steps(taken, now, wanted)

@@ -17,8 +17,9 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.simulate.system import System
-from mbd_bridge.solve.bases.base import choose_rows
+from mbd_bridge.simulate.system import System, Terms
+from mbd_bridge.solve.bases.base import LARGEST, SINGULAR, choose_rows
+from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.spatial import Array
 
 
@@ -36,16 +37,18 @@ class MultiplierMethod(Method):
     def __init__(self, system: System) -> None:
         self.system = system
         self._rows: list[int] = []
+        self._support = needs_support(system.model)
         self._factors: _Factors | None = None
         self._factorisations = self._choices = self._corrections = 0
 
     def init(self, q: Array, v: Array, t: float) -> None:
         """Choose independent rows."""
-        self._choose(self.system.lack(q, v, t).phi_q)
+        self._rows = list(choose_rows(self.system.rows_beside(q, v, t))[0])
+        self._choices += 1
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ of (22)."""
-        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        M, Q, phi_q, gamma = self._terms(q, v, t)
         L, Y, G = self._factorise(M, phi_q)
         z = np.linalg.solve(L, Q)
         lam = _twice(G, Y.T @ z - gamma[self._rows])
@@ -63,7 +66,7 @@ class MultiplierMethod(Method):
             if size < SETTLED:
                 break
             if size > 0.1 * before:  # the old matrix no longer converges
-                terms = self.system.terms(q, v, t)
+                terms = self._terms(q, v, t)
                 self._factorise(terms.M, terms.phi_q)
             before = size
             self._corrections += 1
@@ -88,8 +91,20 @@ class MultiplierMethod(Method):
             "corrections": self._corrections,
         }
 
+    def _terms(self, q: Array, v: Array, t: float) -> Terms:
+        """Return the terms; rows support M where the tree's is singular (see `solve.closed`)."""
+        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        if not self._support:
+            return Terms(M, Q, phi_q, gamma)
+        weight = float(np.trace(M)) / len(M) or 1.0
+        return Terms(M + weight * (phi_q.T @ phi_q), Q + weight * (phi_q.T @ gamma), phi_q, gamma)
+
     def _choose(self, phi_q: Array) -> None:
-        self._rows = list(choose_rows(phi_q)[0])
+        """Choose as many rows anew."""
+        rows = list(choose_rows(phi_q)[0])
+        if len(rows) < len(self._rows):
+            raise SolveError(SINGULAR)
+        self._rows = rows
         self._choices += 1
 
     def _factorise(self, M: Array, phi_q: Array) -> _Factors:
@@ -97,29 +112,32 @@ class MultiplierMethod(Method):
             L = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
             raise SolveError(
-                "the mass matrix of the tree is singular; use method='svd', which needs only that "
-                "of the closed mechanism"
+                "the mass matrix is singular: some motion that the loops allow moves no mass"
             ) from None
-        for attempt in range(2):
+        for _ in range(2):
             Y = np.linalg.solve(L, phi_q[self._rows].T)
-            try:
-                G = np.linalg.cholesky(Y.T @ Y)
-                break
-            except np.linalg.LinAlgError:
-                if attempt:
-                    raise SolveError(
-                        "rows of the constraints have become dependent (a singular position); "
-                        "method='projection' goes through isolated ones"
-                    ) from None
-                self._choose(phi_q)
-        self._factorisations += 1
-        self._factors = _Factors(L, Y, G)
-        return self._factors
+            G = _root(Y.T @ Y)
+            if G is not None:
+                self._factorisations += 1
+                self._factors = _Factors(L, Y, G)
+                return self._factors
+            self._choose(phi_q)
+        raise SolveError(SINGULAR)
 
     def _correction(self, lack: Array) -> Array:
         assert self._factors is not None, "an acceleration comes first"
         L, Y, G = self._factors
         return np.asarray(np.linalg.solve(L.T, Y @ _twice(G, lack[self._rows])))
+
+
+def _root(S: Array) -> Array | None:
+    """Return G of S = G Gᵀ, None where S is singular to a millionth."""
+    try:
+        G = np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diag(G)
+    return G if pivots.min(initial=np.inf) * LARGEST > pivots.max(initial=0.0) else None
 
 
 def _twice(G: Array, b: Array) -> Array:

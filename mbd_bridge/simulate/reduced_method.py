@@ -35,7 +35,7 @@ class ReducedMethod(Method):
 
     def init(self, q: Array, v: Array, t: float) -> None:
         """Make the basis."""
-        self._held = self.basis.init(self.system.lack(q, v, t).phi_q)
+        self._held = self.basis.init(self.system.rows_beside(q, v, t))
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ by the reduced equations."""
@@ -68,4 +68,5 @@ class ReducedMethod(Method):
 
     def facts(self) -> dict[str, int]:
         """Return how often the basis was decomposed, and renewed in all."""
-        return {"decompositions": self.held.decompositions, "updates": self._updates}
+        decompositions = 0 if self._held is None else self._held.decompositions
+        return {"decompositions": decompositions, "updates": self._updates}

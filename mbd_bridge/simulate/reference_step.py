@@ -1,4 +1,12 @@
-"""The Runge-Kutta step as it reads, with singular values: for positions at which rows depend."""
+"""The Runge-Kutta step as it reads, with singular values: for positions at which rows depend.
+
+Within `NEAR` of a singular position the acceleration is 0/0. Along a branch that runs through it
+the acceleration is smooth, so it is taken from both sides, at times ±τ and ±2τ on that branch:
+
+    q̈(0) = (4 (q̈(τ) + q̈(-τ)) / 2 - (q̈(2τ) + q̈(-2τ)) / 2) / 3 + O(τ⁴)
+
+The velocity tells the branch. At rest nothing does, and the motion is not determined.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +14,139 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import Torque
-from mbd_bridge.solve import prepare
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
 LEFT = 1e-6
 """What a step may leave open, relative to the mechanism's size (rad for angles)."""
 
+NEAR = 1e-6
+"""Smallest singular value of the independent rows, relative to the largest, below which a position
+is called singular."""
+
+APART = 2e-3
+"""rad, or this part of the mechanism's size: how far on both sides of it accelerations are taken.
+O(τ⁴) is 1e-11 there, and rounding, 1e-16 / τ², as well."""
+
+REST = 1e-9
+"""rad/s, or sizes a second: slower is at rest."""
+
 
 class ReferenceStep:
-    """One step of a mechanism, any rank (see `step` for the compiled one)."""
+    """One step of a mechanism, any rank (see `step` for the compiled one).
+
+    Parameters
+    ----------
+    rows : that the motion keeps (see `rows`); found at each state if not given
+    """
 
     def __init__(
-        self, model: Model, torque: Torque | None, motions: PrescribedMotions | None = None
+        self,
+        model: Model,
+        torque: Torque | None,
+        motions: PrescribedMotions | None = None,
+        rows: tuple[int, ...] | None = None,
     ) -> None:
         self.model, self.motions, self._torque = model, motions, torque
-        self._dynamics: Accelerations | None = None
+        self._rows = rows
+        self._dynamics = Accelerations(model, motions)
+        self._loops = Loops(model) if model.has_loops else None
 
     def __call__(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
-        """Return q and v after a step of h seconds."""
-        model = self.model
-        a1 = self._acceleration(q, v, t)
-        v2 = v + 0.5 * h * a1
-        a2 = self._acceleration(model.integrate(q, 0.5 * h * v), v2, t + 0.5 * h)
-        v3 = v + 0.5 * h * a2
-        a3 = self._acceleration(model.integrate(q, 0.5 * h * v2), v3, t + 0.5 * h)
-        v4 = v + h * a3
-        a4 = self._acceleration(model.integrate(q, h * v3), v4, t + h)
-        q = model.integrate(q, h / 6 * (v + 2 * (v2 + v3) + v4))
-        v = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
-        return self._onto(q, v, t + h)
+        """Return q and v after a step of h seconds.
 
-    def _acceleration(self, q: Array, v: Array, t: float) -> Array:
-        if self._dynamics is None:
-            self._dynamics = Accelerations(self.model, self.motions)
+        Raises
+        ------
+        SolveError
+            The step cannot be taken: which loop, drive or joint, and what to try.
+        """
+        model = self.model
+        a1 = self.acceleration(q, v, t)
+        v2 = v + 0.5 * h * a1
+        a2 = self.acceleration(model.integrate(q, 0.5 * h * v), v2, t + 0.5 * h)
+        v3 = v + 0.5 * h * a2
+        a3 = self.acceleration(model.integrate(q, 0.5 * h * v2), v3, t + 0.5 * h)
+        v4 = v + h * a3
+        a4 = self.acceleration(model.integrate(q, h * v3), v4, t + h)
+        q_end = model.integrate(q, h / 6 * (v + 2 * (v2 + v3) + v4))
+        v_end = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
+        if not (np.all(np.isfinite(q_end)) and np.all(np.isfinite(v_end))):
+            raise SolveError(trouble.runs_away(model, v))
+        return self._onto(q_end, v_end, t + h, h)
+
+    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+        """Return q̈ at one state; in a singular position from both sides of it."""
+        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
+            return np.full(self.model.nv, np.nan)
+        if self._loops is None or not self._singular(self._loops, q, v):
+            return self._plain(q, v, t)
+        speed = float(np.linalg.norm(v / self.model.velocity_scale))
+        if speed < REST:
+            raise SolveError(self._at_rest(self._loops, q))
+        tau = APART / speed
+        near, far = (
+            0.5 * (self._along(q, v, t, way) + self._along(q, v, t, -way)) for way in (tau, 2 * tau)
+        )
+        return np.asarray((4.0 * near - far) / 3.0)
+
+    def _along(self, q: Array, v: Array, t: float, way: float) -> Array:
+        """Return q̈ a time `way` from the singular position, on the branch of v."""
+        place, speed = self._onto(self.model.integrate(q, way * v), v, t + way, way)
+        return self._plain(place, speed, t + way)
+
+    def _plain(self, q: Array, v: Array, t: float) -> Array:
         tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v)
         given = np.asarray(tau, dtype=np.float64)
         a = self._dynamics(q[None], v[None], given[None], np.array([t])).a
         return np.asarray(a[0])
 
-    def _onto(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    def _singular(self, loops: Loops, q: Array, v: Array) -> bool:
+        if self._rows is None:
+            self._rows = independent_rows(self.model, q, self.motions, v)
+        if not self._rows:
+            return False
+        _, J = loops.at(q)
+        return bool(self._sizes(J)[len(self._rows) - 1] < NEAR * np.linalg.norm(J, 2))
+
+    def _sizes(self, J: Array) -> Array:
+        """Return the singular values of Φ_q without the driven columns."""
+        driven = () if self.motions is None else self.motions.v
+        return np.asarray(np.linalg.svd(np.delete(J, list(driven), axis=1), compute_uv=False))
+
+    def _at_rest(self, loops: Loops, q: Array) -> str:
+        assert self._rows is not None
+        J = loops.at(q)[1]
+        here = int(np.sum(self._sizes(J) > NEAR * np.linalg.norm(J, 2)))
+        return trouble.at_rest(self.model, J, self._rows, len(self._rows) - here)
+
+    def _onto(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
         for _ in range(3):
             phi, _, inverse = self._open(q, v, t)
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
-        if np.max(np.abs(phi), initial=0.0) > LEFT:
-            raise SolveError(
-                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size: it "
-                f"cannot go where it is driven, or the step is too long"
-            )
+        if not np.max(np.abs(phi), initial=0.0) <= LEFT:
+            raise SolveError(trouble.stays_open(self.model, self.motions, phi, h))
         return q, v - inverse @ rate
 
     def _open(self, q: Array, v: Array, t: float) -> tuple[Array, Array, Array]:
         """Return Φ and Φ̇, dimensionless, and the pseudo-inverse of Φ_q for such rows."""
         model, motions = self.model, self.motions
-        phi, phi_q, scale = np.zeros(0), np.zeros((0, model.nv)), model.row_scale
-        if model.has_loops:
-            phi, phi_q, _ = prepare(model, "constraints")(q, v)
-        rate = phi_q @ v
+        phi, J = np.zeros(0), np.zeros((0, model.nv))
+        columns = model.velocity_scale
+        if self._loops is not None:
+            phi, J = self._loops.at(q)
+        rate = J @ (v / columns)
         if motions is not None:
             f, f1, _ = motions.at(t)
-            phi = np.concatenate([phi, q[list(motions.q)] - f])
-            rate = np.concatenate([rate, v[list(motions.v)] - f1])
-            phi_q = np.vstack([phi_q, np.eye(model.nv)[list(motions.v)]])
-            scale = np.concatenate([scale, motions.scale])
-        columns = model.velocity_scale
-        inverse = np.linalg.pinv(phi_q / scale[:, None] * columns, rcond=TOLERANCE)
-        return phi / scale, rate / scale, columns[:, None] * inverse
+            phi = np.concatenate([phi, (q[list(motions.q)] - f) / motions.scale])
+            rate = np.concatenate([rate, (v[list(motions.v)] - f1) / motions.scale])
+            J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
+        if not np.all(np.isfinite(J)):
+            raise SolveError(trouble.runs_away(model, v))
+        inverse = np.linalg.pinv(J, rcond=TOLERANCE)
+        return phi, rate, columns[:, None] * inverse

@@ -20,7 +20,8 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.forces import Drive, given_forces
 from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
-from mbd_bridge.simulate.start import independent_rows, start_state
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.start import check_inertia, start_state
 from mbd_bridge.simulate.step import Torque, lacks, projected, slopes
 from mbd_bridge.solve.closed import Closed, correction
 from mbd_bridge.spatial import Array, zeros
@@ -90,7 +91,8 @@ def right_hand_side(
     """
     motions = prescribe(model, drives, *span) if drives else None
     q0, v0 = start_state(model, q, v, motions, span[0])
-    rows, forces = independent_rows(model, q0, motions), given_forces(model, torque)
+    check_inertia(model, q0, motions)
+    rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque)
     wrenches = given_wrenches(model, external, external_in, span[0], q0)
     whole = all_forces(model, forces, wrenches)
     kernel = rate_kernel(model, rows, whole, motions, stabilisation)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble, prepare
 from mbd_bridge.solve.assembly import CLOSED
+from mbd_bridge.solve.closed import MASSLESS, needs_support
 from mbd_bridge.solve.constrained import CONSISTENT
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
-
-LOOPS_OPEN = "the position at the start does not close the loops: start from assemble(near=...).q"
-LOOPS_MOVE_APART = (
-    "the velocity at the start does not keep the loops closed: start from "
-    "assemble(near=..., velocity=...).v"
-)
 
 
 def start_state(
@@ -48,45 +46,6 @@ def start_state(
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
     return q0, v0
-
-
-def independent_rows(
-    model: Model, q: Array, motions: PrescribedMotions | None = None
-) -> tuple[int, ...]:
-    """Return rows of the constraints that are independent at q, the best ones first found.
-
-    Driven coordinates are taken out of Φ_q: rows must be independent of them, too.
-    """
-    if not model.has_loops:
-        return ()
-    return independent_among(_scaled(model, q), () if motions is None else motions.v)[0]
-
-
-def independent_among(phi_q: Array, driven: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
-    """Return rows of a dimensionless Φ_q that are independent, of the driven coordinates too.
-
-    The second result says whether driving these takes nothing from the rank of Φ_q.
-    """
-    order, rank = _pivoted(phi_q, driven)
-    whole = _pivoted(phi_q, ())[1] if driven else rank
-    return tuple(sorted(int(row) for row in order[:rank])), rank == whole
-
-
-def _scaled(model: Model, q: Array) -> Array:
-    """Return Φ_q without dimensions."""
-    _, phi_q, _ = prepare(model, "constraints")(q, np.zeros(model.nv))
-    return np.asarray(phi_q / model.row_scale[:, None] * model.velocity_scale)
-
-
-def _pivoted(scaled: Array, driven: tuple[int, ...]) -> tuple[Array, int]:
-    """Return an order of the rows, independent ones first, and how many these are."""
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
-    largest = np.linalg.norm(scaled, axis=1).max(initial=0.0)
-    free = np.delete(scaled, list(driven), axis=1)
-    _, R, order = qr(free.T, pivoting=True, mode="economic")
-    diagonal = np.abs(np.diag(R))
-    return order, int(np.sum(diagonal > TOLERANCE * max(largest, 1e-300)))
 
 
 def _check_shape(name: str, array: Array, size: int) -> None:
@@ -126,9 +85,52 @@ def _check_loops(model: Model, q: Array, v: Array) -> None:
     rows = model.row_scale
     speed = np.abs(phi_q) @ np.abs(v)
     if np.any(np.abs(phi) > CONSISTENT * rows):
-        raise StateError(LOOPS_OPEN)
-    if np.any(np.abs(phi_q @ v) > CONSISTENT * np.maximum(speed.max(), CLOSED * rows)):
-        raise StateError(LOOPS_MOVE_APART)
+        raise StateError(
+            f"the position at the start does not close the loops: {named(model, phi / rows)}. "
+            f"Start from assemble(near=...).q"
+        )
+    rate = phi_q @ v
+    if np.any(np.abs(rate) > CONSISTENT * np.maximum(speed.max(), CLOSED * rows)):
+        raise StateError(
+            f"the velocity at the start does not keep the loops closed: "
+            f"{named(model, rate / rows, '/s')}. Start from assemble(near=..., velocity=...).v"
+        )
+
+
+def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> None:
+    """Complain of motions that loops and drives allow and that move nothing with inertia."""
+    names = weightless(model, q, motions) if needs_support(model) else []
+    if names:
+        raise SolveError(
+            f"masses vanish: nothing with inertia moves when {', '.join(map(repr, names))} "
+            f"{'moves' if len(names) == 1 else 'move together'}. Give a link beyond inertia, weld "
+            f"the joint, or drive it"
+        )
+
+
+def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None) -> list[str]:
+    """Return the velocities of a motion that is allowed at q and moves nothing with inertia."""
+    J = Loops(model).at(q)[1] if model.has_loops else np.zeros((0, model.nv))
+    if motions is not None:
+        J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
+    _, s, Vt = np.linalg.svd(J)
+    free = Vt[int(np.sum(s > TOLERANCE * s.max(initial=0.0))) :].T
+    scale = model.velocity_scale
+    M = mass_matrix_by_bodies(model, q).astype(np.float64) * np.outer(scale, scale)
+    sizes, ways = np.linalg.eigh(free.T @ M @ free)
+    if not len(sizes) or sizes[0] > MASSLESS * max(np.abs(M).max(), 1e-300):
+        return []
+    share = np.abs(free @ ways[:, 0])
+    named = zip(model.velocity_names, share, strict=True)
+    return [name for name, part in named if part > SHARE * share.max()]
+
+
+def freedoms(model: Model, q: Array, motions: PrescribedMotions | None) -> int:
+    """Return the freedoms that loops and drives leave at q."""
+    if not model.has_loops:
+        return model.nv - (0 if motions is None else len(motions))
+    driven = () if motions is None else motions.v
+    return model.nv - len(driven) - len(Loops(model).rows(q, driven))
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:
@@ -145,12 +147,22 @@ def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions,
                 f"the start {have[k]:.9g}; leave q and v out, or start from what it prescribes"
             )
     if model.has_loops:
-        scaled = _scaled(model, q)
-        left, whole = _pivoted(scaled, motions.v)[1], _pivoted(scaled, ())[1]
-        if left < whole:
-            freedoms = model.nv - whole
-            raise StateError(
-                f"the drives {', '.join(map(repr, motions.names))} are not independent at the "
-                f"start: the loops leave {freedoms} freedoms, and drives prescribe "
-                f"{whole - left} of what the loops already decide. Drive fewer joints, or others"
-            )
+        _check_independent(model, q, motions)
+
+
+def _check_independent(model: Model, q: Array, motions: PrescribedMotions) -> None:
+    loops = Loops(model)
+    whole, left = len(loops.rows(q)), len(loops.rows(q, motions.v))
+    if left == whole:
+        return
+    names = ", ".join(map(repr, motions.names))
+    if any(len(loops.rows(p)) == len(loops.rows(p, motions.v)) for p in loops.beside(q)):
+        raise StateError(
+            f"the start is a dead centre for the drives {names}: there they move nothing, or "
+            f"against the loops. Start beside it, or drive another joint"
+        )
+    raise StateError(
+        f"the drives {names} are not independent at the start: the loops leave "
+        f"{count(model.nv - whole, 'freedom')}, and drives prescribe {whole - left} of what the "
+        f"loops already decide. Drive fewer joints, or others"
+    )

@@ -14,8 +14,10 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve import prepare
+from mbd_bridge.solve.bases.base import choose_rows
 from mbd_bridge.spatial import Array
 
 
@@ -53,6 +55,7 @@ class System:
         self._mass = prepare(model, "mass_matrix")
         self._bias = prepare(model, "bias_forces")
         self._constraints = prepare(model, "constraints") if model.has_loops else None
+        self._loops = Loops(model) if model.has_loops else None
         self._rows = model.row_scale
         if motions is not None:
             self._own = np.eye(model.nv)[list(motions.v)]
@@ -86,6 +89,18 @@ class System:
             phi_q = np.vstack([phi_q, self._own])
         rows = self._rows
         return Lack(phi / rows, rate / rows, phi_q / rows[:, None] * self.scale)
+
+    def rows_beside(self, q: Array, v: Array, t: float) -> Array:
+        """Return Φ_q at a position, or beside it where more of its rows are independent."""
+        best = self.lack(q, v, t).phi_q
+        if self._loops is None:
+            return best
+        rank = len(choose_rows(best)[0])
+        for place in self._loops.beside(q, v):
+            found = self.lack(place, v, t).phi_q
+            if len(choose_rows(found)[0]) > rank:
+                return found
+        return best
 
     def _cuts(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         if self._constraints is None:

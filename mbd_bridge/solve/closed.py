@@ -9,6 +9,9 @@
 Coordinates whose motion is prescribed are further rows: Φ_q a row of the unit matrix, γ the wanted
 acceleration; their multipliers are the drives' forces, negative.
 
+Where links without inertia make M singular, although the closed mechanism is not, rows support it:
+M + Φ_qᵀ W Φ_q with Q + Φ_qᵀ W γ has the same accelerations and multipliers for any W.
+
 The same factors project positions and velocities onto the constraints in the sense of M
 (Lee94 (26), (29)): one factorisation serves all three. S is positive definite as long as the chosen
 rows are independent; `risk`, the mean of S_kk times that of 1 / pivot_k, grows beyond bounds where
@@ -35,7 +38,14 @@ from mbd_bridge.solve.factor import (
     outward,
     substitute,
 )
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.spatial import Array, Inertia, zeros
+
+ROUNDED = 1e-12
+"""Weight of the squares in the risk: they outweigh the shares themselves beyond 1e12."""
+
+
+MASSLESS = 1e-14
+"""Part of the largest inertia below which there is none."""
 
 
 class Closed(NamedTuple):
@@ -67,12 +77,16 @@ def closed_acceleration(
     driven : velocities whose acceleration is prescribed, independent of each other and of `rows`
     wanted : (D,) these accelerations
     """
-    bias = recursive_loads(model, q, v, np.zeros(model.nv)).forces
-    M = mass_matrix_by_bodies(model, q)
-    mass = factorise(M, mass_pattern(model), model.velocity_names)
-    z = outward(mass, tau - bias)
+    Q = tau - recursive_loads(model, q, v, np.zeros(model.nv)).forces
+    M, pattern = mass_matrix_by_bodies(model, q), mass_pattern(model)
     phi_q, gamma = _rows(model, rows, q, v, driven, wanted)
     count = len(gamma)
+    scale = np.append(model.row_scale[list(rows)], model.velocity_scale[list(driven)]) ** 2
+    if count and needs_support(model):
+        M, Q = _supported(model, M, Q, phi_q, gamma, scale)
+        pattern = _not_zero(M)
+    mass = factorise(M, pattern, model.velocity_names)
+    z = outward(mass, Q)
     if not count:
         return Closed(inward(mass, z), np.zeros(0), mass, np.zeros((model.nv, 0)), None, 0.0)
     Y = zeros((model.nv, count), phi_q, M)
@@ -82,9 +96,10 @@ def closed_acceleration(
     names = [f"row {row}" for row in rows] + [model.velocity_names[j] for j in driven]
     inner = factorise(S, _not_zero(S), names)
     lam = substitute(inner, right - gamma)
-    scale = np.append(model.row_scale[list(rows)], model.velocity_scale[list(driven)]) ** 2
     mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
-    risk = mean * (inner.reciprocals * scale).sum() * (1.0 / count)
+    inverse = mean * (inner.reciprocals * scale)
+    # at a singular position rounding may make a pivot negative, and its share with it: squares tell
+    risk = (inverse + ROUNDED * inverse * inverse).sum() * (1.0 / count)
     return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
 
 
@@ -113,6 +128,44 @@ def correction(at: Closed, lack: Array) -> Array:
     if at.inner is None:
         return np.zeros(len(at.Y))
     return -inward(at.mass, at.Y @ substitute(at.inner, lack))
+
+
+def needs_support(model: Model) -> bool:
+    """Return whether the mass matrix of the tree is singular wherever it is."""
+    if not all(_is_known(body.inertia) for body in model.bodies):
+        return False  # masses are parameters: whoever gives their numbers looks at the pivots
+    if all(_has_inertia(body.inertia) for body in model.bodies if body.type.nv):
+        return False
+    rng = np.random.default_rng(0)
+    q = model.integrate(model.neutral(), rng.uniform(-1.0, 1.0, model.nv))
+    s = model.velocity_scale
+    M = mass_matrix_by_bodies(model, q)
+    if M.dtype == object:  # lengths are parameters
+        return False
+    sizes = np.linalg.eigvalsh(M * np.outer(s, s))
+    return bool(sizes[0] <= MASSLESS * sizes[-1])
+
+
+def _is_known(own: Inertia) -> bool:
+    parts = np.asarray(own.mass), own.centre, own.central
+    return not any(part.dtype == object for part in parts)
+
+
+def _has_inertia(own: Inertia) -> bool:
+    principal = np.linalg.eigvalsh(own.central)
+    return bool(own.mass > 0.0 and principal[0] > MASSLESS * principal[-1])
+
+
+def _supported(
+    model: Model, M: Array, Q: Array, phi_q: Array, gamma: Array, scale: Array
+) -> tuple[Array, Array]:
+    """Return M + Φ_qᵀ W Φ_q and Q + Φ_qᵀ W γ, with W of the size of the whole machine's inertia."""
+    whole = sum(body.inertia.mass for body in model.bodies) * model.size**2 or 1.0
+    for row, rate, square in zip(phi_q, gamma, scale, strict=True):
+        weighted = row * (whole / square)
+        M = M + weighted[:, None] * row[None, :]
+        Q = Q + weighted * rate
+    return M, Q
 
 
 def _schur(mass: Factor, Y: Array, z: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ import mbd_bridge as mbd
 from mbd_bridge.crosscheck.timing import in_turns
 from mbd_bridge.kernels import machine
 from mbd_bridge.kernels.march import SMALL, March, compile_march
-from mbd_bridge.simulate.start import independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from tests.benchmarks.loop_peers import DEFAULT, STIFF, Exudyn, MuJoCo
 from tests.machines import four_bar, n_four_bar

@@ -8,20 +8,23 @@ from mbd_bridge.simulate.integrators.adams import AdamsBashforthMoulton
 from mbd_bridge.simulate.integrators.adams_bashforth import AdamsBashforth
 from mbd_bridge.simulate.integrators.base import Integrator, Rate, Settle
 from mbd_bridge.simulate.integrators.runge_kutta import RungeKutta
+from mbd_bridge.simulate.integrators.scipy_integrator import SCIPY, ScipyIntegrator
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     "rk4": RungeKutta,
     "ab3": AdamsBashforth,
     "abm": AdamsBashforthMoulton,
 }
-"""Name -> integrator."""
+"""Name -> integrator; SciPy's are called ``scipy:NAME``."""
 
 __all__ = [
     "INTEGRATORS",
+    "SCIPY",
     "AdamsBashforth",
     "AdamsBashforthMoulton",
     "Integrator",
     "Rate",
     "RungeKutta",
+    "ScipyIntegrator",
     "Settle",
 ]

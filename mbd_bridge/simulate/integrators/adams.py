@@ -53,6 +53,10 @@ class AdamsBashforthMoulton(Integrator):
             t, y = self._step(t, y, end)
         return y
 
+    def forget(self) -> None:
+        """Start anew with the first order."""
+        self._times, self._rates, self._order = [], [], 1
+
     def facts(self) -> dict[str, float]:
         """Return what was counted, and the shortest and longest step."""
         steps = [h for _, h, _ in self.sizes] or [0.0]
@@ -66,13 +70,19 @@ class AdamsBashforthMoulton(Integrator):
 
     def _step(self, t: float, y: Array, end: float) -> tuple[float, Array]:
         """Take one step that satisfies the tolerance."""
+        met: SolveError | None = None
         for _ in range(MOST_REJECTED):
             left = end - t
             parts = max(1, int(np.ceil(left / self._h - 1e-9)))
             h = left / parts
             k = min(self._order, len(self._times))
             predicted = y + h * self._increment(t, h, k, None)
-            fresh = self.f(t + h, predicted)
+            try:
+                fresh = self.f(t + h, predicted)
+            except SolveError as problem:  # too far out for the mechanism
+                met = problem
+                self._reject(h * SLOWEST)
+                continue
             most = min(k + 2, len(self._times) + 1)
             correctors = {
                 j: y + h * self._increment(t, h, j - 1, fresh) for j in range(max(1, k - 1), most)
@@ -85,11 +95,19 @@ class AdamsBashforthMoulton(Integrator):
             elif error > 1.0:
                 self._reject(h * max(SLOWEST, SAFETY * error ** (-1.0 / (k + 1))))
             else:
-                self._accept(t, h, k, correctors, weight)
                 stop = end if parts == 1 else t + h
-                y = self.settle(stop, correctors[k + 1])
-                self._remember(stop, self.f(stop, y))
-                return stop, y
+                try:
+                    settled = self.settle(stop, correctors[k + 1])
+                    rate = self.f(stop, settled)
+                except SolveError as problem:
+                    met = problem
+                    self._reject(h * SLOWEST)
+                    continue
+                self._accept(t, h, k, correctors, weight)
+                self._remember(stop, rate)
+                return stop, settled
+        if met is not None:
+            raise met
         raise SolveError(
             f"the tolerance {self.tolerance:g} is not met with steps of {self._h:.3g} s: the "
             f"motion has a jump here, or the tolerance is too small"

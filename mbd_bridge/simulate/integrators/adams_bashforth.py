@@ -24,6 +24,10 @@ class AdamsBashforth(Integrator):
         self._h = 0.0
         self._starter = RungeKutta(self.f, settle, tolerance)
 
+    def forget(self) -> None:
+        """Start anew with Runge-Kutta's steps."""
+        self._before = []
+
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take one step."""
         h = end - t

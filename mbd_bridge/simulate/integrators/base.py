@@ -34,6 +34,10 @@ class Integrator(ABC):
         Calls follow each other: t and y are the end and the result of the last one.
         """
 
+    @abstractmethod
+    def forget(self) -> None:
+        """Forget the motion so far: the next step starts as the first one did."""
+
     def f(self, t: float, y: Array) -> Array:
         """Return the rate, and count."""
         self.evaluations += 1

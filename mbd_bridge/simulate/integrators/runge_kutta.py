@@ -9,6 +9,9 @@ from mbd_bridge.spatial import Array
 class RungeKutta(Integrator):
     """Four rates a step, nothing remembered."""
 
+    def forget(self) -> None:
+        """There is nothing to forget."""
+
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take one step."""
         self.steps += 1

@@ -19,6 +19,12 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.solve.reduced import TOLERANCE, Reduced
 from mbd_bridge.spatial import Array
 
+SINGULAR = "rows of the constraints depend on each other here: a singular position"
+"""What a method says where it cannot go on; a simulation then takes the step with more care."""
+
+LARGEST = 1e6
+"""Largest entry of a right inverse: beyond, a position is singular to a millionth."""
+
 
 @dataclass(frozen=True, eq=False)
 class Held:
@@ -81,9 +87,16 @@ def turned_towards(basis: Array, directions: Array) -> Array:
 def solved(matrix: Array, right: Array) -> Array:
     """Return matrix⁻¹ right, or say that rows have become dependent."""
     try:
-        return np.asarray(np.linalg.solve(matrix, right))
+        found = np.asarray(np.linalg.solve(matrix, right))
     except np.linalg.LinAlgError:
-        raise SolveError(
-            "rows of the constraints have become dependent (a singular position); "
-            "method='projection' goes through isolated ones"
-        ) from None
+        raise SolveError(SINGULAR) from None
+    if not np.abs(found).max(initial=0.0) < LARGEST:
+        raise SolveError(SINGULAR)
+    return found
+
+
+def renewed(held: Held, fresh: Held) -> Held:
+    """Return a fresh choice of rows, unless it has fewer of them: then they depend here."""
+    if len(fresh.rows) < len(held.rows):
+        raise SolveError(SINGULAR)
+    return fresh

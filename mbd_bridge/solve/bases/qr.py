@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.solve.bases.base import Held, NullSpace, choose_rows, solved, turned_towards
+from mbd_bridge.solve.bases.base import (
+    Held,
+    NullSpace,
+    choose_rows,
+    renewed,
+    solved,
+    turned_towards,
+)
 from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.spatial import Array
 
@@ -37,7 +44,7 @@ class QrBasis(NullSpace):
         _, R, Q2 = _factors(phi_q, held.rows)
         rows, floor, count = held.rows, held.floor, held.decompositions
         if _smallest(R) < self.loss * held.floor:
-            fresh = self.init(phi_q)
+            fresh = renewed(held, self.init(phi_q))
             rows, floor, Q2, count = fresh.rows, fresh.floor, fresh.directions, count + 1
         return Held(turned_towards(Q2, held.directions), rows, floor, count)
 

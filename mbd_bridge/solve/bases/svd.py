@@ -17,7 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.solve.bases.base import Held, NullSpace, choose_rows, solved, turned_towards
+from mbd_bridge.solve.bases.base import (
+    Held,
+    NullSpace,
+    choose_rows,
+    renewed,
+    solved,
+    turned_towards,
+)
 from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.spatial import Array
 
@@ -41,7 +48,7 @@ class SvdBasis(NullSpace):
         """Decompose again if the velocity has left the directions held."""
         if np.linalg.norm(held.directions.T @ v) >= self.ratio * np.linalg.norm(v):
             return held
-        fresh = self.init(phi_q)
+        fresh = renewed(held, self.init(phi_q))
         V2 = turned_towards(fresh.directions, held.directions)
         return Held(V2, fresh.rows, fresh.floor, held.decompositions + 1)
 

@@ -1,0 +1,50 @@
+"""SciPy's integrators, one class for all of them.
+
+They choose their own steps and know nothing of constraints: the equations they are given pull the
+closure (`right_hand_side`), what they hand out is put onto the constraints, and they themselves go
+on from what they had.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.simulate.integrators.base import Integrator, Rate, Settle
+from mbd_bridge.spatial import Array
+
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+"""Integrators of `scipy.integrate` that go by their names."""
+
+
+class ScipyIntegrator(Integrator):
+    """One of SciPy's; `last` is the end of the motion, s."""
+
+    def __init__(
+        self, rate: Rate, settle: Settle, tolerance: float, name: str, last: float
+    ) -> None:
+        super().__init__(rate, settle, tolerance)
+        if name not in SCIPY:
+            known = ", ".join(SCIPY)
+            raise StateError(f"integrator='scipy:{name}' is not known; SciPy has {known}")
+        self._name, self._last = name, last
+        self._way: Any = None
+
+    def advance(self, t: float, y: Array, end: float) -> Array:
+        """Take steps until `end` is reached, and look it up between them."""
+        import scipy.integrate as scipy  # here, so that importing the package does not load SciPy
+
+        if self._way is None:
+            kind, tolerance = getattr(scipy, self._name), self.tolerance
+            last = max(end, self._last)
+            self._way = kind(self.f, t, y, last, rtol=tolerance, atol=tolerance)
+        while self._way.t < end:
+            trouble = self._way.step()
+            self.steps += 1
+            if self._way.status == "failed":
+                raise SolveError(str(trouble))
+        return self.settle(end, self._way.dense_output()(end) if self._way.t > end else self._way.y)
+
+    def forget(self) -> None:
+        """Start anew with the next step."""
+        self._way = None

@@ -1,0 +1,48 @@
+"""What is to be simulated, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.step import Torque
+from mbd_bridge.spatial import Array
+
+
+class Problem(NamedTuple):
+    """What is to be simulated: so many steps of h seconds, every `every`-th recorded."""
+
+    model: Model
+    forces: Torque | None
+    motions: PrescribedMotions | None
+    q: Array
+    v: Array
+    start: float
+    h: float
+    steps: int
+    every: int
+
+
+class Records(NamedTuple):
+    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them."""
+
+    time: Array
+    q: Array
+    v: Array
+    steps: int
+    status: str
+    facts: dict[str, Any]
+
+    def until(self, last: int, message: str, problem: Problem) -> Records:
+        """Return the records up to one of them, where the motion could not go on."""
+        kept = slice(0, last + 1)
+        t = float(self.time[last])
+        return Records(
+            self.time[kept],
+            self.q[kept],
+            self.v[kept],
+            round((t - problem.start) / problem.h),
+            f"stopped at t = {t:.6g} s: {message}",
+            self.facts,
+        )

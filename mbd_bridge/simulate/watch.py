@@ -1,0 +1,102 @@
+"""A look back at a motion: whether all loops are closed, and whether the step was short enough.
+
+Steps keep the rows that were chosen where the motion started. If others have come to matter since,
+their loop is open, and what follows means nothing: the motion ends before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.kernels.march import March
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.trouble import SHARE, SHORTER, loop_rows
+from mbd_bridge.solve import prepare
+from mbd_bridge.spatial import Array
+
+OPEN = 1e-5
+"""Residual, relative to the mechanism's size, from which on a loop is open: hundred times what a
+step may leave."""
+
+LOOKS = 50
+"""Records that are looked at, if there are more."""
+
+FAR = 2.0 * np.pi
+"""rad, or sizes of the mechanism: an error whose figure says nothing more."""
+
+STEP_ERROR = 1e-2
+"""Error of one step, rad or parts of the mechanism's size, from which on a motion is none."""
+
+
+def first_open(model: Model, time: Array, q: Array, v: Array) -> tuple[int, str] | None:
+    """Return the first record at which a loop is open, and what is to be said; None if none is."""
+    if not model.has_loops:
+        return None
+    kernel = prepare(model, "constraints")
+
+    def lack(places: Array) -> Array:
+        phi = kernel(q[places], v[places])[0]
+        return np.asarray(np.abs(phi / model.row_scale))
+
+    some = np.unique(np.linspace(0, len(time) - 1, min(LOOKS, len(time))).astype(int))
+    if np.all(lack(some).max(axis=1) < OPEN):
+        return None
+    found = lack(np.arange(len(time)))
+    first = int(np.argmax(~(found.max(axis=1) < OPEN)))
+    phi = found[first]
+    names = [
+        repr(name)
+        for name, part in loop_rows(model).items()
+        if phi[part].max(initial=0.0) > SHARE * phi.max()
+    ]
+    return first, (
+        f"loop {', '.join(names)} comes open by {phi.max() * model.size:.3g} m (or "
+        f"{phi.max():.3g} rad): rows that were redundant where the motion started are not any "
+        f"more. Go on from run.state(), where they are chosen anew"
+    )
+
+
+def coordinate_scale(model: Model) -> Array:
+    """Return the scale of each coordinate (nq,): `size` for lengths, 1 for angles and the rest."""
+    scale = np.ones(model.nq)
+    for body in model.bodies:
+        if not body.coupled:
+            plain = body.type.nv if body.type.nq == body.type.nv else body.type.nq - 4
+            scale[body.q.start : body.q.start + plain] = model.velocity_scale[body.v][:plain]
+    return scale
+
+
+def short_enough(march: March, stage: Array, h: float, scale: Array) -> Array:
+    """Return which lanes come to the same place by one step and by two of half its length.
+
+    Parameters
+    ----------
+    stage : of a march of (q, v, t, h, ...); it stays as it is
+    scale : see `coordinate_scale`
+    """
+    length = sum(list(march.inputs.values())[: march.state]) * march.lanes
+    ends = []
+    for parts in (1, 2):
+        copy = march.start()
+        copy[:] = stage
+        copy[length : length + march.lanes] = h / parts
+        march.advance(copy, parts, parts)
+        ends.append(np.atleast_2d(march.state_of(copy)[0]))
+    apart = np.abs(ends[0] - ends[1]) / scale
+    return np.asarray(apart.max(axis=1, initial=0.0) <= STEP_ERROR)
+
+
+def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
+    """Return what is to be said of a step that differs too much from two of half its length."""
+    apart = np.abs(model.difference(whole, halves) / model.velocity_scale)
+    if apart.max(initial=0.0) <= STEP_ERROR:
+        return None
+    worst = int(np.argmax(apart))
+    unit = "rad" if model.velocity_scale[worst] == 1.0 else "m"
+    amount = f"{apart[worst] * model.velocity_scale[worst]:.2g} {unit}"
+    if apart[worst] > FAR:
+        amount = "more than a turn" if unit == "rad" else "more than the mechanism's size"
+    return (
+        f"the step of {h:.3g} s is too long for this motion: one step errs by {amount} in "
+        f"{model.velocity_names[worst]!r}; {SHORTER}"
+    )

@@ -1,0 +1,314 @@
+"""What breaks other programs works, or ends in a status with time, joint and advice."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import MbdWarning, SolveError, StateError
+from mbd_bridge.spatial import Frame
+from tests.machines import four_bar, n_four_bar
+
+WAYS = [
+    ("projection", "rk4"),
+    ("projection", "ab3"),
+    ("projection", "abm"),
+    ("projection", "scipy:RK45"),
+    ("svd", "rk4"),
+    ("qr", "rk4"),
+    ("projection-reference", "rk4"),
+    ("multipliers", "rk4"),
+    ("svd", "abm"),
+    ("multipliers", "ab3"),
+]
+FIXED = [way for way in WAYS if way[1] in ("rk4", "ab3")]
+EVERY_WAY = pytest.mark.parametrize(("method", "integrator"), WAYS)
+
+FLAT = {"crank0": np.pi / 2, "bar0": -np.pi / 2, "crank1": np.pi / 2}
+"""The parallelogram with all bars in one line."""
+
+CAN_TURN = (1, 2, 1.7, 2.5)
+CANNOT_TURN = (2.0, 1.0, 1.5, 2.0)
+Y = (0, 1, 0)
+
+
+def linkage(change=lambda b: None, masses=(1, 1, 1), lengths=CAN_TURN):
+    """A planar four-bar of rods of chosen masses, and something more."""
+    crank, coupler, rocker, ground = lengths
+    m1, m2, m3 = masses
+    b = mbd.Builder("linkage", root="ground")
+    b.link("crank", m1, (0, 0, crank / 2), np.array([1, 1, 0]) * m1 * crank**2 / 12)
+    b.link("coupler", m2, (coupler / 2, 0, 0), np.array([0, 1, 1]) * m2 * coupler**2 / 12)
+    b.link("rocker", m3, (0, 0, -rocker / 2), np.array([1, 1, 0]) * m3 * rocker**2 / 12)
+    b.joint("crank", "revolute", "ground", "crank", axis=Y)
+    b.joint("elbow", "revolute", "crank", "coupler", (0, 0, crank), axis=Y)
+    b.joint("wrist", "revolute", "coupler", "rocker", (coupler, 0, 0), axis=Y)
+    b.loop("pin", "revolute", at("rocker", 0, 0, -rocker), at("ground", ground, 0, 0), axis=Y)
+    change(b)
+    return mbd.Mechanism.build(b)
+
+
+def at(link, x, y, z):
+    return link, Frame.from_rpy((x, y, z))
+
+
+def assert_usable(run, joints):
+    """What there is up to the end can be asked for loads and written."""
+    assert np.isfinite(run.q).all() and np.isfinite(run.v).all()
+    assert run.closure.max() < 1e-5
+    loads = run.joint_loads(joints)
+    assert np.isfinite(loads.wrench()).all()
+    assert len(loads.force) == len(run.time)
+
+
+# -- singular positions --------------------------------------------------------------------------
+
+
+def parallelogram_angle(t, start, speed):
+    """((N+1)/3 + N) θ'' = -((N+1)/2 + N) g cos θ with N = 1, θ from level."""
+
+    def rate(_, y):
+        return [y[1], -2 * 9.81 * np.cos(y[0]) / (5 / 3)]
+
+    return solve_ivp(rate, (0, t), [start, speed], rtol=1e-12, atol=1e-12).y[0, -1]
+
+
+@EVERY_WAY
+def test_a_motion_starts_in_a_singular_position_and_keeps_its_branch(method, integrator):
+    m = n_four_bar(1)
+    q, v = m.assemble(FLAT, fixed=FLAT).q, np.array([3.0, -3.0, 3.0])
+    options = {"method": method, "integrator": integrator}
+    run = mbd.simulate(m, 0.5, step=1e-3, q=q, v=v, every=10, **options)
+    assert run.closure.max() < 1e-12
+    angle = parallelogram_angle(0.5, 0.0, -3.0)  # crank = π/2 - θ
+    assert np.abs(run.q[-1] - (np.pi / 2 - angle) * np.array([1, -1, 1])).max() < 2e-6
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-4
+    assert run.detours > 0
+
+
+@EVERY_WAY
+def test_at_rest_in_a_singular_position_nothing_tells_the_way(method, integrator):
+    m = n_four_bar(1)
+    q = m.assemble(FLAT, fixed=FLAT).q
+    options = {"step": 1e-3, "q": q, "method": method, "integrator": integrator}
+    with pytest.raises(SolveError, match=r"stopped at t = 0 s: .*'pin0'.*Start with a velocity"):
+        mbd.simulate(m, 0.5, **options)
+    run = mbd.simulate(m, 0.5, check=False, **options)
+    assert len(run.time) == 1
+    assert_usable(run, ["pin0", "crank0"])
+
+
+@EVERY_WAY
+def test_a_drive_through_a_singular_position_that_is_hit_exactly(method, integrator):
+    """The crank is at π/2 after 100 steps, to the last digit but one."""
+    m = n_four_bar(1)
+    drives = {"crank0": lambda t: np.pi / 2 * t}
+    options = {"method": method, "integrator": integrator}
+    run = mbd.simulate(m, 2.5, step=1e-2, drives=drives, **options)
+    course = np.pi / 2 * run.time
+    assert np.abs(run.q - np.outer(course, [1, -1, 1])).max() < 1e-6
+    assert_usable(run, ["pin0"])
+
+
+@pytest.mark.parametrize("method", ["svd", "qr", "projection-reference", "multipliers"])
+@pytest.mark.parametrize("integrator", ["rk4", "abm"])
+def test_every_method_passes_the_crossings_of_the_benchmark(method, integrator):
+    """IFToMM A02, N = 2, t = 1: (cos, sin) of the first crank."""
+    m = n_four_bar(2)
+    at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
+    options = {"method": method, "integrator": integrator, "tolerance": 1e-9}
+    run = mbd.simulate(m, 1.0, step=2e-3, q=at.q, v=at.v, every=50, **options)
+    angle = run.q[-1, 0]
+    place = np.sin(angle), np.cos(angle)
+    assert np.hypot(*np.subtract(place, (-0.1950203019, -0.9807992057))) < 1e-6
+    assert np.abs(run.energy / run.energy[0] - 1).max() < 1e-7
+
+
+def test_a_batch_starts_in_a_singular_position():
+    m = n_four_bar(1)
+    q = m.assemble(FLAT, fixed=FLAT).q
+    v = np.array([[3.0, -3.0, 3.0], [0.0, 0.0, 0.0]])
+    batch = mbd.simulate_batch(m, 0.2, step=1e-3, q=q, v=v, every=10)
+    assert batch.status[0] == "finished"
+    assert "Start with a velocity" in batch.status[1]
+    assert np.abs(batch.q[0] @ [[1, 0], [1, 1], [0, 1]]).max() < 1e-12
+
+
+def test_loads_in_a_singular_position_say_what_is_not_determined():
+    m = n_four_bar(1)
+    q = m.assemble(FLAT, fixed=FLAT).q
+    still = np.zeros(3)
+    held = m.joint_loads(q, still, still, actuated=["crank0", "crank1"])
+    assert np.isfinite(held.wrench()).all()
+    with pytest.raises(SolveError, match=r"actuated=\[...\]; the mechanism has 2 freedoms"):
+        m.joint_loads(q, still, still, actuated=["crank0"])
+
+
+def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
+    """Rows chosen wrongly, as a singular start would have them: seen, named, cut off before."""
+    from mbd_bridge.simulate import compiled_run
+
+    bar = four_bar(*CAN_TURN)
+    state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    whole = compiled_run.independent_rows(bar.model, state.q)
+    monkeypatch.setattr(compiled_run, "independent_rows", lambda *_: whole[:1])
+    run = mbd.simulate(bar, 1.0, step=1e-3, q=state.q, v=state.v, check=False)
+    assert "loop 'pin' comes open" in run.status
+    assert_usable(run, ["pin"])
+
+
+# -- drives that lead nowhere --------------------------------------------------------------------
+
+
+@EVERY_WAY
+def test_a_drive_that_leaves_the_workspace(method, integrator):
+    bar = four_bar(*CANNOT_TURN)
+    options = {"drives": {"crank": lambda t: 1.0 + 3.0 * t}, "step": 1e-3}
+    options |= {"method": method, "integrator": integrator}
+    advice = r"loop 'pin' stays open .*the drive of 'crank' leads out.*Change the course"
+    with pytest.raises(SolveError, match=rf"stopped at t = 0\.1\d* s: {advice}"):
+        mbd.simulate(bar, 3.0, **options)
+    run = mbd.simulate(bar, 3.0, check=False, **options)
+    assert 0.10 < run.time[-1] < 0.11
+    assert_usable(run, ["pin", "crank"])
+
+
+def test_a_drive_that_stands_at_a_dead_centre():
+    """The piston of a slider-crank cannot push its crank over the top."""
+    slider = mbd.load("urdf/slider_crank.urdf")
+    with pytest.raises(StateError, match=r"dead centre for the drives 'bore'.*Start beside it"):
+        mbd.simulate(slider, 1.0, drives={"bore": lambda t: -0.01 * t * t})
+
+
+# -- steps that are too long ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "integrator"), FIXED)
+@pytest.mark.parametrize("step", [0.1, 1.0])
+def test_steps_that_are_too_long(method, integrator, step):
+    bar = four_bar(*CAN_TURN)
+    state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 40.0})
+    options = {"step": step, "q": state.q, "v": state.v}
+    run = mbd.simulate(bar, 10.0, check=False, method=method, integrator=integrator, **options)
+    assert run.status.startswith("stopped at t = 0 s: ")
+    assert "too long" in run.status and "shorter steps" in run.status
+    assert "'pin'" in run.status or "in 'crank'" in run.status or "in 'elbow'" in run.status
+    assert_usable(run, ["pin"])
+
+
+def test_steps_that_are_too_long_for_a_tree_or_become_so():
+    b = mbd.Builder("pendulum").link("bob", 1.0, (0, 0, -1))
+    m = mbd.Mechanism.build(b.joint("pin", "revolute", "base", "bob", axis=Y))
+    with pytest.raises(SolveError, match=r"stopped at t = 0 s: the step of 1 s .* in 'pin'"):
+        mbd.simulate(m, 20.0, step=1.0, q=[1.0])
+    faster = {"pin": 60.0}
+    run = mbd.simulate(m, 3.0, step=0.1, torque=faster, check=False)
+    assert 0.0 < run.time[-1] < 3.0
+    assert "too long" in run.status
+    batch = mbd.simulate_batch(m, 20.0, step=1.0, q=[[1.0], [0.0]])
+    assert "too long" in batch.status[0]
+    assert batch.status[1] == "finished"
+
+
+def test_forces_that_run_away_name_the_joint():
+    b = mbd.Builder("wheel").link("rim", 1.0, (0, 0, 0), (1, 1, 1))
+    m = mbd.Mechanism.build(b.joint("hub", "revolute", "base", "rim"))
+    options = {"v": [1.0], "torque": lambda t, q, v: 1e3 * v * v * v, "step": 1e-4}
+    run = mbd.simulate(m, 1.0, check=False, **options)
+    assert "'hub'" in run.status
+    assert np.isfinite(run.v).all() and 0 < run.time[-1] < 1e-3
+
+
+# -- loops that contradict each other, masses that vanish ----------------------------------------
+
+
+def test_loops_that_cannot_be_assembled():
+    bar = four_bar(1, 2, 1.5, 9)
+    with pytest.raises(SolveError, match=r"cannot be closed: pin by 5\.\d+ m.*check lengths"):
+        bar.assemble({"crank": 0.5})
+    reached = bar.assemble({"crank": 0.5}, check=False)
+    assert not reached.closed
+    for method, integrator in WAYS:
+        with pytest.raises(StateError, match=r"does not close the loops: 'pin' by 5\.\d+ m"):
+            mbd.simulate(bar, 1.0, q=reached.q, method=method, integrator=integrator)
+    with pytest.raises(StateError, match="does not satisfy loop 'pin'"):
+        bar.joint_loads(reached.q, np.zeros(3), np.zeros(3), actuated=["crank"])
+    batch = mbd.simulate_batch(bar, 1.0, q=[reached.q])
+    assert "not started" in batch.status[0] and "'pin' by" in batch.status[0]
+
+
+def test_loops_that_contradict_each_other():
+    twice = linkage(
+        lambda b: b.loop("other", "revolute", at("rocker", 0, 0, -1.7), at("ground", 2.9, 0, 0))
+    )
+    with pytest.raises(SolveError, match=r"cannot be closed: pin by .*, other by"):
+        twice.assemble({"crank": 0.5})
+
+
+@pytest.mark.parametrize("method", ["projection", "svd", "qr", "multipliers"])
+def test_a_loop_that_is_there_twice_changes_no_motion(method):
+    def again(b):
+        b.loop("twin", "revolute", at("rocker", 0, 0, -1.7), at("ground", 2.5, 0, 0), axis=Y)
+
+    once, twice = four_bar(*CAN_TURN), linkage(again)
+    state = once.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    options = {"step": 1e-3, "every": 50, "q": state.q, "v": state.v, "method": method}
+    one, two = (mbd.simulate(m, 0.5, **options) for m in (once, twice))
+    assert np.abs(one.q - two.q).max() < 1e-10
+    loads = two.joint_loads(["pin", "twin"])
+    assert not loads.unique[:, [0, 2]].any()  # who of the two carries what
+    whole = loads.force.sum(axis=1)[:, [0, 2]]
+    assert np.allclose(whole, one.joint_loads(["pin"]).force[:, 0, [0, 2]], atol=1e-8)
+
+
+@EVERY_WAY
+def test_a_mechanism_without_freedom_stands_still_and_says_so(method, integrator):
+    """Two pins hold the rocker: what it carries is statics."""
+    b = mbd.Builder("frame").link("post", 3.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    b.joint("foot", "revolute", "base", "post", axis=Y)
+    b.loop("stay", "spherical", at("post", 1, 0, 0), at("base", 1, 0, 0))
+    m = mbd.Mechanism.build(b)
+    with pytest.warns(MbdWarning, match=r"'frame' has no freedom .*stay.*Remove one"):
+        run = mbd.simulate(m, 0.01, step=1e-3, method=method, integrator=integrator)
+    assert run.finished and run.facts["freedoms"] == 0
+    assert np.abs(run.q).max() < 1e-15
+    loads = run.joint_loads(["foot", "stay"])
+    # `stay` is given by the post on the base
+    assert np.allclose(loads.force[:, :, 2], [[3 * 9.81 / 2, -3 * 9.81 / 2]], atol=1e-12)
+    assert loads.unique[:, 2].all() and not loads.unique[:, 0].any()
+
+
+@EVERY_WAY
+def test_masses_that_vanish(method, integrator):
+    m = linkage(masses=(0, 0, 0))
+    q = m.assemble({"crank": 0.5}, fixed="crank").q
+    options = {"q": q, "method": method, "integrator": integrator}
+    advice = "'crank', 'elbow', 'wrist' move together. Give a link"
+    with pytest.raises(SolveError, match=f"stopped at t = 0 s: masses vanish: .*{advice}"):
+        mbd.simulate(m, 1.0, **options)
+    assert len(mbd.simulate(m, 1.0, check=False, **options).time) == 1
+
+
+@EVERY_WAY
+def test_massless_links_that_loops_hold_are_no_trouble(method, integrator):
+    """Of three links only the crank has mass, so it moves as a pendulum does."""
+    m = linkage(masses=(1, 0, 0))
+    q = m.assemble({"crank": 0.5}, fixed="crank").q
+    options = {"method": method, "integrator": integrator}
+    run = mbd.simulate(m, 0.5, step=1e-3, q=q, every=100, **options)
+    alone = mbd.Builder("rod").link("crank", 1, (0, 0, 0.5), np.array([1, 1, 0]) / 12)
+    alone.joint("crank", "revolute", "base", "crank", axis=Y)
+    expected = mbd.simulate(mbd.Mechanism.build(alone), 0.5, step=1e-3, q=[0.5], every=100)
+    assert np.abs(run.q[:, 0] - expected.q[:, 0]).max() < 1e-6
+    assert np.abs(run.joint_loads(["wrist"]).force).max() < 1e-9
+
+
+def test_massless_links_in_a_batch_and_driven():
+    m = linkage(masses=(1, 0, 0))
+    q = m.assemble({"crank": 0.5}, fixed="crank").q
+    batch = mbd.simulate_batch(m, 0.1, q=[q, q])
+    assert batch.finished.all()
+    gone = linkage(masses=(0, 0, 0))
+    assert "masses vanish" in mbd.simulate_batch(gone, 0.1, q=[q]).status[0]
+    driven = mbd.simulate(gone, 0.1, drives={"crank": lambda t: 0.5 + t})
+    assert np.abs(driven.drives["crank"]).max() < 1e-9
