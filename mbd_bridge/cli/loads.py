@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import Names, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads import JointLoads, LoadSolver, Motion
+    from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.peaks import Peaks
+    from mbd_bridge.loads.streaming import Pieces
 
 SUMMARY = "force, moment and drive of joints along a motion"
 DESCRIPTION = f"""\
@@ -28,9 +30,6 @@ With -o a summary of peaks is printed.
 
 DIGITS = 9
 """Significant digits of numbers written: more than any measured motion has."""
-
-BLOCK = 16_384
-"""Rows that are computed and written at a time: memory stays small, the bar moves."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,45 +111,37 @@ def run(options: argparse.Namespace) -> int:
         solver = robot.load_solver(
             joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
         )
-    motion = motion_file.read(options, model)
-    for note in (*motion.notes, left_out(model, "these loads")):
+    with motion_file.pieces(options, model) as pieces:
+        rows, peaks = _write(solver, pieces, options)
+    for note in (*pieces.notes, left_out(model, "these loads")):
         if note:
             screen.say(note)
-    peaks = _write(solver, motion, options)
     if options.output is not None:
         screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
-        screen.say(f"{len(motion.time)} rows written to {options.output}")
+        screen.say(f"{rows} rows written to {options.output}")
     return 0
 
 
-def _write(solver: LoadSolver, motion: Motion, options: argparse.Namespace) -> Peaks:
-    """Write the loads block by block; return their peaks."""
+def _write(solver: LoadSolver, pieces: Pieces, options: argparse.Namespace) -> tuple[int, Peaks]:
+    """Write the loads piece by piece; return the number of rows, and their peaks."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import TableWriter
-    from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
+    from mbd_bridge.loads.export import load_rows
     from mbd_bridge.loads.peaks import Peaks
+    from mbd_bridge.loads.streaming import loads_writer
 
-    def loads(start: int) -> JointLoads:
-        part = slice(start, start + BLOCK)
-        return solver(motion.q[part], motion.v[part], motion.a[part], threads=options.threads)
-
-    first, rows = loads(0), len(motion.time)
-    peaks = Peaks(solver.model, first)
-    said = attributes(
-        f"joint loads of {solver.model.name} along {options.motion}", motion.notes
-    ) | load_attributes(first)
     target = options.output or screen.data_stdout()
-    with (
-        TableWriter(target, [TIME, *load_columns(first)], said, digits=options.digits) as out,
-        screen.progress("computing", rows) as step,
-    ):
-        for start in range(0, rows, BLOCK):
-            block = first if start == 0 else loads(start)
-            time = motion.time[start : start + BLOCK]
-            out.append(np.column_stack([time, load_rows(block)]))
-            peaks.add(time, block)
-            step(len(time))
-    return peaks
+    with contextlib.ExitStack() as stack:
+        out, peaks, rows = None, None, 0
+        for motion in pieces:
+            loads = solver(motion.q, motion.v, motion.a, threads=options.threads)
+            if out is None or peaks is None:
+                peaks = Peaks(solver.model, loads)
+                out = stack.enter_context(loads_writer(target, loads, pieces, options.digits))
+            out.append(np.column_stack([motion.time, load_rows(loads)]))
+            peaks.add(motion.time, loads)
+            rows += len(motion.time)
+    assert peaks is not None
+    return rows, peaks
 
 
 def _summary(peaks: Peaks) -> Any:

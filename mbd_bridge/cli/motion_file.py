@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
     from mbd_bridge.loads import Motion
+    from mbd_bridge.loads.streaming import Pieces
     from mbd_bridge.mechanism import Model
 
 TEXT = """\
@@ -58,6 +61,25 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
     bag = {"topic": options.topic, "joints": _renamed(options.rename), "clock": options.clock}
     with screen.progress("reading", size) as step:
         return motion_from_file(options.motion, model, rest=options.rest, progress=step, bag=bag)
+
+
+@contextlib.contextmanager
+def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
+    """Give the motion that the options name in pieces, and show how far they are taken."""
+    from os import stat
+
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.bags import is_bag
+    from mbd_bridge.formats.tables import open_table
+    from mbd_bridge.loads.streaming import MotionParts, MotionPieces
+
+    if is_bag(options.motion) or options.topic or options.rename or options.clock:
+        yield MotionParts(read(options, model), options.motion)
+        return
+    source = open_table(options.motion)
+    size = stat(options.motion).st_size or None  # a pipe has none
+    with screen.progress("reading and computing", size) as step:
+        yield MotionPieces(source, model, rest=options.rest, progress=step)
 
 
 def _renamed(words: list[str] | None) -> dict[str, str | None] | None:

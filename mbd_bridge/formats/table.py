@@ -51,6 +51,7 @@ class Table:
     lines : (N,) the line of a text file that each row stands in; None for other files
     source : path of the file
     attributes : what the file says about itself, such as the convention of loads
+    start : the row of the file that is the first one here
     """
 
     columns: tuple[Column, ...]
@@ -58,6 +59,7 @@ class Table:
     lines: Lines | None
     source: str
     attributes: dict[str, str] = field(default_factory=dict)
+    start: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,7 +75,8 @@ class Table:
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""
         line = None if row is None or self.lines is None else int(self.lines[row])
-        return place_error(message, self.source, row, column, line)
+        place = None if row is None else self.start + row
+        return place_error(message, self.source, place, column, line)
 
 
 def place_error(

@@ -14,6 +14,8 @@ A free body's velocity is in its own axes: v = Rᵀ ṗ and v̇ = Rᵀ p̈ - ω 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +39,26 @@ def derivatives(time: Floats, values: Floats, orders: tuple[int, ...]) -> tuple[
 
     spline = make_interp_spline(time - time[0], values, k=degree(len(time)))
     return tuple(np.asarray(spline.derivative(order)(time - time[0])) for order in orders)
+
+
+def rates_of(
+    time: Floats, joints: Sequence[tuple[JointType, Floats]]
+) -> list[tuple[Floats, Floats]]:
+    """Return velocities and accelerations of joints with coordinates (N, nq) each.
+
+    One spline goes through all that are no rotations.
+    """
+    plain = [q for kind, q in joints if kind.nq == kind.nv]
+    both = derivatives(time, np.hstack(plain), (1, 2)) if plain else ()
+    found, place = [], 0
+    for kind, q in joints:
+        if kind.nq == kind.nv:
+            first, second = (part[:, place : place + kind.nv] for part in both)
+            found.append((first, second))
+            place += kind.nv
+        else:
+            found.append(joint_rates(time, kind, q))
+    return found
 
 
 def joint_rates(time: Floats, kind: JointType, q: Floats) -> tuple[Floats, Floats]:

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.loads.columns import in_si, times
-from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, joint_rates
+from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, rates_of
 from mbd_bridge.loads.export import LOAD, UNDETERMINED, save_motion
 from mbd_bridge.loads.history import is_load
-from mbd_bridge.loads.oddities import NAMED, oddities
+from mbd_bridge.loads.oddities import NAMED, Oddities
 from mbd_bridge.loads.units import RATE, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
 
@@ -84,13 +84,16 @@ class Motion:
         )
 
 
-def motion_from_table(table: Table, model: Model, *, rest: bool = False) -> Motion:
+def motion_from_table(
+    table: Table, model: Model, *, rest: bool = False, oddities: Oddities | None = None
+) -> Motion:
     """Return the motion that a table gives to a model.
 
     Parameters
     ----------
     table : see the module's text
     rest : hold the coordinates that the table has not at zero (no rotation), at rest
+    oddities : what takes in what looks odd, of a motion in pieces; else this is among the notes
 
     Raises
     ------
@@ -98,7 +101,11 @@ def motion_from_table(table: Table, model: Model, *, rest: bool = False) -> Moti
         Columns are missing or unknown, times do not grow, a quaternion is none, or there are too
         few rows to derive what is missing. The row's line and the column are named.
     """
-    return _Reader(_in_our_words(table, model), model).motion(rest)
+    found = Oddities(model) if oddities is None else oddities
+    motion = _Reader(_in_our_words(table, model), model).motion(rest, found)
+    return (
+        motion if oddities is not None else replace(motion, notes=(*motion.notes, *found.notes()))
+    )
 
 
 class _Reader:
@@ -115,7 +122,7 @@ class _Reader:
         self.v, self.has_v = self._columns(names, ".vel", [unit + per_s for unit in of_v])
         self.a, self.has_a = self._columns(names, ".acc", [unit + per_s2 for unit in of_v])
 
-    def motion(self, rest: bool) -> Motion:
+    def motion(self, rest: bool, oddities: Oddities) -> Motion:
         """Return the whole motion."""
         model = self.model
         self._hold(rest)
@@ -124,7 +131,7 @@ class _Reader:
                 self._unit_quaternion(joint, body)
         derived = self._derive()
         self._compare_followers()
-        self.notes += oddities(model, self.time, self.q, derived)
+        oddities.add(self.time, self.q, derived)
         names = model.coordinate_names, model.velocity_names
         return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes), model)
 
@@ -214,8 +221,15 @@ class _Reader:
                 f"expected {FEWEST} rows or more to derive velocities and accelerations by a "
                 f"spline, got {rows}; add rows, or the columns {some(absent, NAMED)}"
             )
-        from_q: list[ModelJoint] = []
         from_v: list[str] = []
+        unknown = [
+            (joint, body)
+            for joint, body in _independent(self.model)
+            if not self.has_v[body.v].all()
+        ]
+        parts = [(joint.type, self.q[:, body.q]) for joint, body in unknown]
+        from_q = [joint for joint, _ in unknown]
+        rates = dict(zip(from_q, rates_of(self.time, parts), strict=True))
         for joint, body in _independent(self.model):
             places = np.arange(body.v.start, body.v.stop)
             no_v, no_a = places[~self.has_v[places]], places[~self.has_a[places]]
@@ -224,11 +238,10 @@ class _Reader:
                 (self.a[:, by_v],) = derivatives(self.time, self.v[:, by_v], (1,))
                 from_v += [self.model.velocity_names[k] for k in by_v]
             if len(no_v):
-                first, second = joint_rates(self.time, joint.type, self.q[:, body.q])
+                first, second = rates[joint]
                 self.v[:, no_v] = first[:, no_v - body.v.start]
                 by_q = no_a[~self.has_v[no_a]]
                 self.a[:, by_q] = second[:, by_q - body.v.start]
-                from_q.append(joint)
         bad = np.argwhere(~np.isfinite(self.v + self.a))
         if len(bad):
             row, k = bad[0]

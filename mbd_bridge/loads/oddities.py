@@ -31,48 +31,80 @@ def left_out(model: Model, of: str) -> str:
     return f"{' and '.join(kinds)} of {count(len(joints), 'joint')} {verb} not part of {of}"
 
 
-def oddities(model: Model, time: Floats, q: Floats, derived: Sequence[ModelJoint]) -> list[str]:
-    """Return sentences about joints beyond their limits, wrapped angles and uneven times.
+class Oddities:
+    """Joints beyond their limits, wrapped angles, uneven times: of a motion that comes in pieces.
 
-    Parameters
-    ----------
-    time, q : (N,) s and (N, nq)
-    derived : the joints whose positions were differentiated: jumps matter to these
+    Pieces that overlap are seen whole: nothing is lost where they meet.
     """
-    notes = _beyond_limits(model, q)
-    if not derived:
-        return notes
-    for joint in derived:
-        body = model.bodies[joint.body]
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._lowest = np.full(model.nq, np.inf)
+        self._highest = np.full(model.nq, -np.inf)
+        self._jumps: dict[int, tuple[float, float]] = {}
+        self._gap, self._steps = 0.0, list[float]()
+
+    def add(self, time: Floats, q: Floats, derived: Sequence[ModelJoint]) -> None:
+        """Take in a piece of a motion.
+
+        Parameters
+        ----------
+        time, q : (N,) s and (N, nq)
+        derived : the joints whose positions were differentiated: jumps matter to these
+        """
+        self._lowest = np.minimum(self._lowest, q.min(axis=0))
+        self._highest = np.maximum(self._highest, q.max(axis=0))
+        if not derived:
+            return
+        for joint in derived:
+            self._add_jumps(joint, time, q)
+        steps = np.diff(time)
+        self._gap = max(self._gap, float(steps.max()))
+        self._steps.append(float(np.median(steps)))
+
+    def notes(self) -> list[str]:
+        """Return a sentence about each."""
+        return [*self._beyond_limits(), *self._wrapped(), *self._uneven()]
+
+    def _add_jumps(self, joint: ModelJoint, time: Floats, q: Floats) -> None:
         if joint.type.nq != joint.type.nv:
-            continue
-        for k, unit in enumerate(velocity_units(joint.type)):
-            jumps = np.abs(np.diff(q[:, body.q.start + k]))
-            if unit == "rad" and jumps.max() > np.pi:
-                row = int(np.argmax(jumps))
-                notes.append(
-                    f"{model.coordinate_names[body.q.start + k]} jumps by {jumps[row]:.4g} rad at "
-                    f"{time[row + 1]:g} s; if its angle is wrapped, unwrap it first (numpy.unwrap)"
-                )
-    steps = np.diff(time)
-    if steps.max() > UNEVEN * np.median(steps):
-        notes.append(
-            f"the times have a gap of {steps.max():g} s (usual step {np.median(steps):g} s): "
-            f"a spline may swing there"
-        )
-    return notes
+            return
+        first = self._model.bodies[joint.body].q.start
+        for place, unit in enumerate(velocity_units(joint.type), start=first):
+            jumps = np.abs(np.diff(q[:, place]))
+            row = int(np.argmax(jumps))
+            worst = max(np.pi, self._jumps.get(place, (0.0, 0.0))[0])
+            if unit == "rad" and jumps[row] > worst:
+                self._jumps[place] = float(jumps[row]), float(time[row + 1])
 
+    def _wrapped(self) -> list[str]:
+        return [
+            f"{self._model.coordinate_names[place]} jumps by {jump:.4g} rad at {time:g} s; if its "
+            f"angle is wrapped, unwrap it first (numpy.unwrap)"
+            for place, (jump, time) in self._jumps.items()
+        ]
 
-def _beyond_limits(model: Model, q: Floats) -> list[str]:
-    limits = {joint.name: joint.limits for joint in model.description.joints}
-    found = []
-    for joint in model.joints:
-        if joint.name not in limits or joint.type.nq != 1 or joint.follows is not None:
-            continue
-        limit = limits[joint.name]
-        values = q[:, model.bodies[joint.body].q.start]
-        if limit.upper is not None and values.max() > limit.upper + BEYOND:
-            found.append(f"{joint.name} ({values.max():.4g} above {limit.upper:.4g})")
-        elif limit.lower is not None and values.min() < limit.lower - BEYOND:
-            found.append(f"{joint.name} ({values.min():.4g} below {limit.lower:.4g})")
-    return [f"beyond the limits of the file: {some(found, NAMED)}"] if found else []
+    def _uneven(self) -> list[str]:
+        usual = float(np.median(self._steps)) if self._steps else np.inf
+        if self._gap <= UNEVEN * usual:
+            return []
+        return [
+            f"the times have a gap of {self._gap:g} s (usual step {usual:g} s): a spline may swing "
+            f"there"
+        ]
+
+    def _beyond_limits(self) -> list[str]:
+        model = self._model
+        limits = {joint.name: joint.limits for joint in model.description.joints}
+        found = []
+        for joint in model.joints:
+            if joint.name not in limits or joint.type.nq != 1 or joint.follows is not None:
+                continue
+            limit = limits[joint.name]
+            place = model.bodies[joint.body].q.start
+            low, high = self._lowest[place], self._highest[place]
+            if limit.upper is not None and high > limit.upper + BEYOND:
+                found.append(f"{joint.name} ({high:.4g} above {limit.upper:.4g})")
+            elif limit.lower is not None and low < limit.lower - BEYOND:
+                found.append(f"{joint.name} ({low:.4g} below {limit.lower:.4g})")
+        return [f"beyond the limits of the file: {some(found, NAMED)}"] if found else []

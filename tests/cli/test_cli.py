@@ -221,13 +221,14 @@ def test_the_summary_has_the_reaction_if_it_was_asked_for(run, tmp_path):
         assert [row[row.index(what) + 1] for row in rows] == [f"{x:.5g}" for x in peaks]
 
 
-def test_blocks_of_rows_give_what_one_block_gives(run, monkeypatch):
-    from mbd_bridge.cli import loads
+def test_pieces_of_a_motion_give_what_the_whole_gives(run, monkeypatch):
+    from mbd_bridge.loads.streaming import pieces
 
-    _, whole, _ = run("loads", ARM, MOTION, "--joints", JOINT)
-    monkeypatch.setattr(loads, "BLOCK", 17)
-    _, parts, _ = run("loads", ARM, MOTION, "--joints", JOINT)
-    assert parts == whole
+    words = "loads", ARM, MOTION, "--joints", JOINT, "--digits", "8"
+    _, whole, _ = run(*words)
+    monkeypatch.setattr(pieces, "ROWS", 100)
+    _, split, _ = run(*words)
+    assert split == whole
 
 
 def test_a_floating_base_needs_its_coordinates_or_rest(run, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.nastran import WIDTH, Combination, Grid, LoadSet, field, nastran_text
-from mbd_bridge.loads.free_body import bulk_data
+from mbd_bridge.loads.free_body.files import bulk_data
 from tests.machines import four_bar
 
 FIELD = 5.1e-11

@@ -1,6 +1,5 @@
-"""A link cut free: every joint's wrench on it, gravity, inertia, and files of them."""
+"""A link cut free: every joint's wrench on it, gravity, inertia (`files` writes them)."""
 
-from mbd_bridge.loads.free_body.files import bulk_data, table, write_free_body
 from mbd_bridge.loads.free_body.free_body import Acting, FreeBody, free_body, joints_of
 from mbd_bridge.loads.free_body.instants import PeakInstants, rows_at
 
@@ -8,10 +7,7 @@ __all__ = [
     "Acting",
     "FreeBody",
     "PeakInstants",
-    "bulk_data",
     "free_body",
     "joints_of",
     "rows_at",
-    "table",
-    "write_free_body",
 ]

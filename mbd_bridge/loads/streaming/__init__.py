@@ -1,0 +1,25 @@
+"""Loads along motions of any length: read, computed, condensed and written piece by piece."""
+
+from mbd_bridge.loads.streaming.envelope import Envelope
+from mbd_bridge.loads.streaming.load_history import (
+    LoadHistory,
+    LoadHistoryCounter,
+    load_history,
+)
+from mbd_bridge.loads.streaming.pieces import MotionParts, MotionPieces, Pieces
+from mbd_bridge.loads.streaming.statistics import Extreme, SignalStatistics
+from mbd_bridge.loads.streaming.stream import loads_writer, stream_loads
+
+__all__ = [
+    "Envelope",
+    "Extreme",
+    "LoadHistory",
+    "LoadHistoryCounter",
+    "MotionParts",
+    "MotionPieces",
+    "Pieces",
+    "SignalStatistics",
+    "load_history",
+    "loads_writer",
+    "stream_loads",
+]

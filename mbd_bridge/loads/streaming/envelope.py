@@ -1,0 +1,69 @@
+"""The torque-speed envelope of a drive: its largest and smallest force at every speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.loads.durability.bins import Axis
+
+Floats = NDArray[np.float64]
+
+BINS = 128
+"""Bins of speed there is room for, from backward to forward; a quarter or more are in use."""
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """What a drive gives at every speed.
+
+    Attributes
+    ----------
+    name : of the drive
+    unit : of its force: N m or N; speeds are in rad/s or m/s
+    speeds : (B + 1,) edges of the bins
+    largest, smallest : (B,) force in each bin, nan where it never is
+    power : W, the largest force times speed at one instant (positive: the drive gives power)
+    """
+
+    name: str
+    unit: str
+    speeds: Floats
+    largest: Floats
+    smallest: Floats
+    power: float
+
+
+class EnvelopeCounter:
+    """The envelope of a drive whose force and speed come in pieces."""
+
+    def __init__(self) -> None:
+        self._axis = Axis(BINS, signed=True)
+        self._high = np.full(BINS, -np.inf)
+        self._power = -np.inf
+
+        self._low = np.full(BINS, np.inf)
+
+    def add(self, speed: Floats, force: Floats) -> None:
+        """Take in speed and force, each (N,)."""
+        for _ in range(min(self._axis.widen(speed), BINS)):
+            to = self._axis.halved()
+            high, low = np.full(BINS, -np.inf), np.full(BINS, np.inf)
+            np.maximum.at(high, to, self._high)
+            np.minimum.at(low, to, self._low)
+            self._high, self._low = high, low
+        places = self._axis.places(speed)
+        np.maximum.at(self._high, places, force)
+        np.minimum.at(self._low, places, force)
+        self._power = max(self._power, float((speed * force).max(initial=-np.inf)))
+
+    def envelope(self, name: str, unit: str) -> Envelope:
+        """Return the envelope of what came so far, without the empty bins at its ends."""
+        used = np.flatnonzero(np.isfinite(self._high))
+        part = slice(int(used[0]), int(used[-1]) + 1) if len(used) else slice(0, 0)
+        edges = self._axis.edges[part.start : part.stop + 1]
+        empty = ~np.isfinite(self._high[part])
+        high, low = (np.where(empty, np.nan, x[part]) for x in (self._high, self._low))
+        return Envelope(name, unit, edges, high, low, self._power)

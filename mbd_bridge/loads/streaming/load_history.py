@@ -1,0 +1,127 @@
+"""What is kept of loads along a motion of any length: extremes, spectra, envelopes of drives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
+from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.export import determined
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.signals import Flags, Signals, times_of
+from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
+from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
+
+
+@dataclass(frozen=True, eq=False)
+class LoadHistory:
+    """Loads of some joints along a motion, condensed: its size does not depend on the motion's.
+
+    Attributes
+    ----------
+    mechanism, joints : names
+    convention : on whom, at which point, in which axes
+    rows : states; from the time `begin` to `end`, s
+    statistics : of every signal: components, lengths of force and moment, drives
+    spectra : rainflow cycles and damage-equivalent loads of the same signals
+    envelopes : largest and smallest force at every speed, of each drive whose speed is known
+    notes : what was derived, held still or looks odd
+    file : where the loads themselves were written, or None
+    """
+
+    mechanism: str
+    joints: tuple[str, ...]
+    convention: str
+    rows: int
+    begin: float
+    end: float
+    statistics: tuple[SignalStatistics, ...]
+    spectra: LoadSpectra
+    envelopes: tuple[Envelope, ...]
+    notes: tuple[str, ...] = ()
+    file: str | None = None
+
+    def __getitem__(self, name: str) -> SignalStatistics:
+        """Return the statistics of a signal by its name, such as ``elbow.fx``."""
+        names = [one.signal.name for one in self.statistics]
+        if name not in names:
+            raise StateError(unknown_name("signal in this history", name, names))
+        return self.statistics[names.index(name)]
+
+    def __repr__(self) -> str:
+        return (
+            f"LoadHistory({self.mechanism!r}: {', '.join(self.joints)}; "
+            f"{count(self.rows, 'state')} from {self.begin:g} to {self.end:g} s; {self.convention})"
+        )
+
+
+class LoadHistoryCounter:
+    """A `LoadHistory` of loads that come in pieces; see `LoadSpectraCounter` for the options."""
+
+    def __init__(
+        self,
+        exponents: Sequence[float] = EXPONENTS,
+        *,
+        plane: str | None = None,
+        directions: int = 36,
+    ) -> None:
+        self._spectra = LoadSpectraCounter(exponents, plane=plane, directions=directions)
+        self._signals: Signals | None = None
+        self._unique: Flags = np.zeros((0, 6), dtype=bool)
+        self._envelopes: list[EnvelopeCounter] = []
+
+    def add(self, loads: JointLoads) -> None:
+        """Take in loads along the next piece of a motion; they know their times."""
+        time = times_of(loads)
+        if self._signals is None:
+            self._signals = Signals(loads)
+            self._statistics = StatisticsCounter(self._signals.entries)
+            self._envelopes = [EnvelopeCounter() for _ in loads.drive_names]
+            self._unique = np.ones((len(loads.joints), 6), dtype=bool)
+            self._first, self._begin = loads, float(time[0])
+        self._end = float(time[-1])
+        self._unique &= determined(loads)
+        self._spectra.add(loads)
+        self._statistics.add(time, self._signals.columns(loads))
+        if loads.speed is not None:
+            pairs = zip(self._envelopes, loads.speed.T, loads.drive.T, strict=True)
+            for counter, speed, force in pairs:
+                counter.add(speed, force)
+
+    def history(self, notes: Sequence[str] = (), file: str | None = None) -> LoadHistory:
+        """Return what came so far."""
+        if self._signals is None:
+            raise StateError("no loads were counted: add() was not called, or had no rows")
+        first, entries = self._first, self._signals.entries
+        assert first.model is not None
+        drives = [x for x in entries if x.quantity.split(".")[0] == "drive"]
+        envelopes = [
+            counter.envelope(name, signal.unit)
+            for counter, name, signal in zip(
+                self._envelopes, first.drive_names, drives, strict=True
+            )
+        ]
+        return LoadHistory(
+            first.model.name,
+            first.joints,
+            str(first.convention),
+            self._statistics.rows,
+            self._begin,
+            self._end,
+            self._statistics.statistics(self._signals.determined(self._unique).tolist()),
+            self._spectra.spectra(),
+            tuple(envelopes) if first.speed is not None else (),
+            tuple(notes),
+            file,
+        )
+
+
+def load_history(loads: JointLoads, exponents: Sequence[float] = EXPONENTS) -> LoadHistory:
+    """Return what is kept of loads along a motion that is there as a whole."""
+    counter = LoadHistoryCounter(exponents)
+    counter.add(loads)
+    return counter.history()

@@ -1,0 +1,194 @@
+"""A motion of any length, piece by piece, as if it had been read whole.
+
+Rates that the file does not have come from a spline through all of its rows. What a row far away
+contributes to it shrinks by 0.43 from row to row (the largest root of the quintic spline's system),
+so that the spline through a piece and `OVERLAP` rows more at both ends is that of the whole, to
+rounding. Each row is derived by one piece; where two meet, the one behind derives the last row of
+the one before once more, and how much they differ is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.formats.table import Column, Table
+from mbd_bridge.formats.tables import TableSource
+from mbd_bridge.loads.history import is_load
+from mbd_bridge.loads.motion import Motion, motion_from_table
+from mbd_bridge.loads.oddities import Oddities
+from mbd_bridge.mechanism import Model
+
+Floats = NDArray[np.float64]
+
+ROWS = 65_536
+"""Rows of a piece."""
+OVERLAP = 100
+"""Rows that a spline sees beyond its piece: 0.43 ** 100 is 1e-37."""
+SEAM = 1e-6
+"""Difference of rates where two pieces meet, relative to the largest, from which on it is said."""
+ROUNDINGS = 1e3
+"""Roundings of positions and times that a second difference may add up."""
+EPSILON = float(np.finfo(np.float64).eps)
+READ = 16_384
+"""Rows that are read at a time."""
+
+
+class Pieces(Protocol):
+    """A motion that comes in pieces.
+
+    Attributes
+    ----------
+    name : of the file, or what the motion is
+    model : whose motion it is
+    """
+
+    name: str
+    model: Model
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was derived, held still or looks odd, in what was taken so far."""
+
+    def __iter__(self) -> Iterator[Motion]: ...
+
+
+class MotionParts:
+    """A motion that is there as a whole, in pieces."""
+
+    def __init__(self, motion: Motion, name: str, rows: int | None = None) -> None:
+        assert motion.model is not None
+        self.name, self.model, self._motion = name, motion.model, motion
+        self._rows = ROWS if rows is None else rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was derived, held still or looks odd."""
+        return self._motion.notes
+
+    def __iter__(self) -> Iterator[Motion]:
+        for begin in range(0, len(self._motion.time), self._rows):
+            yield _part(self._motion, begin, begin + self._rows)
+
+
+class MotionPieces:
+    """The pieces of the motion in a table, one after another.
+
+    Parameters
+    ----------
+    source : the file, as `formats.tables.open_table` gives it
+    rest : hold coordinates that the file has not at zero, at rest
+    rows : of a piece
+    progress : is called with the bytes read since the last call
+
+    Attributes
+    ----------
+    name, model, notes : see `Pieces`
+    seam : the largest difference of rates where two pieces meet beyond what roundings make,
+        relative to the largest rate of these pieces
+    """
+
+    def __init__(
+        self,
+        source: TableSource,
+        model: Model,
+        *,
+        rest: bool = False,
+        rows: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self.name, self.model = source.path, model
+        self._source, self._rest = source, rest
+        self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
+        self._progress = progress
+        self._oddities = Oddities(model)
+        self._said: tuple[str, ...] = ()
+        self.seam = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was read so far."""
+        apart = () if self.seam <= SEAM else (self._apart(),)
+        return (*self._said, *self._oddities.notes(), *apart)
+
+    def _apart(self) -> str:
+        return (
+            f"rates derived piece by piece differ by {self.seam:.0e} of the largest where pieces "
+            f"meet: the times are uneven, or too near each other for second derivatives"
+        )
+
+    def __iter__(self) -> Iterator[Motion]:
+        last: Motion | None = None
+        for table, begin, end in self._tables():
+            whole = motion_from_table(table, self.model, rest=self._rest, oddities=self._oddities)
+            self._said = self._said or whole.notes
+            if last is not None:
+                self._compare(last, _part(whole, begin - 1, begin))
+            last = _part(whole, begin, end)
+            yield last
+
+    def _compare(self, before: Motion, again: Motion) -> None:
+        step = float(np.median(np.diff(before.time))) if len(before.time) > 1 else np.inf
+        # What differences of positions and times, rounded to 16 digits, make of rates.
+        moves = np.abs(before.v).max(initial=0.0) * np.abs(before.time).max()
+        rounding = ROUNDINGS * EPSILON * (np.abs(before.q).max(initial=0.0) + moves)
+        for order, first, second in ((1, before.v, again.v), (2, before.a, again.a)):
+            largest = np.abs(first).max(initial=0.0)
+            apart = np.abs(first[-1:] - second).max(initial=0.0) - rounding / step**order
+            if apart > 0.0 and largest > 0.0:
+                self.seam = max(self.seam, float(apart / largest))
+
+    def _tables(self) -> Iterator[tuple[Table, int, int]]:
+        """Yield tables with the overlap at both ends, and where the rows between begin and end."""
+        held, start, begin = self._empty(), 0, 0
+        for block in self._blocks():
+            held = _joined(held, block)
+            while len(held.values) >= begin + self._rows + OVERLAP:
+                end = begin + self._rows
+                yield replace(_rows(held, 0, end + OVERLAP), start=start), begin, end
+                cut = end - OVERLAP
+                held, start, begin = _rows(held, cut, None), start + cut, OVERLAP
+        if len(held.values) > begin:
+            yield replace(held, start=start), begin, len(held.values)
+
+    def _blocks(self) -> Iterator[Table]:
+        source, columns = self._source, self._columns()
+        places = source.places([column.name for column in columns])
+        for block in source.checked(READ, places):
+            if len(block.values):
+                yield replace(self._empty(), values=block.values, lines=block.lines)
+            if self._progress is not None:
+                self._progress(block.size)
+
+    def _columns(self) -> tuple[Column, ...]:
+        """Return the columns of the motion: loads beside it are not read."""
+        return tuple(c for c in self._source.columns if not is_load(c.name, self.model))
+
+    def _empty(self) -> Table:
+        source, columns = self._source, self._columns()
+        return Table(columns, np.zeros((0, len(columns))), None, source.path, source.attributes)
+
+
+def _joined(first: Table, second: Table) -> Table:
+    if not len(first.values):
+        return second
+    lines = None
+    if first.lines is not None and second.lines is not None:
+        lines = np.concatenate([first.lines, second.lines])
+    return replace(first, values=np.concatenate([first.values, second.values]), lines=lines)
+
+
+def _rows(table: Table, begin: int, end: int | None) -> Table:
+    lines = None if table.lines is None else table.lines[begin:end]
+    return replace(table, values=table.values[begin:end], lines=lines)
+
+
+def _part(motion: Motion, begin: int, end: int) -> Motion:
+    rows = slice(begin, end)
+    return replace(
+        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
+    )

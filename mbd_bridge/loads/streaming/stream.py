@@ -1,0 +1,65 @@
+"""From the file of a motion to loads, their file and what is kept of them, piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from os import PathLike, fspath
+from typing import TextIO
+
+import numpy as np
+
+from mbd_bridge.formats.tables import TableWriter
+from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
+from mbd_bridge.loads.motion import Motion
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.streaming.load_history import LoadHistory, LoadHistoryCounter
+from mbd_bridge.loads.streaming.pieces import Pieces
+
+Answer = Callable[[Motion], JointLoads]
+"""What gives the loads along a piece of a motion."""
+
+
+def stream_loads(
+    answer: Answer,
+    pieces: Pieces,
+    *,
+    output: str | PathLike[str] | TextIO | None = None,
+    digits: int | None = None,
+    exponents: Sequence[float] = EXPONENTS,
+    plane: str | None = None,
+) -> LoadHistory:
+    """Return what is kept of the loads along a motion in pieces; write the loads if asked to.
+
+    Memory does not grow with the length of the motion.
+
+    Parameters
+    ----------
+    answer : gives the loads, with their times, along each piece
+    pieces : of the motion: `MotionPieces` of a file, `MotionParts` of a motion
+    output : .parquet, .csv, .npz or .h5 file for the loads themselves
+    digits : significant digits in a text; None for all
+    exponents, plane : see `LoadSpectraCounter`
+    """
+    counter = LoadHistoryCounter(exponents, plane=plane)
+    with ExitStack() as stack:
+        writer: TableWriter | None = None
+        for motion in pieces:
+            loads = answer(motion)
+            if output is not None and writer is None:
+                writer = stack.enter_context(loads_writer(output, loads, pieces, digits))
+            if writer is not None:
+                writer.append(np.column_stack([motion.time, load_rows(loads)]))
+            counter.add(loads)
+    name = fspath(output) if isinstance(output, str | PathLike) else None
+    return counter.history(pieces.notes, name)
+
+
+def loads_writer(
+    output: str | PathLike[str] | TextIO, loads: JointLoads, pieces: Pieces, digits: int | None
+) -> TableWriter:
+    """Return what writes times and loads such as these, with what is known of them so far."""
+    said = attributes(f"joint loads of {pieces.model.name} along {pieces.name}", pieces.notes)
+    columns = [TIME, *load_columns(loads)]
+    return TableWriter(output, columns, said | load_attributes(loads), digits=digits)

@@ -1,0 +1,279 @@
+"""Loads along long motions: the same as for the whole file, in memory that does not grow."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.formats.tables import Column, TableWriter, open_table, read_table
+from mbd_bridge.loads.motion import motion_from_table
+from mbd_bridge.loads.streaming import LoadHistoryCounter, load_history, pieces, stream_loads
+from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
+from mbd_bridge.loads.streaming.pieces import MotionPieces
+from tests.machines import four_bar
+
+ARM = mbd.load("urdf/kuka_iiwa.urdf")
+JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_5"]
+DERIVED = 1e-9
+"""Second derivatives at 1 kHz amplify roundings of the times, relative to the largest rate."""
+
+
+def write(path, time, values, names):
+    with TableWriter(path, [Column("time", "s"), *map(Column, names)]) as out:
+        out.append(np.column_stack([time, values]))
+    return path
+
+
+def arm_motion(path, rows=3000, noise=0.0, start=0.0):
+    """The arm at 1 kHz, positions only."""
+    rng = np.random.default_rng(0)
+    time = start + np.arange(rows) * 1e-3
+    q = np.sin(time[:, None] * np.arange(1.0, 8.0)) + noise * rng.normal(size=(rows, 7))
+    return write(path, time, q, ARM.coordinate_names)
+
+
+def loads_along(mechanism, joints, **options):
+    return lambda motion: mechanism.joint_loads(motion, joints=joints, **options)
+
+
+def check_pieces(path, model, rows):
+    whole = motion_from_table(read_table(path), model)
+    split = MotionPieces(open_table(path), model, rows=rows)
+    parts = list(split)
+    assert (len(parts) > 1) == (len(whole.time) >= rows + pieces.OVERLAP)
+    for name in ("time", "q", "v", "a"):
+        found = np.concatenate([getattr(part, name) for part in parts])
+        wanted = getattr(whole, name)
+        assert np.abs(found - wanted).max() <= DERIVED * np.abs(wanted).max(), name
+    assert split.notes == whole.notes
+    assert split.seam <= DERIVED
+    return parts
+
+
+@pytest.mark.parametrize("rows", [100, 700, 2999])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".h5"])
+def test_a_motion_in_pieces_is_the_whole_one(tmp_path, rows, suffix):
+    check_pieces(arm_motion(tmp_path / f"motion{suffix}"), ARM.model, rows)
+
+
+@pytest.mark.parametrize("case", [{"noise": 1e-3}, {"start": 3600.0}, {"rows": 1101}])
+def test_so_are_noisy_late_and_hardly_longer_ones(tmp_path, case):
+    check_pieces(arm_motion(tmp_path / "motion.npz", **case), ARM.model, 500)
+
+
+def test_so_is_one_of_quaternions_with_uneven_times_and_some_rates(tmp_path):
+    from scipy.spatial.transform import Rotation
+
+    robot = mbd.Builder("brick", root="brick")
+    robot.link("brick", 2.0, (0.1, 0, 0), (0.01, 0.02, 0.03))
+    brick = mbd.Mechanism.build(robot, floating=True)
+    rng = np.random.default_rng(1)
+    time = np.cumsum(rng.uniform(0.7e-3, 1.3e-3, 2500))
+    turn = Rotation.from_rotvec(np.outer(np.sin(4 * time), [2.0, 1.0, -1.0])).as_quat()
+    turn *= np.sign(turn[:, 3:] + 1e-300)  # a quaternion and its negative are the same rotation
+    place = np.stack([np.sin(3 * time), np.cos(2 * time), time], axis=1)
+    path = write(tmp_path / "m.npz", time, np.hstack([place, turn]), brick.coordinate_names)
+    parts = check_pieces(path, brick.model, 600)
+    assert np.abs(parts[0].v[:, 3:]).max() > 1.0
+    rates = motion_from_table(read_table(path), brick.model).v
+    names = [*brick.coordinate_names, *(f"{n}.vel" for n in brick.model.velocity_names)]
+    path = write(tmp_path / "r.npz", time, np.hstack([place, turn, rates]), names)
+    check_pieces(path, brick.model, 600)
+
+
+def test_too_small_an_overlap_is_noticed_where_pieces_meet(tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "OVERLAP", 6)
+    path = arm_motion(tmp_path / "motion.npz", noise=1e-3)
+    split = MotionPieces(open_table(path), ARM.model, rows=500)
+    list(split)
+    assert split.seam > 1e-3
+    assert any("differ by" in note and "where pieces meet" in note for note in split.notes)
+
+
+def test_what_is_odd_is_told_once_with_its_largest_value(tmp_path):
+    time = np.arange(3000) * 1e-3
+    q = np.tile(np.linspace(0.0, 3.5, 3000)[:, None], (1, 7))
+    q[2500:, 0] -= 2 * np.pi
+    path = write(tmp_path / "motion.npz", time, q, ARM.coordinate_names)
+    split = MotionPieces(open_table(path), ARM.model, rows=500)
+    list(split)
+    limits = [note for note in split.notes if "beyond the limits" in note]
+    assert len(limits) == 1 and "lbr_iiwa_joint_2 (3.5 above 2)" in limits[0]
+    assert len([note for note in split.notes if "jumps by" in note]) == 1
+    assert split.notes == motion_from_table(read_table(path), ARM.model).notes
+
+
+def stream(path, output=None, mechanism=ARM, answer=None, **options):
+    split = MotionPieces(open_table(path), mechanism.model)
+    return stream_loads(answer or loads_along(mechanism, JOINTS), split, output=output, **options)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(pieces, "ROWS", 400)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".h5"])
+def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix):
+    path = arm_motion(tmp_path / "motion.parquet", rows=1500)
+    target = tmp_path / f"loads{suffix}"
+    history = stream(path, target)
+    whole = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
+    written = mbd.load_loads(target, ARM)
+    assert written.joints == whole.joints and str(written.convention) == str(whole.convention)
+    for name in ("force", "moment", "drive", "time"):
+        wanted = getattr(whole, name)
+        apart = np.abs(getattr(written, name) - wanted).max()
+        assert apart <= 1e-10 * np.abs(wanted).max()
+    assert history.file == str(target)
+    assert history.rows == 1500 and history.begin == 0.0 and np.isclose(history.end, 1.499)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
+    path = arm_motion(tmp_path / "motion.parquet", noise=1e-5)
+    found = stream(path)
+    loads = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
+    whole = load_history(loads)
+    columns = {f"{j}.f{x}": loads[j].force[:, k] for j in JOINTS for k, x in enumerate("xyz")}
+    columns |= {f"{j}.force": np.linalg.norm(loads[j].force, axis=1) for j in JOINTS}
+    columns |= {f"{j}.drive": loads[j].drive[:, 0] for j in JOINTS}
+    for history in (found, whole):
+        for name, values in columns.items():
+            one = history[name]
+            assert np.isclose(one.largest.value, values.max(), rtol=1e-7)
+            assert np.isclose(one.smallest.value, values.min(), rtol=1e-7)
+            assert np.isclose(one.rms, np.sqrt(np.mean(values**2)), rtol=1e-9)
+            assert np.isclose(one.mean, values.mean(), rtol=1e-6, atol=1e-6)
+            row = int(np.argmax(values))
+            assert one.largest.time == loads.time[row]
+            for other, series in columns.items():
+                if other.startswith(one.signal.joint):
+                    beside = one.largest.together[other.rpartition(".")[2]]
+                    assert np.isclose(beside, series[row], rtol=1e-6, atol=1e-6)
+            peak = values.max() if values.max() >= -values.min() else values.min()
+            assert np.isclose(one.peak.value, peak, rtol=1e-7)
+            assert one.determined
+    for one, other in zip(found.spectra.spectra, whole.spectra.spectra, strict=True):
+        assert np.allclose(one.powers, other.powers, rtol=1e-6)
+        assert one.cycles == pytest.approx(other.cycles, rel=1e-3)
+    with pytest.raises(StateError, match="no signal in this history named"):
+        found["elbow.fx"]
+
+
+def test_the_envelope_of_a_drive_holds_every_point():
+    rng = np.random.default_rng(2)
+    speed, force = rng.normal(size=(2, 5000)) * np.linspace(0.01, 3.0, 5000)
+    counter = EnvelopeCounter()
+    for part in np.array_split(np.arange(5000), 9):
+        counter.add(speed[part], force[part])
+    found = counter.envelope("elbow", "N m")
+    assert 32 <= len(found.largest) <= 128 and len(found.speeds) == len(found.largest) + 1
+    places = np.digitize(speed, found.speeds) - 1
+    for k in range(len(found.largest)):
+        own = force[places == k]
+        if len(own):
+            assert found.largest[k] == own.max() and found.smallest[k] == own.min()
+        else:
+            assert np.isnan(found.largest[k]) and np.isnan(found.smallest[k])
+    assert found.power == (speed * force).max()
+
+
+def test_history_of_a_follower_and_of_gears_knows_their_speeds():
+    b = mbd.Builder("pair", root="base")
+    for k in (1, 2):
+        b.link(f"wheel{k}", 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
+    b.joint("first", "revolute", "base", "wheel1", axis=(0, 1, 0))
+    b.joint(
+        "second",
+        "revolute",
+        "base",
+        "wheel2",
+        (1, 0, 0),
+        axis=(0, 1, 0),
+        mimic="first",
+        multiplier=-2.0,
+    )
+    pair = mbd.Mechanism.build(b)
+    q = np.linspace(0, 1, 50)[:, None]
+    loads = pair.joint_loads(q, np.ones((50, 1)), np.zeros((50, 1)))
+    history = load_history(loads.along(np.linspace(0, 1, 50), np.ones((50, 1))))
+    speeds = {one.name: one.speeds for one in history.envelopes}
+    assert speeds["first"][0] <= 1.0 < speeds["first"][1]
+    assert speeds["second"][0] <= -2.0 < speeds["second"][1]
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
+    bar = four_bar()
+    q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
+    run = mbd.simulate(bar, 0.9, step=1e-3, q=q)
+    run.save(tmp_path / "run.npz")
+    answer = loads_along(bar, ["pin", "crank"], actuated=["crank"])
+    history = stream(tmp_path / "run.npz", tmp_path / "loads.npz", bar, answer)
+    assert history.rows == 901
+    wanted = run.joint_loads(["pin", "crank"])
+    assert history["pin.fx"].determined and not history["pin.fy"].determined
+    assert not history["pin.force"].determined
+    assert not history.spectra.spectra[1].determined
+    assert "pin.fy (undetermined)" in open_table(tmp_path / "loads.npz").names
+    assert np.isclose(history["pin.fz"].largest.value, wanted["pin"].force[:, 2].max(), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_bad_rows_are_named_by_their_place_in_the_file(tmp_path, suffix):
+    time = np.arange(1500) * 1e-3
+    q = np.zeros((1500, 7))
+    for row, (column, value, words) in {
+        1203: (0, 0.5, "comes after"),
+        1404: (0, 1.403, "stands twice"),
+        799: (3, np.nan, "finite number"),
+    }.items():
+        values = np.column_stack([time, q])
+        values[row, column] = value
+        path = write(tmp_path / f"m{suffix}", values[:, 0], values[:, 1:], ARM.coordinate_names)
+        with pytest.raises(FileError, match=words) as caught:
+            stream(path, tmp_path / "loads.csv")
+        place = f":{row + 2}:" if suffix == ".csv" else f"row {row} "
+        assert place in str(caught.value)
+        assert not (tmp_path / "loads.csv").exists()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_too_few_rows_to_derive_rates_are_refused(tmp_path, rows):
+    path = arm_motion(tmp_path / "motion.csv", rows=rows)
+    with pytest.raises(FileError, match="expected 4 rows or more"):
+        stream(path)
+
+
+def test_one_state_at_rest_has_a_history(tmp_path):
+    names = [n + s for s in ("", ".vel", ".acc") for n in ARM.coordinate_names]
+    path = write(tmp_path / "one.csv", np.zeros(1), np.zeros((1, 21)), names)
+    history = stream(path)
+    assert history.rows == 1 and history[f"{JOINTS[0]}.fz"].rms > 1.0
+    with pytest.raises(StateError, match="has no duration"):
+        history.spectra[f"{JOINTS[0]}.fz"].damage_equivalent(3.0)
+    with pytest.raises(StateError, match="no loads were counted"):
+        LoadHistoryCounter().history()
+
+
+def test_memory_does_not_grow_with_the_motion(tmp_path):
+    rows, peaks = 20_000, []
+    for times in (1, 3):
+        path = arm_motion(tmp_path / f"motion{times}.parquet", rows=times * rows)
+        stream(path, tmp_path / "warm.parquet") if times == 1 else None
+        tracemalloc.start()
+        split = MotionPieces(open_table(path), ARM.model, rows=4000)
+        counter = LoadHistoryCounter()
+        for motion in split:
+            counter.add(ARM.joint_loads(motion, joints=JOINTS))
+        counter.history()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
