@@ -30,6 +30,15 @@ The exit code is 1 if a loop stays open: then what was reached is shown, and wha
 OPEN = 1
 """Exit code of a mechanism that does not close."""
 
+ROUNDING = 1e-12
+"""rad or m, and their rates: less is shown as 0."""
+
+PYTHON = "; check=False returns what was reached"
+"""End of a message that means nothing in a shell."""
+
+TRIES, TURN = 20, 1.5
+"""How often another position is tried, and how far from the wish, rad or sizes of the mechanism."""
+
 _WISH = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=]+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
 
 
@@ -79,8 +88,36 @@ def run(options: argparse.Namespace) -> int:
         for line in loop_tables.remarks(report, found):
             screen.show(console, line)
         return 0
-    screen.report_error(problem)
+    screen.report_error(SolveError(str(problem).removesuffix(PYTHON)))
+    with screen.waiting("looking for a position that closes"):
+        words = another(robot, options)
+    if words:
+        screen.say(f"it does close elsewhere: try --near {words}")
     return OPEN
+
+
+def another(robot: Mechanism, options: argparse.Namespace) -> str | None:
+    """Return wishes, as --near has them, near a position at which the loops close, if one is found.
+
+    Coordinates that are fixed stay as wished; the others are tried at random.
+    """
+    import numpy as np
+
+    from mbd_bridge.errors import SolveError
+
+    model, rng = robot.model, np.random.default_rng(0)
+    wished = assembled(robot, options, check=False)
+    kept = {name for name in model.velocity_names if name in options.fixed}
+    for _ in range(TRIES):
+        step = rng.uniform(-TURN, TURN, model.nv) * model.velocity_scale
+        step[[name in kept for name in model.velocity_names]] = 0.0
+        try:
+            found = robot.assemble(model.integrate(wished.q, step), fixed=options.fixed)
+        except SolveError:
+            continue
+        named = zip(model.coordinate_names, found.q, strict=True)
+        return " ".join(f"{name}={value:.3g}" for name, value in named if abs(value) > 1e-3)
+    return None
 
 
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
@@ -136,12 +173,18 @@ def wishes(words: list[str], option: str, units: dict[str, str]) -> dict[str, fl
 def _headline(robot: Mechanism, found: Assembly, report: LoopReport) -> str:
     from mbd_bridge.errors import count
 
-    state = f"closed in {found.iterations} iterations" if found.closed else "NOT CLOSED"
+    steps = count(found.iterations, "iteration")
+    state = f"closed in {steps}" if found.closed else "NOT CLOSED"
     if not robot.model.cuts:
         state = "no loops"
     freedoms = count(report.freedoms, "freedom")
     tree = f" ({robot.nv} of the tree, {report.rank} taken by loops)" if robot.model.cuts else ""
     return f"{robot.name}: {state}, {freedoms}{tree}"
+
+
+def _number(value: float) -> str:
+    """Return a coordinate or rate without the rounding that is left of a zero."""
+    return "0" if abs(value) < ROUNDING else f"{value:.9g}"
 
 
 def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
@@ -152,12 +195,12 @@ def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
     of_q, of_v = model_units(model)
     rows: list[tuple[str, ...]] = []
     for name, value, unit in zip(model.coordinate_names, found.q, of_q, strict=True):
-        rows.append((name, f"{value + 0.0:.9g}", "" if unit == "1" else unit))
+        rows.append((name, _number(value), "" if unit == "1" else unit))
     if not moving:
         return screen.table(("coordinate", ">value", "unit"), rows)
     blank = ("", "", "")
     rates = [
-        (name, f"{value + 0.0:.9g}", f"{unit}/s")
+        (name, _number(value), f"{unit}/s")
         for name, value, unit in zip(model.velocity_names, found.v, of_v, strict=True)
     ]
     rates += [blank] * (len(rows) - len(rates))

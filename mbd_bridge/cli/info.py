@@ -44,6 +44,9 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", "coordinates", _coordinates(model))
     if model.loops:
         screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
+    if model.description.couplings:
+        screen.show(console, "", _gears(model))
+    if model.cuts:
         loop_tables.info(console, robot)
     unused = left_out(model, "loads and dynamics")
     if unused:
@@ -60,9 +63,11 @@ def _headline(model: Model) -> str:
     kinds += [f"{coupled} coupled"] if coupled else []
     inside = f" ({', '.join(kinds)})" if kinds else ""
     loops = f", {count(len(model.loops), 'loop joint')}" if model.loops else ""
+    gears = len(model.description.couplings)
+    loops += f", {gears} {'pair' if gears == 1 else 'pairs'} of gears" if gears else ""
     base = "floating" if model.floating else "fixed"
     mass = sum(link.inertia.mass for link in model.links)
-    freedoms = count(model.nv, "freedom") + (" of the tree" if model.loops else "")
+    freedoms = count(model.nv, "freedom") + (" of the tree" if model.cuts else "")
     return (
         f"{model.name}: {count(len(model.links), 'link')}, "
         f"{count(len(model.joints) - 1, 'joint')}{inside}{loops}, {freedoms}, {base} base, "
@@ -89,18 +94,30 @@ def _loops(model: Model) -> Table:
     from mbd_bridge.mechanism import JOINT_TYPES
 
     rows = []
+    number = {cut.name: len(cut.rows) for cut in model.cuts}
     for loop in model.loops:
         entry = JOINT_TYPES.get("prismatic" if loop.type == "translational" else loop.type)
-        rank = 1 if loop.type == "distance" else entry.cut_rows if entry else None
+        held = "".join(map(str, loop.rows or ()))
         rows.append(
             (
                 loop.name,
-                loop.type,
+                f"{loop.type} {held}".rstrip(),
                 loop.predecessor.link,
                 loop.successor.link,
-                "?" if rank is None else str(rank),
+                str(number[loop.name]),
                 f"{entry.weight:g}" if entry else "",
             )
         )
     headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">cut rank")
     return screen.table(headings, rows)
+
+
+def _gears(model: Model) -> Table:
+    from mbd_bridge.cli import screen
+
+    rows = []
+    for gears in model.description.couplings:
+        sign = "-" if gears.offset < 0 else "+"
+        offset = f" {sign} {abs(gears.offset):g}" if gears.offset else ""
+        rows.append((gears.name, f"{gears.joint} = {gears.ratio:g} {gears.follows}{offset}"))
+    return screen.table(("gears", "constraint"), rows)

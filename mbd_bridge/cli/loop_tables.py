@@ -72,6 +72,13 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
     """Yield what is to be said of closed loops, a line each."""
     lost = report.rows - report.rank
     yield f"{count(report.freedoms, 'freedom')}; {report.rows} rows, {lost} of them redundant"
+    if lost:
+        yield (
+            "redundant rows forbid what others forbid already: no matter for the motion, but loads "
+            "along them are not determined, and are marked"
+        )
+    if not report.freedoms:
+        yield "nothing can move: remove a loop, or let one forbid less"
     yield (
         f"condition {report.condition:.3g}; distance from a singular position "
         f"{report.distance:.3g} (0 is singular)"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.description import Joint, Link, Loop
+from mbd_bridge.formats.description import Coupling, Joint, Link, Loop
 from mbd_bridge.formats.document import QUOTED, quote, unknown
 from mbd_bridge.formats.joints import ONE_FREEDOM
 
@@ -160,6 +160,34 @@ def check_loops(
                 raise FileError(f"{message}. Correct the name or add the <link>", *place)
         if loop.predecessor.link == loop.successor.link:
             message = f"both sides are on link {quote(loop.successor.link)}; a loop joins two links"
+            raise FileError(message, *place)
+
+
+def check_couplings(
+    couplings: Sequence[Coupling], loops: Sequence[Loop], joints: Sequence[Joint], file: str
+) -> None:
+    """Refuse couplings with a name that is taken, of unknown joints, or of one with itself."""
+    by_name = {joint.name: joint for joint in joints}
+    taken: dict[str, Joint | Loop | Coupling] = {**by_name, **{loop.name: loop for loop in loops}}
+    for coupling in couplings:
+        place = (coupling.source or file, coupling.line, f"coupling {quote(coupling.name)}")
+        first = taken.setdefault(coupling.name, coupling)
+        if first is not coupling:
+            where = f" (line {first.line})" if first.line else ""
+            message = f"another joint is named {quote(coupling.name)} too{where}; rename one"
+            raise FileError(message, *place)
+        for name in (coupling.joint, coupling.follows):
+            joint = by_name.get(name) or by_name.get(name.rpartition(".")[0])
+            if joint is None:
+                known = (other.name for other in joints if other.type != "fixed")
+                message = f"{unknown('joint', name, known)}. Couplings join joints of the tree"
+                raise FileError(message, *place)
+            if joint.type == "fixed" or (joint.name == name and joint.type not in ONE_FREEDOM):
+                own = "it has none" if joint.type == "fixed" else f"name one, such as {name}.x"
+                message = f"couplings join coordinates, and {quote(name)} is {joint.type}: {own}"
+                raise FileError(message, *place)
+        if coupling.joint == coupling.follows:
+            message = f"{quote(coupling.joint)} follows itself; name two joints"
             raise FileError(message, *place)
 
 

@@ -152,6 +152,8 @@ class Coupling:
     follows: str
     ratio: float = 1.0
     offset: float = 0.0
+    line: int | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

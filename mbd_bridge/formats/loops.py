@@ -1,5 +1,8 @@
 """Loop joints in the URDF itself: Isaac Sim's ``<loop_joint>`` and urdfdom's ``<constraint>``.
 
+A ``mask`` says with six of 0 or 1 what it forbids, and ``<coupling>`` is a pair of gears, a rack or
+a belt: q(joint) = ratio * q(follows) + offset.
+
 ::
 
     <loop_joint name="pin" type="revolute">            Isaac Sim; <axis> is our addition
@@ -12,14 +15,19 @@
       <parent link="coupler"/> <parent_origin xyz="0 0 1"/> <parent_axis xyz="0 1 0"/>
       <child link="base"/>     <child_origin xyz="1 0 1"/>  <child_axis xyz="0 1 0"/>
     </constraint>
+
+    <loop_joint name="slot" type="mask" rows="0 1 1 0 0 0">    held: y and z of link1's frame
+      <link1 link="slider"/> <link2 link="pin" xyz="0 0 0.1"/>
+    </loop_joint>
+    <coupling name="mesh" joint="wheel" follows="pinion" ratio="-0.5" offset="0"/>
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
-from mbd_bridge.formats.document import Document, unknown
+from mbd_bridge.formats.description import Coupling, Loop, LoopEnd, Vector3
+from mbd_bridge.formats.document import Document, parse_numbers, unknown
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Array, Frame, skew
@@ -33,6 +41,7 @@ LOOP_TYPES = (
     "revolute",
     "translational",
     "fixed",
+    "mask",
 )
 
 ALIASES = {"continuous": "revolute", "prismatic": "translational"}
@@ -46,6 +55,50 @@ def read_loops(document: Document, robot: Element) -> list[Loop]:
     loops = [_read_loop_joint(document, e) for e in robot.findall("loop_joint")]
     loops += [_read_constraint(document, e) for e in robot.findall("constraint")]
     return sorted(loops, key=lambda loop: loop.line or 0)
+
+
+def read_couplings(document: Document, robot: Element) -> list[Coupling]:
+    """Return the gears that the URDF's own elements say."""
+    return [_read_coupling(document, element) for element in robot.findall("coupling")]
+
+
+def _read_coupling(document: Document, element: Element) -> Coupling:
+    offset = document.optional_number(element, "offset")
+    ratio = document.number(element, "ratio")
+    try:
+        check_ratio(ratio)
+    except ValueError as error:
+        raise document.error(element, str(error)) from None
+    return Coupling(
+        document.attribute(element, "name"),
+        document.attribute(element, "joint"),
+        document.attribute(element, "follows"),
+        ratio,
+        0.0 if offset is None else offset,
+        line_of(element),
+        document.file,
+    )
+
+
+def check_ratio(ratio: float) -> None:
+    """Refuse gears that turn nothing (ValueError)."""
+    if ratio == 0.0:
+        raise ValueError(
+            "ratio: expected a number other than 0, in joint = ratio * follows + offset; to hold "
+            "a joint still make it fixed"
+        )
+
+
+def mask_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
+    """Return what a mask forbids; ValueError with advice if these are not six of 0 or 1."""
+    if len(numbers) != 6 or not set(numbers) <= {0.0, 1.0} or not any(numbers):
+        shown = " ".join(f"{number:g}" for number in numbers)
+        raise ValueError(
+            f"rows: a mask has six of 0 or 1 with some 1, where 1 forbids a displacement along x, "
+            f"y, z, then a turn about x, y, z of the predecessor's frame, such as 1 1 1 0 0 1; got "
+            f"{shown}"
+        )
+    return tuple(int(number) for number in numbers)
 
 
 def loop_type(name: str) -> str:
@@ -80,6 +133,19 @@ def _length(document: Document, element: Element, kind: str) -> float | None:
     return length
 
 
+def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | None:
+    """Return the rows of a mask, None for other types."""
+    if kind != "mask":
+        if element.get("rows") is not None:
+            raise document.error(element, f"rows are for masks, a {kind} loop has its own; remove")
+        return None
+    text = document.attribute(element, "rows")
+    try:
+        return mask_of(parse_numbers(text, 6))
+    except ValueError as error:
+        raise document.error(element, str(error)) from None
+
+
 def _read_loop_joint(document: Document, element: Element) -> Loop:
     kind = _type(document, element)
     ends = []
@@ -99,6 +165,7 @@ def _read_loop_joint(document: Document, element: Element) -> Loop:
         axis=axis,
         axis2=axis2,
         length=_length(document, element, kind),
+        rows=_mask(document, element, kind),
         line=line_of(element),
         source=document.file,
     )
@@ -135,6 +202,7 @@ def _read_constraint(document: Document, element: Element) -> Loop:
         axis=axis,
         axis2=axis2,
         length=_length(document, element, kind),
+        rows=_mask(document, element, kind),
         line=line_of(element),
         source=document.file,
     )

@@ -8,19 +8,27 @@
         predecessor: {link: coupler, xyz: [0, 0, 1], rpy: [0, 0, 0]}
         successor:   {link: base,    xyz: [1, 0, 1], rpy: [0, 0, 0]}
         axis: [0, 1, 0]      # in the predecessor's frame; universal: axis2 in the successor's
+      - name: slot
+        type: mask
+        predecessor: {link: slider}
+        successor:   {link: pin, xyz: [0, 0, 0.1]}
+        rows: [0, 1, 1, 0, 0, 0]    # held: along x, y, z, about x, y, z of the predecessor's frame
+    couplings:                      # gears: joint = ratio * follows + offset
+      - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from mbd_bridge.formats.description import Loop, LoopEnd, Vector3
+from mbd_bridge.formats.description import Coupling, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import pose, unit_vector
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
-from mbd_bridge.formats.loops import TYPES_WITH_AXIS, loop_type
+from mbd_bridge.formats.loops import TYPES_WITH_AXIS, check_ratio, loop_type, mask_of
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 
-KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length")
+KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length", "rows")
+COUPLING_KEYS = ("name", "joint", "follows", "ratio", "offset")
 SIDE_KEYS = ("link", "xyz", "rpy")
 SUFFIX = ".loops.yaml"
 
@@ -33,11 +41,37 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name((name or path.name) + SUFFIX)
 
 
-def read_sidecar(path: str | Path) -> list[Loop]:
-    """Return the loops of a sidecar file; its links are checked with the robot's."""
-    table = read_yaml(path).table(("loops",))
-    loops = table.get("loops")
-    return [] if loops is None or loops.value == "" else [_loop(n) for n in loops.items()]
+def read_sidecar(path: str | Path) -> tuple[list[Loop], list[Coupling]]:
+    """Return loops and couplings of a sidecar file; names are checked with the robot's."""
+    table = read_yaml(path).table(("loops", "couplings"))
+    return [_loop(n) for n in _items(table, "loops")], [
+        _coupling(n) for n in _items(table, "couplings")
+    ]
+
+
+def _items(table: dict[str, Node], key: str) -> list[Node]:
+    found = table.get(key)
+    return [] if found is None or found.value == "" else found.items()
+
+
+def _coupling(node: Node) -> Coupling:
+    table = node.table(COUPLING_KEYS)
+    name = _needed(table, "name", node).text()
+    node = Node(node.value, node.line, node.file, f"coupling {name!r}")
+    ratio = _needed(table, "ratio", node)
+    try:
+        check_ratio(ratio.number())
+    except ValueError as error:
+        raise ratio.error(str(error)) from None
+    return Coupling(
+        name,
+        _needed(table, "joint", node).text(),
+        _needed(table, "follows", node).text(),
+        ratio.number(),
+        table["offset"].number() if "offset" in table else 0.0,
+        node.line,
+        node.file,
+    )
 
 
 def _needed(table: dict[str, Node], key: str, node: Node) -> Node:
@@ -66,6 +100,15 @@ def _loop(node: Node) -> Loop:
     length = table["length"].number() if "length" in table else None
     if length is not None and (kind != "distance" or length <= 0.0):
         raise table["length"].error("length is for distance loops, above 0 m; correct or remove it")
+    rows = None
+    if kind == "mask":
+        wanted = _needed(table, "rows", node)
+        try:
+            rows = mask_of(tuple(number.number() for number in wanted.items()))
+        except ValueError as error:
+            raise wanted.error(str(error)) from None
+    elif "rows" in table:
+        raise table["rows"].error(f"rows are for masks, a {kind} loop has its own; remove them")
     return Loop(
         name=name,
         type=kind,
@@ -74,6 +117,7 @@ def _loop(node: Node) -> Loop:
         axis=axis,
         axis2=axis2,
         length=length,
+        rows=rows,
         line=node.line,
         source=node.file,
     )

@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.checks import check_loops, check_mimics, check_tree
-from mbd_bridge.formats.description import Description, Joint, Link, Loop
+from mbd_bridge.formats.checks import check_couplings, check_loops, check_mimics, check_tree
+from mbd_bridge.formats.description import Coupling, Description, Joint, Link, Loop
 from mbd_bridge.formats.document import Document
 from mbd_bridge.formats.geometry import read_shapes
 from mbd_bridge.formats.inertial import read_inertial
 from mbd_bridge.formats.joints import read_joint
-from mbd_bridge.formats.loops import read_loops
+from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sidecar import read_sidecar, sidecar_path
 from mbd_bridge.formats.xacro import expand_xacro
@@ -74,7 +74,7 @@ def read(
         base=os.path.dirname(os.path.abspath(name)),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        loops=read_sidecar(sidecar) if sidecar.is_file() else [],
+        beside=read_sidecar(sidecar) if sidecar.is_file() else ([], []),
         source=name,
     )
 
@@ -102,7 +102,7 @@ def read_urdf_text(
         base=None if base_directory is None else os.fspath(base_directory),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        loops=[],
+        beside=([], []),
         source=source,
     )
 
@@ -114,7 +114,7 @@ def _read(
     base: str | None,
     mesh_directories: Iterable[str | os.PathLike[str]],
     max_bytes: int,
-    loops: list[Loop],
+    beside: tuple[list[Loop], list[Coupling]],
     source: str | None,
 ) -> Description:
     robot, remarks = parse(text, file, max_bytes)
@@ -128,13 +128,17 @@ def _read(
     check_tree(links, joints, file)
     joints = _without_unknown_mimics(document, joints)
     check_mimics(joints, file)
+    loops, couplings = beside
     all_loops = (*read_loops(document, robot), *loops)
+    all_couplings = (*read_couplings(document, robot), *couplings)
     check_loops(all_loops, links, joints, file)
+    check_couplings(all_couplings, all_loops, joints, file)
     return Description(
         name=_robot_name(document, robot, source),
         links=links,
         joints=joints,
         loops=all_loops,
+        couplings=all_couplings,
         source=source,
         notes=document.warn(),
     )

@@ -60,6 +60,7 @@ def test_a_loop_that_stays_open_is_shown_and_gives_exit_code_1(run):
     assert float(rows_of(out)["coupler_pin"][-1]) > 0.1
     assert "loops that cannot be closed: coupler_pin by" in err
     assert "release one of fixed=['rocker']" in err
+    assert "check=False" not in err
     code, out, err = run("simulate", OWN / "crank_rocker.urdf", "--seconds", "1", *words)
     assert (code, out) == (1, "")
     assert "cannot be closed" in err
@@ -80,6 +81,24 @@ def test_wishes_that_mean_nothing_are_explained(run, words, message):
     code, out, err = run("assemble", BAR, *words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_where_the_wish_does_not_close_another_is_found(run):
+    arm = OWN / "rrc_arm_gripping.urdf"
+    code, _, err = run("assemble", arm)
+    assert code == 1
+    words = err.split("it does close elsewhere: try --near ")[1].split()
+    code, out, _ = run("assemble", arm, "--near", *words)
+    assert code == 0
+    assert "1 freedom; 6 rows, 0 of them redundant" in out
+
+
+def test_gears_and_masks_are_shown(run):
+    _, out, _ = run("info", OWN / "geared_five_bar.urdf")
+    assert "1 pair of gears, 4 freedoms of the tree" in out
+    assert "right_crank = -1 left_crank" in out
+    assert rows_of(out)["pin"] == ["mask", "101000", "left_coupler", "right_coupler", "2"]
+    assert "1 freedom; 3 rows, 0 of them redundant" in out
 
 
 def test_numbers_with_exponents_and_units_are_read(run):

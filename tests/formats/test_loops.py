@@ -74,7 +74,7 @@ def test_three_ways_to_write_a_loop_say_the_same(beside):
     assert_is_the_pin(beside(SIDECAR))
 
 
-@pytest.mark.parametrize("kind", LOOP_TYPES)
+@pytest.mark.parametrize("kind", [kind for kind in LOOP_TYPES if kind != "mask"])
 def test_all_loop_types_are_read_in_all_three_ways(kind, beside):
     found = [
         *loops_of(LOOP_JOINT.replace("revolute", kind)),
@@ -150,7 +150,55 @@ def test_the_sidecar_has_the_robots_name(tmp_path):
         assert sidecar_path(tmp_path / name) == tmp_path / "a.loops.yaml"
 
 
+MASK = LOOP_JOINT.replace('"revolute"', '"mask" rows="1 0 1 0 0 1"')
+CONSTRAINT_MASK = CONSTRAINT.replace('"revolute"', '"mask" rows="1 0 1 0 0 1"')
+SIDECAR_MASK = SIDECAR.replace("revolute", "mask") + "    rows: [1, 0, 1, 0, 0, 1]\n"
+COUPLING = '<coupling name="mesh" joint="b" follows="a" ratio="-0.5" offset="0.1"/>'
+COUPLINGS = (
+    SIDECAR
+    + """couplings:
+  - name: mesh
+    joint: b
+    follows: a
+    ratio: -0.5
+    offset: 0.1
+"""
+)
+
+
+def test_masks_say_what_they_forbid_in_all_three_ways(beside):
+    for loop in (*loops_of(MASK), *loops_of(CONSTRAINT_MASK), *beside(SIDECAR_MASK)):
+        assert (loop.type, loop.rows) == ("mask", (1, 0, 1, 0, 0, 1))
+
+
+def test_gears_are_read_in_both_ways(tmp_path):
+    (inside,) = read_urdf_text(BAR.format(COUPLING)).couplings
+    (tmp_path / "bar.urdf").write_text(BAR.format(""))
+    (tmp_path / "bar.loops.yaml").write_text(COUPLINGS)
+    (outside,) = read(tmp_path / "bar.urdf").couplings
+    for found in (inside, outside):
+        assert (found.name, found.joint, found.follows) == ("mesh", "b", "a")
+        assert (found.ratio, found.offset) == (-0.5, 0.1)
+        assert found.line is not None
+
+
+@pytest.mark.parametrize("text", ["", " name='x'"])
+def test_files_with_gears_and_masks_load_elsewhere(text):
+    pin.buildModelFromXML(BAR.format(MASK + COUPLING))
+
+
 ELEMENT_FAULTS = {
+    "mask without rows": (MASK, ' rows="1 0 1 0 0 1"', "", 6, "'rows' is missing"),
+    "five rows": (MASK, "1 0 1 0 0 1", "1 0 1 0 0", 6, "expected 6 numbers"),
+    "two": (MASK, "1 0 1 0 0 1", "1 0 2 0 0 1", 6, "six of 0 or 1"),
+    "nothing held": (MASK, "1 0 1 0 0 1", "0 0 0 0 0 0", 6, "with some 1"),
+    "rows of no mask": (MASK, '"mask"', '"fixed"', 6, "rows are for masks"),
+    "gears of no joint": (COUPLING, '"b"', '"c"', 6, "no joint named 'c'"),
+    "gears with itself": (COUPLING, '"b"', '"a"', 6, "follows itself"),
+    "gears without ratio": (COUPLING, 'ratio="-0.5"', "", 6, "'ratio' is missing"),
+    "gears of ratio 0": (COUPLING, "-0.5", "0", 6, "make it fixed"),
+    "gears of a bad ratio": (COUPLING, "-0.5", "1:2", 6, "write it like"),
+    "gears with a taken name": (COUPLING, '"mesh"', '"a"', 6, "rename one"),
     "unknown link": (LOOP_JOINT, '"coupler"', '"couple"', 6, "did you mean 'coupler'"),
     "unknown type": (LOOP_JOINT, "revolute", "hinge", 6, "Available: distance"),
     "no name": (LOOP_JOINT, 'name="pin"', "", 6, "'name' is missing"),
@@ -176,6 +224,10 @@ def test_faulty_loop_elements_are_explained(fault):
 
 
 SIDECAR_FAULTS = {
+    "rows of no mask": ("    axis", "    rows: [1, 1, 1, 0, 0, 0]\n    axis", 6, "are for masks"),
+    "mask without rows": ("revolute", "mask", 2, "'rows' is missing"),
+    "odd rows": ("type: revolute", "type: mask\n    rows: [1, 2]", 4, "six of 0 or 1"),
+    "unknown table": ("loops:", "couplngs: []\nloops:", 1, "did you mean 'couplings'"),
     "unknown link": ("coupler", "couple", 2, "did you mean 'coupler'"),
     "unknown type": ("revolute", "hinge", 3, "Available: distance"),
     "unknown key": ("axis:", "axes:", 6, "did you mean 'axis'"),
@@ -195,6 +247,31 @@ SIDECAR_FAULTS = {
     "tab": ("    type", "\ttype", 3, "not YAML"),
     "python object": ("name: pin", "name: !!python/object:os.system x", 2, None),
 }
+
+
+COUPLING_FAULTS = {
+    "no joint": ("joint: b", "joint: c", 8, "no joint named 'c'"),
+    "a fixed joint": ("joint: b", "joint: weld", 8, "is fixed"),
+    "itself": ("joint: b", "joint: a", 8, "follows itself"),
+    "ratio 0": ("-0.5", "0", 11, "make it fixed"),
+    "no ratio": ("    ratio: -0.5\n", "", 8, "'ratio' is missing"),
+    "unknown key": ("ratio", "ration", 11, "did you mean 'ratio'"),
+    "a taken name": ("mesh", "pin", 8, "rename one"),
+}
+
+
+@pytest.mark.parametrize("fault", COUPLING_FAULTS)
+def test_faulty_gears_beside_the_file_are_explained(fault, tmp_path):
+    old, new, line, advice = COUPLING_FAULTS[fault]
+    weld = (
+        '<link name="plate"/><joint name="weld" type="fixed"><parent link="base"/>'
+        '<child link="plate"/></joint>'
+    )
+    (tmp_path / "bar.urdf").write_text(BAR.format(weld))
+    (tmp_path / "bar.loops.yaml").write_text(COUPLINGS.replace(old, new, 1))
+    with pytest.raises(FileError, match=advice) as caught:
+        read(tmp_path / "bar.urdf")
+    assert f"bar.loops.yaml:{line}: " in str(caught.value)
 
 
 @pytest.mark.parametrize("fault", SIDECAR_FAULTS)

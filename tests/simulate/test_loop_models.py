@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.equations.state_vectors import state_vectors
@@ -18,12 +19,14 @@ STARTS = {
         "velocity": {"crank": 5.0},
     },
     "four_bar": {"near": {"crank": np.pi / 6}, "fixed": "crank"},
+    "geared_five_bar": {"near": {"left_crank": 0.4}, "velocity": {"left_crank": 6.0}},
     "knee_linkage_leg": {"near": {"hip_pitch": -0.4, "knee": 0.6}, "fixed": ("hip_pitch", "knee")},
     "rrc_arm_gripping": {
         "near": {"joint_2": 1.0, "joint_4": 1.4, "joint_6": 0.7},
         "velocity": {"joint_1": 0.3},
     },
     "rssr": {"velocity": {"crank": 2.0, "ball_y": 3.0}},
+    "spatial_slider_crank": {"near": {"crank": 0.3}, "fixed": "crank", "velocity": {"crank": 9.0}},
     "slider_crank": {"near": {"crank": 0.3}, "fixed": "crank", "velocity": {"crank": 20.0}},
     "stewart": {"velocity": {"platform.vx": 0.1, "platform.wz": 0.1}},
 }
@@ -33,10 +36,12 @@ COUNTS = {  # coordinates (velocities), rows, independent rows
     "bricard": (5, 5, 4),
     "crank_rocker": (3, 5, 2),
     "four_bar": (3, 5, 2),
+    "geared_five_bar": (4, 3, 3),
     "knee_linkage_leg": (9, 3, 3),
     "rrc_arm_gripping": (7, 6, 6),
     "rssr": (5, 3, 3),
     "slider_crank": (3, 5, 2),
+    "spatial_slider_crank": (4, 3, 3),
     "stewart": (24, 18, 18),
 }
 
@@ -150,3 +155,55 @@ def test_rssr_spins_about_its_coupler_without_moving_anything_else():
     spin = np.array([name == "ball_y" for name in machine.coordinate_names], float)
     _, phi_q, _ = machine.kernel("constraints")(at.q, at.v)
     assert np.abs(phi_q @ spin).max() < 1e-15
+
+
+def test_geared_five_bar_has_the_closed_form():
+    """A rhombic drive: one freedom, M(t) t'' + M' t'^2 / 2 + V' = torque, and half of it geared."""
+    machine = mbd.load(own_urdfs()["geared_five_bar"])
+    a, r, length, torque = 0.1, 0.05, 0.26, 0.7
+
+    def inertia(t):
+        lean = (a - r * np.sin(t)) / length  # sine of the coupler's angle
+        turn = -r * np.cos(t) / (length * np.sqrt(1 - lean**2))  # its rate, a unit of t'
+        x = r * np.cos(t) + 0.5 * length * np.sqrt(1 - lean**2) * turn
+        z = -r * np.sin(t) - 0.5 * length * lean * turn
+        crank = 0.002 + 1.2 * 0.02**2
+        return 2 * (crank + 0.4 * (x**2 + z**2) + 0.4 * length**2 / 12 * turn**2)
+
+    def potential(t):
+        pin = np.sqrt(length**2 - (a - r * np.sin(t)) ** 2)
+        return 2 * 9.81 * (1.2 * 0.02 * np.cos(t) + 0.4 * (r * np.cos(t) + pin / 2))
+
+    def rate(_, y):
+        step = 1e-20j  # derivatives to the last digit
+        slope, fall = (f(y[0] + step).imag / 1e-20 for f in (inertia, potential))
+        return [y[1], (torque - fall - 0.5 * slope * y[1] ** 2) / inertia(y[0])]
+
+    at = machine.assemble({"left_crank": 0.4}, fixed="left_crank", velocity={"left_crank": 6.0})
+    options = {"q": at.q, "v": at.v, "torque": {"left_crank": torque}, "every": 25}
+    run = mbd.simulate(machine, 1.0, step=2e-4, **options)
+    start = [0.4, at.v[0]]
+    expected = solve_ivp(rate, (0, 1), start, t_eval=run.time, rtol=1e-12, atol=1e-12).y
+    assert np.abs(run.q[:, 0] - expected[0]).max() < 1e-8
+    assert np.abs(run.v[:, 0] - expected[1]).max() < 1e-6
+    assert np.abs(run.q[:, [2, 3]] + run.q[:, [0, 1]]).max() < 1e-13  # the mirror image
+    loads = run.joint_loads(["pin", "gears", "left_crank", "right_crank"])
+    assert loads.unique.all()
+    assert np.allclose(loads["gears"].drive, -torque / 2, atol=1e-11)
+    lean = run.q[:, 2] + run.q[:, 3] - 0.3947911196997615  # of the right coupler, the pin's axes
+    upwards = -np.sin(lean) * loads["pin"].force[:, 0] + np.cos(lean) * loads["pin"].force[:, 2]
+    assert np.abs(upwards).max() < 1e-9 * np.abs(loads["pin"].force).max()
+
+
+def test_spatial_slider_crank_has_the_closed_form():
+    machine = mbd.load(own_urdfs()["spatial_slider_crank"])
+    run = mbd.simulate(machine, 1.0, step=1e-3, drives={"crank": lambda t: 9.0 * t}, every=10)
+    t = run.q[:, 0]
+    y, z = 0.1 - 0.08 * np.sin(t), 0.12 + 0.08 * np.cos(t)
+    slide = np.sqrt(0.09 - y**2 - z**2)
+    assert np.abs(run.q[:, 1] - (slide - 0.2)).max() < 1e-13
+    loads = run.joint_loads()
+    assert loads.unique.all()
+    power = run.drives["crank"] * 9.0
+    gain = np.gradient(run.energy, run.time)
+    assert np.abs(power - gain)[5:-5].max() < 2e-2 * np.abs(gain).max()
