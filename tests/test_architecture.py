@@ -18,6 +18,7 @@ ORDER = (
     "errors",
     "spatial",
     "formats",
+    "plots",
     "mechanism",
     "equations",
     "kernels",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,8 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from mbd_bridge.loads.durability import LoadSpectra
 
 
@@ -119,6 +121,69 @@ class JointLoads:
         from mbd_bridge.loads.export import save_loads
 
         save_loads(self, path, time, digits=digits, notes=notes)
+
+    def plot(
+        self,
+        joints: Iterable[str] | str | None = None,
+        quantities: Iterable[str] | str = ("force", "moment", "drive"),
+        *,
+        resultant: bool = False,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw loads along time and return the axes; ``matplotlib.pyplot.show()`` shows them.
+
+        What rigid-body mechanics does not determine is dashed and grey. Of many states the peaks
+        are drawn, and as many points between as can be seen.
+
+        Parameters
+        ----------
+        joints : names; None for all
+        quantities : of "force", "moment" and "drive": a panel each
+        resultant : draw the lengths of force and moment, too
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        from mbd_bridge.loads.pictures import plot_loads
+
+        return plot_loads(self, joints, quantities, resultant=resultant, ax=ax)
+
+    def plot_torque_speed(
+        self,
+        drives: Iterable[str] | str | None = None,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw torque over speed for each drive: peak, RMS, power, and the limits of the file.
+
+        The loads must be those along a motion: ``joint_loads(motion)``, ``run.joint_loads()``.
+
+        Parameters
+        ----------
+        drives : their names (`drive_names`); None for all
+        ax : axes to draw into, one a drive; None makes a figure
+        """
+        from mbd_bridge.loads.pictures import plot_torque_speed
+
+        return plot_torque_speed(self, drives, ax=ax)
+
+    def plot_polar(
+        self,
+        joints: Iterable[str] | str | None = None,
+        plane: str | None = None,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw where the force points in a plane: which side of a bearing carries it.
+
+        Parameters
+        ----------
+        joints : names; None for all, of those with an axis if no plane is named
+        plane : "xy", "yz" or "zx" of the axes that the loads are given in; None for that across
+            the joint's own axis
+        ax : polar axes to draw into, one a joint; None makes a figure
+        """
+        from mbd_bridge.loads.pictures import plot_polar
+
+        return plot_polar(self, joints, plane, ax=ax)
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 2 else len(self.force), "state")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +19,15 @@ from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.closure import closure
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
 from mbd_bridge.simulate.external import Wrenches
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.motions import PrescribedMotions
-from mbd_bridge.solve import prepare
 from mbd_bridge.spatial import Array, cross
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SAMPLES = 9
 """Records at which is looked which load components are determined."""
@@ -157,10 +160,7 @@ class Simulation:
     @cached_property
     def closure(self) -> Array:
         """Largest residual of the loops at each time (K,), relative to the mechanism's size."""
-        if not self.model.has_loops:
-            return np.zeros(len(self.time))
-        phi, _, _ = prepare(self.model, "constraints")(self.q, self.v)
-        return np.asarray(np.abs(phi / self.model.row_scale).max(axis=1))
+        return closure(self.model, self.q)
 
     def at(self, time: float) -> State:
         """Return q, v and a at any time of the motion, between records by polynomials.
@@ -276,6 +276,33 @@ class Simulation:
         states = self.q, self.v, self.a
         own = self.external.get(link)
         return free_body(self.model, link, *states, loads, external=own).at(at)
+
+    def plot(
+        self,
+        names: Iterable[str] | str | None = None,
+        quantities: Iterable[str] | str = ("q", "v"),
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw the motion along time, with its events, and return the axes.
+
+        Parameters
+        ----------
+        names : of coordinates or joints; None for all
+        quantities : of "q", "v", "a" and "tau"; angles and lengths have panels of their own
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        from mbd_bridge.simulate.pictures import marks, plot_motion
+
+        asked = (quantities,) if isinstance(quantities, str) else quantities
+        parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
+        return plot_motion(self.model, self.time, parts, names, marks=marks(self), ax=ax)
+
+    def plot_closure(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how far the loops are open along time (`closure`), and return the axes."""
+        from mbd_bridge.simulate.pictures import plot_closure
+
+        return plot_closure(self.model, self.time, self.q, ax=ax)
 
     def _driven_joints(self) -> tuple[str, ...]:
         """Return the joints all of whose freedoms are driven: their forces are not known before."""

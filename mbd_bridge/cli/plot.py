@@ -1,0 +1,142 @@
+"""``mbd plot``: pictures of a motion, or of the loads along it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.cli import motion_file
+from mbd_bridge.cli.parser import Names, add_robot, whole_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.loads import JointLoads
+
+KINDS = ("loads", "torque-speed", "polar", "motion", "closure")
+SUFFIXES = (".png", ".svg", ".pdf")
+
+SUMMARY = "pictures of a motion, and of the loads along it"
+DESCRIPTION = f"""\
+Draw the loads of joints along a motion, what drives must give, where bearings are loaded, the
+motion itself, or how far its loops are open.
+
+  mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.png
+  mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --kind torque-speed -o drives.pdf
+  mbd plot urdf/four_bar.urdf run.h5 --joints coupler_pin -o pin.svg
+
+FILE is a history of loads that mbd loads or mbd simulate --joints wrote; then these are drawn. Or
+it is a motion, and the loads are computed. {motion_file.TEXT}
+Components that rigid-body mechanics does not determine are dashed and grey.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="FILE", help="motion, or history of loads")
+    parser.add_argument(
+        "-o", "--output", metavar="PICTURE", required=True, help="to write: .png, .svg or .pdf"
+    )
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        default="loads",
+        help="force, moment and drive along time (default); torque over speed with the limits of "
+        "the file; direction of forces in a plane; coordinates and velocities; residual of loops",
+    )
+    parser.add_argument(
+        "--joints", nargs="+", action=Names, metavar="JOINT", help="names of joints; default: all"
+    )
+    parser.add_argument(
+        "--actuated",
+        nargs="+",
+        action=Names,
+        metavar="JOINT",
+        help="in a mechanism with loops: the joints with a drive, as many as it has freedoms",
+    )
+    parser.add_argument(
+        "--in",
+        dest="in_",
+        choices=("child", "parent", "world"),
+        default="child",
+        help="of loads that are computed: axes of the child link (default), the parent, the world",
+    )
+    parser.add_argument(
+        "--plane", choices=("xy", "yz", "zx"), help="of --kind polar; default: across the axis"
+    )
+    parser.add_argument(
+        "--dpi", type=whole_number, default=150, metavar="N", help="of a .png (150)"
+    )
+    motion_file.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the picture and write it."""
+    from pathlib import Path
+
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import FileError
+    from mbd_bridge.formats.whole_file import whole_path
+
+    suffix = Path(options.output).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(f"pictures are {', '.join(SUFFIXES)}, not {suffix!r}", options.output)
+    robot = screen.load_robot(options)
+    import matplotlib
+
+    matplotlib.use("Agg")  # a picture needs no display
+    with screen.waiting("drawing"):
+        axes = _drawn(robot, options)
+    from mbd_bridge.plots import style
+
+    figure: Any = axes[0].figure
+    with whole_path(options.output) as path, style():
+        figure.savefig(path, format=suffix[1:], dpi=options.dpi)
+    screen.say(f"{options.kind} drawn to {options.output}")
+    return 0
+
+
+def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
+    """Return the axes of the picture asked for."""
+    from mbd_bridge.simulate.pictures import plot_closure, plot_motion
+
+    if options.kind in ("motion", "closure"):
+        motion = motion_file.read(options, robot.model)
+        if options.kind == "motion":
+            parts = {"q": motion.q, "v": motion.v}
+            return plot_motion(robot.model, motion.time, parts, _names(options.joints))
+        return [plot_closure(robot.model, motion.time, motion.q)]
+    loads = _loads(robot, options)
+    if options.kind == "torque-speed":
+        asked = _names(options.joints) or loads.joints
+        places = zip(loads.joints, loads.drive_of, strict=True)
+        drives = [name for joint, k in places if joint in asked for name in loads.drive_names[k]]
+        return loads.plot_torque_speed(drives)
+    if options.kind == "polar":
+        return loads.plot_polar(_names(options.joints), options.plane)
+    return loads.plot(_names(options.joints))
+
+
+def _names(joints: list[str] | None) -> list[str] | None:
+    return None if joints == ["all"] else joints
+
+
+def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
+    """Return the loads in a history, or those along a motion."""
+    from mbd_bridge.cli import loop_loads, screen
+    from mbd_bridge.formats.bags import is_bag
+    from mbd_bridge.formats.tables import open_table, read_table
+    from mbd_bridge.loads import loads_from_table
+    from mbd_bridge.loads.export import LOAD
+
+    if not is_bag(options.motion) and LOAD in open_table(options.motion).attributes:
+        return loads_from_table(read_table(options.motion), robot.model)
+    loop_loads.check(robot.model, options)
+    motion = motion_file.read(options, robot.model)
+    for note in motion.notes:
+        screen.say(note)
+    return robot.joint_loads(
+        motion, joints=_names(options.joints), in_=options.in_, actuated=options.actuated
+    )

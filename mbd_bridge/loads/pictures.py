@@ -1,0 +1,236 @@
+"""Pictures of joint loads: along time, torque over speed, directions in a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.formats import Joint, Limits
+from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS, determined
+from mbd_bridge.loads.units import DRIVE, drive_units
+from mbd_bridge.plots import (
+    Drive,
+    Line,
+    Panel,
+    Rose,
+    axes_for,
+    draw_drive,
+    draw_panels,
+    draw_rose,
+    explain,
+    style,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mbd_bridge.loads.result import JointLoads
+
+QUANTITIES = ("force", "moment", "drive")
+PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+ALONG = 1e-9
+"""Cosine's distance from 1 of a joint's axis that is an axis of its frame."""
+STATE = "number of the state"
+ALONG_FREEDOM = "drive and speed along the joint's own freedom, child against parent"
+
+
+def plot_loads(
+    loads: JointLoads,
+    joints: Iterable[str] | str | None = None,
+    quantities: Iterable[str] | str = QUANTITIES,
+    *,
+    resultant: bool = False,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw force, moment and drives along time; see `JointLoads.plot`."""
+    places = _places(loads, joints)
+    asked = [quantities] if isinstance(quantities, str) else list(quantities)
+    for name in asked:
+        if name not in QUANTITIES:
+            raise StateError(unknown_name("quantity", name, QUANTITIES))
+    x, label = _along(loads)
+    panels, columns = [], 1 if len(places) == 1 or len(asked) == 1 else len(asked)
+    for k in places:
+        for name in asked:
+            if name == "drive" and not loads.drive_names[loads.drive_of[k]] and columns == 1:
+                continue  # a fixed joint; beside others it keeps its empty place
+            panels += _panels(loads, k, name, resultant)
+    if not panels:
+        raise StateError("there is nothing to draw: fixed joints have no drive")
+    return draw_panels(x, label, panels, columns=columns, text=str(loads.convention), ax=ax)
+
+
+def plot_torque_speed(
+    loads: JointLoads,
+    drives: Iterable[str] | str | None = None,
+    *,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw torque over speed of drives; see `JointLoads.plot_torque_speed`."""
+    if loads.speed is None or loads.time is None or loads.model is None:
+        raise StateError(
+            "the speeds of these drives are not known: take joint_loads(motion) or "
+            "run.joint_loads(), or loads.along(time, v)"
+        )
+    names = [drives] if isinstance(drives, str) else list(drives or loads.drive_names)
+    for name in names:
+        if name not in loads.drive_names:
+            raise StateError(unknown_name("drive in these loads", name, loads.drive_names))
+    if not names:
+        raise StateError("there is nothing to draw: these joints have no drive")
+    limits = {joint.name: joint.limits for joint in loads.model.description.joints}
+    units = _units(loads)
+    with style():
+        columns = min(len(names), 3)
+        axes = axes_for(len(names), columns, (4.2, 5.0), ax)
+        for one, name in zip(axes, names, strict=True):
+            place = loads.drive_names.index(name)
+            unit = units[place]
+            limit = limits.get(name, Limits())
+            drive = Drive(
+                name,
+                loads.time,
+                loads.drive[:, place],
+                loads.speed[:, place],
+                DRIVE[unit],
+                f"{unit}/s",
+                limit.effort,
+                limit.velocity,
+            )
+            draw_drive(one, drive)
+        if ax is None:
+            explain(axes, ALONG_FREEDOM, own_figure=True)
+    return axes
+
+
+def plot_polar(
+    loads: JointLoads,
+    joints: Iterable[str] | str | None = None,
+    plane: str | None = None,
+    *,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw where forces point in a plane; see `JointLoads.plot_polar`."""
+    places = _places(loads, joints)
+    if joints is None and plane is None:
+        names = [loads.joints[k] for k in places if _with_axis(loads, loads.joints[k])]
+        places = _places(loads, names or None)
+    x, _ = _along(loads)
+    sure, text = determined(loads), str(loads.convention)
+    roses = []
+    for k in places:
+        directions, axes_names = _plane(loads, loads.joints[k], plane)
+        parts = loads.force[:, k] @ directions.T
+        used = np.any(np.abs(directions) > ALONG, axis=0)
+        flag = bool(sure[k, :3][used].all())
+        roses.append(Rose(loads.joints[k], x, parts[:, 0], parts[:, 1], axes_names, flag))
+    with style():
+        columns = min(len(roses), 3)
+        options = {"subplot_kw": {"projection": "polar"}}
+        axes: list[Any] = axes_for(len(roses), columns, (4.0, 4.9), ax, **options)
+        for one, rose in zip(axes, roses, strict=True):
+            if one.name != "polar":
+                raise StateError('expected polar axes in ax=: subplot_kw={"projection": "polar"}')
+            draw_rose(one, rose, "" if ax is None else text)
+        if ax is None:
+            explain(axes, text, own_figure=True)
+    return axes
+
+
+def _places(loads: JointLoads, joints: Iterable[str] | str | None) -> list[int]:
+    if loads.force.ndim != 3:
+        raise StateError(
+            "expected loads along a motion, (N, joints, 3), got one state; there is nothing to "
+            "draw over time"
+        )
+    names = [joints] if isinstance(joints, str) else list(joints or loads.joints)
+    for name in names:
+        if name not in loads.joints:
+            raise StateError(unknown_name("joint in these loads", name, loads.joints))
+    return [loads.joints.index(name) for name in names]
+
+
+def _along(loads: JointLoads) -> tuple[NDArray[np.float64], str]:
+    if loads.time is None:
+        return np.arange(len(loads.force), dtype=np.float64), STATE
+    return loads.time, "time [s]"
+
+
+def _units(loads: JointLoads) -> list[str]:
+    """Return "rad" or "m" for each drive."""
+    if loads.model is None:
+        raise StateError("these loads do not know their mechanism, so the units of drives neither")
+    found: list[str] = []
+    for joint, place in zip(loads.joints, loads.drive_of, strict=True):
+        if place.stop > place.start:
+            found += drive_units(loads.model, joint)
+    return found
+
+
+def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[Panel]:
+    joint, rows = loads.joints[k], len(loads.force)
+    if quantity == "drive":
+        place = loads.drive_of[k]
+        names = loads.drive_names[place]
+        units = [DRIVE[unit] for unit in _units(loads)[place]]
+        title = f"{joint}: {DRIVES}" if names else f"{joint}: no {DRIVES}"
+        mixed = len(set(units)) > 1
+        lines = tuple(
+            Line((name.removeprefix(joint).strip(".") or DRIVES) + f" [{unit}]" * mixed, values)
+            for name, unit, values in zip(names, units, loads.drive[:, place].T, strict=True)
+        )
+        return [Panel(title, DRIVES, " or ".join(dict.fromkeys(units)), lines)]
+    first = 0 if quantity == "force" else 3
+    vectors = (loads.force if quantity == "force" else loads.moment)[:, k]
+    names = FORCES if quantity == "force" else MOMENTS
+    flags = np.broadcast_to(np.asarray(loads.unique)[..., k, first : first + 3], (rows, 3))
+    lines = tuple(Line(names[i], vectors[:, i], flags[:, i]) for i in range(3))
+    if resultant:
+        length = np.linalg.norm(vectors, axis=1)
+        lines = (*lines, Line("length", length, np.asarray(flags.all(axis=1))))
+    unit = "N" if quantity == "force" else "N m"
+    return [Panel(f"{joint}: {quantity}", quantity, unit, lines)]
+
+
+def _plane(
+    loads: JointLoads, joint: str, plane: str | None
+) -> tuple[NDArray[np.float64], tuple[str, str]]:
+    """Return two unit vectors (2, 3) in the axes of the loads, and their names."""
+    if plane is not None:
+        if plane not in PLANES:
+            raise StateError(f"plane={plane!r} is not known; use one of {', '.join(PLANES)}")
+        first, second = PLANES[plane]
+        return np.eye(3)[[first, second]], (plane[0], plane[1])
+    axis = _axis(loads, joint)
+    for name, (first, second) in PLANES.items():
+        if np.linalg.norm(np.cross(np.eye(3)[first], np.eye(3)[second]) @ axis) > 1.0 - ALONG:
+            return np.eye(3)[[first, second]], (name[0], name[1])
+    start = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    one = start - (start @ axis) * axis
+    one /= np.linalg.norm(one)
+    return np.array([one, np.cross(axis, one)]), (f"{'xyz'[int(np.argmax(start))]}'", "across")
+
+
+def _axis(loads: JointLoads, joint: str) -> NDArray[np.float64]:
+    """Return the joint's axis in the axes of the loads, where it stays the same."""
+    found = _with_axis(loads, joint)
+    if found is None:
+        why = f"{joint!r} has no axis of its own"
+    elif loads.convention.in_ == "world":
+        why = "in the world's axes the axis of a joint turns"
+    else:
+        axis = np.array(found.axis)
+        return found.origin.rotation @ axis if loads.convention.in_ == "parent" else axis
+    raise StateError(f"{why}: name the plane, plane={' or '.join(map(repr, PLANES))}")
+
+
+def _with_axis(loads: JointLoads, joint: str) -> Joint | None:
+    """Return the description of a joint that has one axis, and keeps it."""
+    joints = () if loads.model is None else loads.model.description.joints
+    found = next((each for each in joints if each.name == joint), None)
+    without = found is None or found.turned or found.type in ("fixed", "floating", "spherical")
+    return None if without else found

@@ -1,0 +1,23 @@
+"""Pictures of plain arrays with names and units: lines along time, torque over speed, directions.
+
+Nothing here knows mechanisms. Functions draw into axes that they are given, or into a new figure,
+and return the axes; they show nothing and change no settings of matplotlib's.
+"""
+
+from mbd_bridge.plots.lines import Line, Panel, draw_panels
+from mbd_bridge.plots.polar import Rose, draw_rose
+from mbd_bridge.plots.style import axes_for, explain, style
+from mbd_bridge.plots.torque_speed import Drive, draw_drive
+
+__all__ = [
+    "Drive",
+    "Line",
+    "Panel",
+    "Rose",
+    "axes_for",
+    "draw_drive",
+    "draw_panels",
+    "draw_rose",
+    "explain",
+    "style",
+]

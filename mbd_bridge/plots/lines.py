@@ -1,0 +1,160 @@
+"""Panels of lines over a common axis, such as the components of a load along time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.plots.decimate import MOST, envelope
+from mbd_bridge.plots.style import (
+    COLOURS,
+    DASHES,
+    FAINT,
+    UNDETERMINED,
+    UNSURE,
+    axes_for,
+    explain,
+    legend_above,
+    style,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One quantity.
+
+    Attributes
+    ----------
+    name : in the legend
+    values : (N,)
+    determined : whether rigid-body mechanics determines it: always, or (N,) at each point
+    dots : draw the points, not what joins them
+    """
+
+    name: str
+    values: Floats
+    determined: bool | Flags = True
+    dots: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Lines that share axes.
+
+    Attributes
+    ----------
+    title, quantity, unit : e.g. "elbow", "force", "N"
+    lines : drawn in order; none leaves the place empty, with the title
+    marks : names and places on the horizontal axis that are marked with upright lines
+    """
+
+    title: str
+    quantity: str
+    unit: str
+    lines: tuple[Line, ...]
+    marks: tuple[tuple[str, float], ...] = field(default=())
+
+    @property
+    def label(self) -> str:
+        """Quantity and unit: ``force [N]``."""
+        return f"{self.quantity} [{self.unit}]"
+
+
+def draw_panels(
+    x: Floats,
+    label: str,
+    panels: Sequence[Panel],
+    *,
+    columns: int = 1,
+    text: str = "",
+    ax: Axes | Sequence[Axes] | None = None,
+    size: tuple[float, float] | None = None,
+    most: int = MOST,
+) -> list[Axes]:
+    """Draw panels, and return their axes.
+
+    Parameters
+    ----------
+    x : (N,), common to all
+    label : of the horizontal axis, with its unit
+    columns : panels side by side
+    text : stands under the picture: the convention
+    ax : axes to draw into, one a panel
+    size : of a panel, inches
+    most : points of a line; see `decimate`
+    """
+    inches = size or ((7.5, 2.3) if columns == 1 else (4.3, 2.2))
+    with style():
+        axes = axes_for(len(panels), columns, inches, ax, sharex=True)
+        for k, (one, panel) in enumerate(zip(axes, panels, strict=True)):
+            _draw(one, x, panel, most)
+            below = panels[k + columns : k + columns + 1]
+            if panel.lines and (ax is not None or not below or not below[0].lines):
+                one.set_xlabel(label)
+                one.xaxis.set_tick_params(labelbottom=True)
+        explain(axes, text, own_figure=ax is None)
+    return axes
+
+
+def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
+    if not panel.lines:
+        ax.set_axis_off()
+        ax.set_title(panel.title, color=FAINT)
+        return
+    for k, line in enumerate(panel.lines):
+        colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
+        look: dict[str, Any] = {"color": colour, "linestyle": dashes}
+        if line.dots:
+            look |= {"linestyle": "none", "marker": ".", "markersize": 3.0}
+        kept = envelope(line.values, most=most)
+        flags = np.broadcast_to(line.determined, line.values.shape)[kept]
+        there, values = x[kept], line.values[kept]
+        if flags.any():
+            ax.plot(
+                there,
+                np.where(flags, values, np.nan),
+                label=line.name,
+                color=colour,
+                linestyle=dashes,
+            )
+        if not flags.all():
+            name = f"{line.name} {UNSURE}"
+            rest = np.where(_with_neighbours(~flags), values, np.nan)
+            ax.plot(there, rest, label=name, zorder=1.9, **UNDETERMINED)
+    for name, place in panel.marks:
+        ax.axvline(place, color="0.6", linewidth=0.8)
+        ax.annotate(
+            f" {name}", (place, 0.98), xycoords=("data", "axes fraction"), va="top", fontsize=7.5
+        )
+    if len(x) == 1:
+        for drawn in ax.lines:
+            drawn.set_marker("o")
+    ax.set_ylabel(panel.label)
+    ax.margins(x=0.01)
+    _no_magnified_zero(ax, panel)
+    legend_above(ax, panel.title)
+
+
+def _with_neighbours(flags: Flags) -> Flags:
+    """Return the flags spread by one point, so that the line joins the others."""
+    out = flags.copy()
+    out[1:] |= flags[:-1]
+    out[:-1] |= flags[1:]
+    return out
+
+
+def _no_magnified_zero(ax: Axes, panel: Panel) -> None:
+    """Keep rounding errors around zero from filling the panel."""
+    largest = max((np.abs(line.values).max(initial=0.0) for line in panel.lines), default=0.0)
+    if largest < 1e-9:
+        ax.set_ylim(-1.0, 1.0)

@@ -1,0 +1,143 @@
+"""Torque over speed: what a motor and its gears must be able to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.plots.decimate import MOST, envelope
+from mbd_bridge.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+RPM = 30.0 / np.pi
+"""Turns a minute in a rad/s."""
+_RPM_AND_BACK: Any = (lambda speed: speed * RPM, lambda turns: turns / RPM)
+FAR = 2.5
+"""A limit so many times what is used lies outside of the picture, which shows what is used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """A drive along a motion.
+
+    Attributes
+    ----------
+    name : of the drive
+    time : (N,) s
+    effort, effort_unit : (N,) "N m" or "N"
+    speed, speed_unit : (N,) "rad/s" or "m/s"
+    most_effort, most_speed : limits, None where there are none
+    """
+
+    name: str
+    time: Floats
+    effort: Floats
+    speed: Floats
+    effort_unit: str = "N m"
+    speed_unit: str = "rad/s"
+    most_effort: float | None = None
+    most_speed: float | None = None
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is a rotation."""
+        return self.speed_unit == "rad/s"
+
+    @property
+    def power(self) -> Floats:
+        """What the drive gives, (N,) W; negative where it takes."""
+        return np.asarray(self.effort * self.speed)
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square of the effort over the rows."""
+        return float(np.sqrt(np.mean(self.effort**2)))
+
+
+def draw_drive(ax: Axes, drive: Drive, most: int = MOST) -> None:
+    """Draw one drive: where it drives and brakes, peak, RMS and largest power, and its limits."""
+    kept = envelope(drive.effort, drive.speed, most=most)
+    speed, effort = drive.speed[kept], drive.effort[kept]
+    braking = drive.power[kept] < 0.0
+    unit = drive.effort_unit
+    ax.axhline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
+    ax.axvline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
+    ax.plot(speed, np.where(_joined(~braking), effort, np.nan), color=BLUE, label="drives")
+    if braking.any():
+        ax.plot(speed, np.where(braking, effort, np.nan), color=ORANGE, label="brakes")
+    peak = int(np.argmax(np.abs(drive.effort)))
+    what = "torque" if drive.turns else "force"
+    ax.plot(
+        drive.speed[peak],
+        drive.effort[peak],
+        "o",
+        color=VERMILION,
+        markersize=6,
+        zorder=3,
+        label=f"peak {drive.effort[peak]:.4g} {unit} at {drive.time[peak]:.4g} s",
+    )
+    strongest = int(np.argmax(np.abs(drive.power)))
+    ax.plot(
+        drive.speed[strongest],
+        drive.effort[strongest],
+        "s",
+        color=BLACK,
+        markersize=5,
+        zorder=3,
+        label=f"largest power {drive.power[strongest]:.4g} W at {drive.time[strongest]:.4g} s",
+    )
+    for sign in (1.0, -1.0):
+        ax.axhline(
+            sign * drive.rms,
+            color=VERMILION,
+            linestyle=":",
+            linewidth=1.1,
+            label=f"RMS {drive.rms:.4g} {unit}" if sign > 0.0 else None,
+        )
+    _limits(ax, drive)
+    ax.set_title(drive.name)
+    ax.set_xlabel(f"speed [{drive.speed_unit}]")
+    ax.set_ylabel(f"{what} [{unit}]")
+    if drive.turns:
+        top = ax.secondary_xaxis("top", functions=_RPM_AND_BACK)
+        top.set_xlabel("speed [rpm]", fontsize=8.0, color=FAINT)
+        top.tick_params(labelsize=8.0, labelcolor=FAINT, color=FAINT)
+    ax.legend(loc="upper left", bbox_to_anchor=(-0.03, -0.17), ncols=1, labelspacing=0.3)
+
+
+def _limits(ax: Axes, drive: Drive) -> None:
+    """Draw what the file allows, and say how much of it is used."""
+    look: dict[str, Any] = {"color": FAINT, "linestyle": "--", "linewidth": 1.0}
+    words = []
+    for limit, values, unit, line, frame in (
+        (drive.most_effort, drive.effort, drive.effort_unit, ax.axhline, ax.set_ylim),
+        (drive.most_speed, drive.speed, drive.speed_unit, ax.axvline, ax.set_xlim),
+    ):
+        largest = float(np.abs(values).max())
+        extent = 1.15 * largest or 1.0
+        if limit is not None:
+            words.append(
+                f"{limit:.4g} {unit}" + (f" ({largest / limit:.0%} used)" if limit else "")
+            )
+            for sign in (1.0, -1.0):
+                line(sign * limit, **look)
+            if limit <= FAR * largest:
+                extent = max(extent, 1.1 * limit)
+        frame(-extent, extent)
+    for word in words:
+        ax.plot([], [], label=f"limit of the file {word}", **look)
+
+
+def _joined(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the flags spread by one point, so that the lines meet."""
+    out = flags.copy()
+    out[1:] |= flags[:-1]
+    out[:-1] |= flags[1:]
+    return out
