@@ -29,6 +29,10 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
+HIDDEN = 3e-3
+"""Share of a line's span within which another line lies on it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
     """One quantity.
@@ -114,19 +118,15 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
     for k, line in enumerate(panel.lines):
         colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
         look: dict[str, Any] = {"color": colour, "linestyle": dashes}
+        if any(_coincide(line, other) for other in panel.lines[:k]):
+            look["linestyle"] = (0, (7, 5))  # through the gaps the other one is seen
         if line.dots:
             look |= {"linestyle": "none", "marker": ".", "markersize": 3.0}
         kept = envelope(line.values, most=most)
         flags = np.broadcast_to(line.determined, line.values.shape)[kept]
         there, values = x[kept], line.values[kept]
         if flags.any():
-            ax.plot(
-                there,
-                np.where(flags, values, np.nan),
-                label=line.name,
-                color=colour,
-                linestyle=dashes,
-            )
+            ax.plot(there, np.where(flags, values, np.nan), label=line.name, **look)
         if not flags.all():
             name = f"{line.name} {UNSURE}"
             rest = np.where(_with_neighbours(~flags), values, np.nan)
@@ -143,6 +143,12 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
     ax.margins(x=0.01)
     _no_magnified_zero(ax, panel)
     legend_above(ax, panel.title)
+
+
+def _coincide(one: Line, other: Line) -> bool:
+    """Return whether a line hides another one."""
+    span = float(np.ptp(other.values)) or float(np.abs(other.values).max())
+    return bool(np.abs(one.values - other.values).max() < HIDDEN * span)
 
 
 def _with_neighbours(flags: Flags) -> Flags:

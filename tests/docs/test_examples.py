@@ -27,6 +27,13 @@ SAYS = {
     "07": ["travel           78.900", "agreement: True"],
     "08": ["3 redundant", "closed form 5.886", "coupler_pin  fy        not determined"],
     "09": ["2 windows: 5 coordinates, 10 rows, 4 independent", "millionth: True", "1e-8: True"],
+    "11": ["loads.png     6 panels", "RMS 33.5 N m", "fy (undetermined), mx (undetermined)"],
+    "12": [
+        "kB, read back the same: True",
+        "h5py:   113.743 N",
+        "pandas: 113.743 N",
+        "101 states from 0 to 1 s",
+    ],
 }
 """What each example prints among other things."""
 

@@ -290,6 +290,13 @@ def test_rounding_errors_do_not_fill_a_panel():
     assert ax.get_ylim() == (-1.0, 1.0)
 
 
+def test_a_line_on_another_one_lets_it_be_seen(run):
+    """In a parallelogram crank and rocker turn alike."""
+    crank, elbow, rocker = run.plot(quantities="q")[0].lines[:3]
+    assert [line.is_dashed() for line in (crank, elbow, rocker)] == [False, False, True]
+    assert rocker.get_color() != "0.55"
+
+
 def test_many_lines_have_looks_of_their_own():
     lines = tuple(Line(f"q{k}", np.full(3, float(k))) for k in range(21))
     (ax,) = draw_panels(np.arange(3.0), "time [s]", [Panel("a", "angle", "rad", lines)])

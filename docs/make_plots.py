@@ -1,0 +1,47 @@
+"""Draw the pictures of docs/plots.md.
+
+    python docs/make_plots.py [FOLDER]
+
+Each is what one call of the page draws.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import mbd_bridge as mbd  # noqa: E402
+
+URDF = HERE.parent / "urdf"
+DPI = 100
+
+
+def main(folder: Path) -> None:
+    """Draw all pictures into a folder."""
+    arm = mbd.load(URDF / "kuka_iiwa.urdf")
+    motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+    loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_3", "lbr_iiwa_joint_4"])
+    bar = mbd.load(URDF / "four_bar.urdf")
+    start = bar.assemble({"crank": 0.3}, fixed="crank").q
+    run = mbd.simulate(bar, 2.0, q=start, every=5)
+    pin = run.joint_loads("coupler_pin")
+    pictures = {
+        "loads": loads.plot()[0],
+        "undetermined": pin.plot(quantities=["force"])[0],
+        "torque_speed": loads.plot_torque_speed()[0],
+        "polar": loads.plot_polar()[0],
+        "motion": run.plot()[0],
+        "closure": run.plot_closure(),
+    }
+    for name, axes in pictures.items():
+        axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)

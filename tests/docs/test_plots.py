@@ -1,0 +1,24 @@
+"""The pictures of the page about plots are those that its script draws."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.pages import ROOT
+
+
+def test_the_script_draws_every_picture_of_the_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "docs" / "make_plots.py"), str(tmp_path)],
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn == set(re.findall(r"\]\((plot_\w+\.png)\)", page))
+    assert all((ROOT / "docs" / name).is_file() for name in drawn)
