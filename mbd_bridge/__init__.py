@@ -7,6 +7,7 @@
 
 from mbd_bridge.api import (
     Mechanism,
+    assemble_batch,
     crosscheck,
     load,
     load_loads,
@@ -49,6 +50,7 @@ __all__ = [
     "SolveError",
     "StateError",
     "__version__",
+    "assemble_batch",
     "crosscheck",
     "load",
     "load_loads",

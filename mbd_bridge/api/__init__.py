@@ -1,6 +1,7 @@
 """What a user holds and calls."""
 
 from mbd_bridge.api.functions import (
+    assemble_batch,
     crosscheck,
     load,
     load_loads,
@@ -13,6 +14,7 @@ from mbd_bridge.api.pictures import render
 
 __all__ = [
     "Mechanism",
+    "assemble_batch",
     "crosscheck",
     "load",
     "load_loads",

@@ -21,6 +21,8 @@ from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
 from mbd_bridge.simulate.batch import simulate_batch as run_motions
 from mbd_bridge.simulate.batch_result import SimulationBatch
+from mbd_bridge.solve.assembly_batch import Assemblies, Wishes
+from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 
 
 def load(
@@ -104,15 +106,27 @@ def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulatio
 
 
 def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> SimulationBatch:
-    """Simulate a mechanism from many states at once, in the lanes of vectors and over threads.
+    """Simulate a mechanism from many states at once, or many variants of it, over threads.
 
     Parameters
     ----------
     duration : s
-    options : step, q, v, torque (each for all or for every trajectory), every, threads, progress;
-        see `mbd_bridge.simulate.batch.simulate_batch`
+    options : step, q, v, torque, drives, parameters (each for all or for every trajectory), every,
+        threads, progress; see `mbd_bridge.simulate.batch.simulate_batch`
     """
     return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
+
+
+def assemble_batch(mechanism: Mechanism, near: Wishes = None, **options: Any) -> Assemblies:
+    """Close the loops of many states, of one mechanism or of variants of it.
+
+    Parameters
+    ----------
+    near : wished coordinates by name, each one value or N of them, or an array (N, nq)
+    options : fixed, weights, velocity, parameters, check; see
+        `mbd_bridge.solve.assembly_batch.assemble_batch`
+    """
+    return assemble_states(mechanism.model, near, prepared=mechanism.prepared, **options)
 
 
 def crosscheck(mechanism: Mechanism, **options: Any) -> Report:

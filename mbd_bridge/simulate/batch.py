@@ -9,37 +9,45 @@ not depend on its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, unknown_name
+from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.simulate.batch_result import SimulationBatch
-from mbd_bridge.simulate.batch_start import MOVING_APART, NOT_FINITE, OPEN, sorted_starts
+from mbd_bridge.simulate.batch_start import (
+    GOOD,
+    MOVING_APART,
+    NOT_FINITE,
+    OFF_COURSE,
+    OPEN,
+    Constraints,
+    constraints_of,
+    may_go,
+    on_course,
+    sorted_starts,
+    start_states,
+)
 from mbd_bridge.simulate.driver import Drive, _number_of_steps, simulate
 from mbd_bridge.simulate.lanes import Clock, Lanes
-from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.start import weightless
-from mbd_bridge.simulate.step import Torque, runge_kutta_step
+from mbd_bridge.simulate.signals import Signals
+from mbd_bridge.simulate.step import staged_step
 from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
-from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
-
-Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
-"""Φ, Φ_q and γ of some trajectories: their q and v, and which ones they are."""
 
 MOST_BYTES = 2**33
 """Records of more bytes are refused as a slip of the pen."""
 
-REFUSED = {
+REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
     OPEN: "the position at the start does not close the loops: {}. Start from assemble(near=...).q",
     MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
@@ -55,6 +63,7 @@ def simulate_batch(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     torque: Drive = None,
+    drives: Mapping[str, Any] | None = None,
     parameters: Given | None = None,
     every: int = 1,
     start: float = 0.0,
@@ -67,8 +76,13 @@ def simulate_batch(
     Parameters
     ----------
     duration, step, every, start : as for `simulate`, the same for all trajectories
-    q, v : (N, nq), (N, nv), or one state for all; zero position and rest if not given
-    torque : as for `simulate`, or (N, nv): constant forces of each trajectory
+    q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what the
+        drives prescribe and the nearest to it that closes the loops
+    torque : as for `simulate`; or (N, nv), constant forces of each trajectory; or by velocity name
+        numbers, (N,) of them, or tables (times, values) with straight lines from row to row, values
+        (n,) for all or (N, n)
+    drives : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
+        with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
         N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`)
     threads : that share the trajectories
@@ -83,10 +97,13 @@ def simulate_batch(
     if not isinstance(threads, int) or threads < 1:
         raise StateError(f"threads: expected a whole number from 1, got {threads!r}")
     prepared = Prepared(model) if prepared is None else prepared
+    signals = Signals.of(model, torque, drives, start, start + duration)
     variants = Parameters.of(model, parameters) if parameters else None
-    q0, v0, forces = _starts(model, q, v, torque, 1 if variants is None else len(variants))
-    number = len(q0)
+    number = _number(model, q, v, signals, variants)
     variants = None if variants is None else variants.repeated(number)
+    if signals.constant is not None:
+        signals = replace(signals, constant=_rows(signals.constant, number, model.nv))
+    q0, v0 = start_states(model, q, v, signals, variants, number, start, prepared)
     clock = Clock(start, duration / steps, steps, every)
     time = clock.times()
     needed = 8 * number * len(time) * (model.nq + model.nv)
@@ -98,20 +115,22 @@ def simulate_batch(
     qs, vs = new_arrays([(number, len(time), model.nq), (number, len(time), model.nv)])
     qs[:, 0], vs[:, 0] = q0, v0
     inputs = [q0, v0, np.array([start]), np.array([clock.h])]
-    inputs += [forces] if isinstance(forces, np.ndarray) else []
+    inputs += [] if signals.constant is None else [signals.constant]
     inputs += [] if variants is None else [variants.inputs]
-    lanes = Lanes(clock, inputs, qs, vs, None, progress, coordinate_scale(model))
-    constraints = _constraints(model, variants, prepared)
-    kind, sets = sorted_starts(model, constraints, q0, v0)
+    stream = signals if signals.size else None
+    lanes = Lanes(clock, inputs, qs, vs, stream, progress, coordinate_scale(model))
+    constraints = constraints_of(model, variants, prepared)
+    kind, sets = sorted_starts(model, constraints, q0, v0, signals.driven)
+    kind[(kind == GOOD) & ~on_course(signals, q0, v0, start)] = OFF_COURSE
     for rows, members in sets:
-        first = model if variants is None else variants.variant(int(members[0]))
-        if not _may_go(first, rows, q0[members[0]], v0[members[0]]):
+        going = members[kind[members] == GOOD]
+        if not len(going) or not may_go(model, variants, constraints, rows, signals, q0, v0, going):
             continue
         try:
-            march = _compiled(model, rows, forces, variants, len(members) == 1, prepared)
+            march = _compiled(model, rows, signals, variants, prepared)
         except SolveError:  # masses vanish: each one alone says which
             continue
-        lanes.run(march, members, threads)
+        lanes.run(march, going, threads)
     if constraints is not None:
         ended = np.flatnonzero(lanes.done)
         phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
@@ -124,14 +143,12 @@ def simulate_batch(
             loops = _open_loops(model, kind[k], constraints, q0, v0, k)
             status[k] = f"not started: {REFUSED[kind[k]].format(loops)}"
             continue
-        drive = forces[k] if isinstance(forces, np.ndarray) else forces
         one = model if variants is None else variants.variant(k)
-        state = {"q": q0[k], "v": v0[k], "torque": drive}
+        given: dict[str, Any] = {"torque": signals.torque_of(k), "drives": signals.drives_of(k)}
+        given |= {"q": q0[k], "v": v0[k], "step": step, "every": every, "start": start}
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # the status says it
-                run = simulate(
-                    one, duration, step=step, every=every, start=start, check=False, **state
-                )
+                run = simulate(one, duration, check=False, **given)
         except (StateError, SolveError) as problem:
             status[k] = f"not started: {problem}"
             continue
@@ -140,28 +157,8 @@ def simulate_batch(
         status[k] = run.status
         if progress is not None:
             progress(run.steps)
-    return SimulationBatch(
-        model,
-        time,
-        qs,
-        vs,
-        tuple(status),
-        tuple(map(int, alone)),
-        steps,
-        clock.h,
-        forces,
-        variants,
-    )
-
-
-def _may_go(model: Model, rows: tuple[int, ...], q: Array, v: Array) -> bool:
-    """Return whether rows chosen at q are those of the motion, and all of it moves mass.
-
-    Alone a trajectory goes out of a singular position, or says why it cannot.
-    """
-    if needs_support(model) and weightless(model, q):
-        return False
-    return len(independent_rows(model, q, None, v)) == len(rows)
+    told = tuple(status), tuple(map(int, alone)), steps, clock.h
+    return SimulationBatch(model, time, qs, vs, *told, signals, variants, sets, prepared)
 
 
 def _open_loops(
@@ -176,76 +173,64 @@ def _open_loops(
     return named(model, lack / model.row_scale, per)
 
 
-def _starts(
-    model: Model, q: ArrayLike | None, v: ArrayLike | None, torque: Drive, number: int
-) -> tuple[Array, Array, Array | Torque | None]:
-    """Return (N, nq), (N, nv) and (N, nv) forces (or a function, or none)."""
-    q0 = model.neutral() if q is None else np.asarray(q, dtype=np.float64)
-    v0 = np.zeros(model.nv) if v is None else np.asarray(v, dtype=np.float64)
-    forces: Any = torque
-    given = [("q", q0, model.nq), ("v", v0, model.nv)]
-    if torque is not None and not callable(torque):
-        if isinstance(torque, Mapping):
-            unknown = [name for name in torque if name not in model.velocity_names]
-            if unknown:
-                raise StateError(unknown_name("velocity", unknown[0], model.velocity_names))
-            torque = [torque.get(name, 0.0) for name in model.velocity_names]
-        forces = np.asarray(torque, dtype=np.float64)
-        given.append(("torque", forces, model.nv))
-    numbers = {array.shape[0] for _, array, _ in given if array.ndim == 2} | {number}
-    number = max(numbers - {1}, default=1)
-    for name, array, size in given:
-        if array.shape not in ((size,), (1, size), (number, size)):
+def _number(
+    model: Model,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    signals: Signals,
+    variants: Parameters | None,
+) -> int:
+    """Return the number of trajectories that all that is given agrees on."""
+    numbers = {} if variants is None else {"parameters": len(variants)}
+    given = (("q", q, model.nq), ("v", v, model.nv), ("torque", signals.constant, model.nv))
+    for name, value, size in given:
+        if value is None:
+            continue
+        shape = np.shape(value)
+        if shape[-1:] != (size,) or len(shape) > 2:
             raise StateError(
-                f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got "
-                f"{array.shape}"
+                f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got {shape}"
             )
-    full = [np.ascontiguousarray(np.broadcast_to(a, (number, size))) for _, a, size in given]
-    return full[0], full[1], full[2] if len(full) == 3 else forces
+        numbers |= {name: shape[0]} if len(shape) == 2 else {}
+    numbers |= signals.numbers_of
+    several = set(numbers.values()) - {1}
+    if len(several) > 1:
+        told = ", ".join(f"{name}: {count}" for name, count in numbers.items())
+        raise StateError(f"expected the same N everywhere, or one for all, got {told}")
+    return max(several, default=1)
 
 
-def _constraints(
-    model: Model, variants: Parameters | None, prepared: Prepared
-) -> Constraints | None:
-    """Return Φ, Φ_q and γ of some trajectories, each with its own parameters."""
-    if not model.has_loops:
-        return None
-    if variants is None:
-        kernel = prepared.kernel("constraints")
-        return lambda q, v, part: kernel(q, v)
-    own, inputs = prepared.variants(variants, "constraints"), variants.inputs
-    return lambda q, v, part: own(q, v, inputs[part])
+def _rows(array: Array, number: int, size: int) -> Array:
+    return np.ascontiguousarray(np.broadcast_to(array, (number, size)))
 
 
 def _compiled(
     model: Model,
     rows: tuple[int, ...],
-    forces: Array | Torque | None,
+    signals: Signals,
     variants: Parameters | None,
-    single: bool,
     prepared: Prepared,
 ) -> March:
     inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
-    formula = None if isinstance(forces, np.ndarray) else forces
-    constant = formula is not forces
+    constant = signals.constant is not None
     inputs |= {"tau": model.nv} if constant else {}
     inputs |= {} if variants is None else {"p": variants.size}
+    inputs |= {"stream": signals.size} if signals.size else {}
 
-    def step_of(own: Model) -> Callable[..., tuple[Array, ...]]:
-        if not constant:
-            return runge_kutta_step(own, rows, formula)
+    def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
+        more = dict(zip(list(inputs)[4:], rest, strict=True))
+        own = model if variants is None else variants.model_with(more["p"])
+        stages = signals.stages(more.get("tau"), more.get("stream", np.zeros(0)))
+        return staged_step(own, rows, stages)(q, v, t, h)
 
-        def step(q: Array, v: Array, t: Array, h: Array, tau: Array) -> tuple[Array, ...]:
-            return runge_kutta_step(own, rows, lambda *_: tau)(q, v, t, h)
-
-        return step
-
-    step = step_of(model) if variants is None else variants.traced(step_of)
-    what = f"rk4 {rows} {constant} {'' if variants is None else variants.identity}"
+    what = f"rk4 {rows} {signals.identity} {'' if variants is None else variants.identity}"
 
     def compiled() -> March:
-        identity = f"{digest(model)} {what}" if formula is None else None
-        return compile_march(step, inputs, 3, name="rk4", identity=identity, lanes=MOST_LANES)
+        identity = f"{digest(model)} {what}" if signals.formula is None else None
+        streamed = "stream" in inputs
+        return compile_march(
+            step, inputs, 3, name="rk4", identity=identity, lanes=MOST_LANES, streamed=streamed
+        )
 
     # a formula may be another one at the next call: it is traced each time
-    return compiled() if callable(formula) else prepared.get(what, compiled)
+    return compiled() if signals.formula is not None else prepared.get(what, compiled)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.simulate.forces import forces_along
+from mbd_bridge.simulate.batch_start import RowSets
+from mbd_bridge.simulate.motions import prescribe
+from mbd_bridge.simulate.signals import Signals
 from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
 
 
@@ -26,8 +28,10 @@ class SimulationBatch:
     status : N times "finished", or why a trajectory ended before its time
     alone : numbers of the trajectories that were simulated outside the lanes
     steps, step : of each trajectory; s
-    forces : (N, nv) constant forces, a function of (t, q, v), or none
+    signals : forces and prescribed motions
     parameters : in which the trajectories' mechanisms differ, or none
+    row_sets : independent rows of the constraints, and who went by them
+    prepared : holds the machine code of the mechanism
     """
 
     model: Model
@@ -38,8 +42,10 @@ class SimulationBatch:
     alone: tuple[int, ...]
     steps: int
     step: float
-    forces: Any
-    parameters: Parameters | None = None
+    signals: Signals
+    parameters: Parameters | None
+    row_sets: RowSets
+    prepared: Prepared
 
     @property
     def finished(self) -> Array:
@@ -57,14 +63,14 @@ class SimulationBatch:
         """Return one trajectory, as far as it goes: energies, accelerations, loads."""
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
-        model, forces = self.model_of(number), self.forces
-        tau = np.zeros_like(v)
-        if isinstance(forces, np.ndarray):
-            tau[:] = forces[number]
-        elif forces is not None:
-            tau = forces_along(model, forces, time, q, v)
+        model, signals = self.model_of(number), self.signals
+        (tau,) = signals.tau(time, q[None], v[None], np.array([number]))
+        drives, motions = signals.drives_of(number), None
+        if drives is not None:
+            motions = prescribe(model, drives, float(self.time[0]), float(self.time[-1]))
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
-        return Simulation(model, time, q, v, tau, taken, self.step, self.status[number], 0)
+        told = taken, self.step, self.status[number], 0
+        return Simulation(model, time, q, v, tau, *told, motions=motions)
 
     def __repr__(self) -> str:
         return (

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.rows import independent_among
+from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.simulate.rows import Loops, independent_among, independent_rows
+from mbd_bridge.simulate.signals import Signals
+from mbd_bridge.simulate.start import weightless
 from mbd_bridge.solve.assembly import CLOSED
+from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.constrained import CONSISTENT
+from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
@@ -22,16 +30,73 @@ WELL_APART = 1e-3
 AT_ONCE = 2**22
 """Entries of constraint Jacobians looked at together, so that memory is bounded."""
 
-GOOD, NOT_FINITE, OPEN, MOVING_APART = range(4)
+GOOD, NOT_FINITE, OPEN, MOVING_APART, OFF_COURSE = range(5)
 """What a start may be."""
+
+Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
+"""Φ, Φ_q and γ of some trajectories: their q and v, and which ones they are."""
 
 RowSets = list[tuple[tuple[int, ...], Array]]
 """Choices of rows, each with the trajectories (numbers) that go by it."""
 
 
+def constraints_of(
+    model: Model, variants: Parameters | None, prepared: Prepared
+) -> Constraints | None:
+    """Return Φ, Φ_q and γ of some trajectories, each with its own parameters."""
+    if not model.has_loops:
+        return None
+    if variants is None:
+        kernel = prepared.kernel("constraints")
+        return lambda q, v, part: kernel(q, v)
+    own, inputs = prepared.variants(variants, "constraints"), variants.inputs
+    return lambda q, v, part: own(q, v, inputs[part])
+
+
+def start_states(
+    model: Model,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    signals: Signals,
+    variants: Parameters | None,
+    number: int,
+    start: float,
+    prepared: Prepared,
+) -> tuple[Array, Array]:
+    """Return q (N, nq) and v (N, nv), given or found as `simulate` finds them."""
+    f, f1 = signals.prescribed(start, number)
+    names = [*signals.drives]
+    search = signals.motions is not None and model.has_loops and (q is None or v is None)
+    q0, v0 = np.empty((number, model.nq)), np.empty((number, model.nv))
+    q0[:] = model.neutral() if q is None else q
+    v0[:] = 0.0 if v is None else v
+    if signals.motions is not None:
+        if q is None:
+            q0[:, list(signals.motions.q)] = f
+        if v is None:
+            v0[:, list(signals.driven)] = f1
+    if not search:
+        return q0, v0
+    found = assemble_batch(
+        model, q0, fixed=names, velocity=v0, parameters=variants, check=False, prepared=prepared
+    )
+    return (q0 if q is not None else found.q), (v0 if v is not None else found.v)
+
+
+def on_course(signals: Signals, q: Array, v: Array, start: float) -> Array:
+    """Return which trajectories start as their prescribed motions do (N,)."""
+    motions = signals.motions
+    if motions is None:
+        return np.ones(len(q), dtype=bool)
+    f, f1 = signals.prescribed(start, len(q))
+    off = np.abs(q[:, list(motions.q)] - f) / motions.scale
+    rate = np.abs(v[:, list(motions.v)] - f1) / np.maximum(motions.scale, np.abs(f1))
+    return np.asarray((off <= CONSISTENT).all(axis=1) & (rate <= CONSISTENT).all(axis=1))
+
+
 def sorted_starts(
     model: Model,
-    constraints: Callable[[Array, Array, slice], tuple[Array, ...]] | None,
+    constraints: Constraints | None,
     q: Array,
     v: Array,
     driven: tuple[int, ...] = (),
@@ -57,6 +122,36 @@ def sorted_starts(
         scaled = phi_q * (model.velocity_scale / rows[:, None])
         _choose(sets, scaled, first, kind[part] == GOOD, driven)
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items()]
+
+
+def may_go(
+    model: Model,
+    variants: Parameters | None,
+    constraints: Constraints | None,
+    rows: tuple[int, ...],
+    signals: Signals,
+    q: Array,
+    v: Array,
+    members: Array,
+) -> bool:
+    """Return whether rows chosen at the first of some starts are those of its motion.
+
+    And whether all that moves has inertia. Alone a trajectory goes out of a singular position, or
+    says why it cannot.
+    """
+    first = int(members[0])
+    one = model if variants is None else variants.variant(first)
+    if needs_support(one) and weightless(one, q[first], signals.motions):
+        return False
+    if constraints is None:
+        return True
+
+    def own(q: Array, v: Array) -> tuple[Array, ...]:
+        found = constraints(q[None], v[None], members[:1])
+        return tuple(array[0] for array in found)
+
+    loops = Loops(model, own)
+    return len(independent_rows(model, q[first], signals.motions, v[first], loops)) == len(rows)
 
 
 def _judge(kind: Array, rows: Array, phi: Array, phi_q: Array, v: Array) -> None:

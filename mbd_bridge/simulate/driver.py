@@ -70,7 +70,8 @@ def simulate(
     duration, step : s; the last step ends at start + duration
     q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
         and the nearest to it that closes the loops
-    torque : generalised forces along the velocities, see `Drive`; a function is traced, and so
+    torque : generalised forces along the velocities, see `Drive`: by name numbers or tables
+        (times, values), with straight lines from row to row; or a function, which is traced, and so
         made of + - * / and NumPy's sin, cos, sqrt
     external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
         at the origin of the link's frame; or a function of (t, q, v) that returns one, made like
@@ -98,7 +99,7 @@ def simulate(
     steps = _number_of_steps(duration, step, every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     q0, v0 = start_state(model, q, v, motions, start)
-    forces = given_forces(model, torque)
+    forces = given_forces(model, torque, start, start + duration)
     wrenches = given_wrenches(model, external, external_in, start, q0)
     whole = all_forces(model, forces, wrenches)
     left = freedoms(model, q0, motions)

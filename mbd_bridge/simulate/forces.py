@@ -1,8 +1,9 @@
-"""Generalised forces that are given: none, constant, or a formula of time and state."""
+"""Generalised forces that are given: none, constants, tables, or a formula of time and state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,27 +11,62 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.step import Torque
-from mbd_bridge.spatial import Array
+from mbd_bridge.simulate.table import Lines, check_covers
+from mbd_bridge.spatial import Array, zeros
 
-Drive = Mapping[str, float] | ArrayLike | Torque | None
-"""Constant forces by velocity name, a vector (nv,), a traceable function of (t, q, v), or none."""
+Force: TypeAlias = float | tuple[ArrayLike, ArrayLike]
+"""A constant, or a table (times, values) with straight lines from row to row."""
+
+Drive = Mapping[str, Force] | ArrayLike | Torque | None
+"""Forces by velocity name, a constant vector (nv,), a traceable function of (t, q, v), or none."""
 
 
-def given_forces(model: Model, torque: Drive) -> Torque | None:
-    """Return forces as a function of t, q and v, checked."""
+def given_forces(
+    model: Model, torque: Drive, start: float = -np.inf, end: float = np.inf
+) -> Torque | None:
+    """Return forces as a function of t, q and v, checked; tables reach from `start` to `end`."""
     if torque is None or callable(torque):
         return torque
-    constant = np.zeros(model.nv)
+    constant, tables = np.zeros(model.nv), {}
     if isinstance(torque, Mapping):
         for name, value in torque.items():
-            if name not in model.velocity_names:
-                raise StateError(unknown_name("velocity", name, model.velocity_names))
-            constant[model.velocity_names.index(name)] = value
+            place = velocity_place(model, name)
+            if isinstance(value, tuple):
+                tables[place] = _lines(name, value, start, end)
+            else:
+                constant[place] = value
     else:
         constant = np.array(torque, dtype=np.float64)
         if constant.shape != (model.nv,):
             raise StateError(f"torque: expected ({model.nv},), got {constant.shape}")
-    return lambda t, q, v: constant
+    if not tables:
+        return lambda t, q, v: constant
+
+    def forces(t: Any, q: Array, v: Array) -> Array:
+        out = zeros(model.nv, np.asarray(t))
+        out[:] = constant
+        for place, table in tables.items():
+            out[place] = table(t)
+        return out
+
+    return forces
+
+
+def velocity_place(model: Model, name: str) -> int:
+    """Return the index of a velocity by its name."""
+    if name not in model.velocity_names:
+        raise StateError(unknown_name("velocity", name, model.velocity_names))
+    return model.velocity_names.index(name)
+
+
+def _lines(name: str, given: tuple[ArrayLike, ...], start: float, end: float) -> Lines:
+    if len(given) != 2:
+        raise StateError(f"torque {name!r}: a table is (times, values), got {len(given)} parts")
+    table = Lines.through(name, *given)
+    if np.isfinite(end):
+        first, last = table.times[[0, -1]].tolist()
+        check_covers(f"torque {name!r}", first, last, start, end)
+    return table
 
 
 def forces_along(model: Model, forces: Torque | None, time: Array, q: Array, v: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from mbd_bridge.kernels import threads as pool
 from mbd_bridge.kernels.march import March
 from mbd_bridge.simulate.driver import RISK
-from mbd_bridge.simulate.watch import short_enough
+from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
@@ -32,11 +32,11 @@ class Clock(NamedTuple):
 
     def times(self) -> Array:
         """Return the times of the records, with the roundings of the steps that add them up."""
-        at = self.of_steps(0, self.start, self.steps)
+        at = self.of_steps(self.start, self.steps)
         times = at[:: self.every]
         return times if self.steps % self.every == 0 else np.append(times, at[-1])
 
-    def of_steps(self, first: int, start: float, count: int) -> Array:
+    def of_steps(self, start: float, count: int) -> Array:
         """Return the times (count + 1,) of steps that begin at `start`."""
         return np.add.accumulate(np.concatenate([[start], np.full(count, self.h)]))
 
@@ -44,7 +44,13 @@ class Clock(NamedTuple):
 class Stream(Protocol):
     """Numbers that a step takes from outside, other ones at each step."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """How many."""
+
+    @property
+    def common(self) -> bool:
+        """Whether they are the same for all trajectories."""
 
     def numbers(self, times: Array, h: float, own: Array) -> Array:
         """Return (steps, size, lanes) for steps between times (steps + 1,) of trajectories."""
@@ -77,6 +83,7 @@ class Lanes:
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self._lock = threading.Lock()
+        self._streamed: tuple[tuple[int, int], Array] | None = None
         most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
         self._most = max(1, most)
 
@@ -93,10 +100,10 @@ class Lanes:
         cuts = [groups * k // shares for k in range(shares + 1)]
 
         def work(first: int, last: int) -> None:
-            stage = march.start()
+            stage, spare = march.start(), march.start()
             for g in range(first, last):
                 stage[: starts.shape[1]] = starts[g]
-                self._group(march, stage, own[g], real[g])
+                self._group(march, (stage, spare), own[g], real[g])
 
         pool.run(work, list(itertools.pairwise(cuts)))
 
@@ -106,9 +113,9 @@ class Lanes:
         rows = np.broadcast_to(values, (len(self.q), size))[own]
         return rows.reshape(-1, lanes, size).transpose(0, 2, 1)
 
-    def _group(self, march: March, stage: Array, own: Array, real: int) -> None:
+    def _group(self, march: March, stages: tuple[Array, Array], own: Array, real: int) -> None:
         """Advance as many trajectories as there are lanes, `real` of them different ones."""
-        clock, now = self.clock, self.clock.start
+        (stage, spare), clock, now = stages, self.clock, self.clock.start
         places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         for k, array in enumerate((self.q, self.v)):
             places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
@@ -116,12 +123,13 @@ class Lanes:
         taken = 0
         while taken < clock.steps:
             wanted, every = self._portion(taken)
-            if self._scale is not None:
-                going &= short_enough(march, stage, clock.h, self._scale)
+            going &= self._short_enough(march, stage, spare, now, own)
+            if not going.any():
+                return
             stream = None
             if self.stream is not None:
-                times = clock.of_steps(taken, now, wanted)
-                stream, now = self.stream.numbers(times, clock.h, own), float(times[-1])
+                times = clock.of_steps(now, wanted)
+                stream, now = self._numbers(self.stream, taken, times, own), float(times[-1])
             march.advance_into(stage, wanted, every, places, RISK, stream)
             going &= stage[-march.lanes :] == wanted
             if not going.any():
@@ -136,6 +144,36 @@ class Lanes:
             q_end, v_end, _ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         self.done[own[going]] = True
+
+    def _short_enough(
+        self, march: March, stage: Array, spare: Array, now: float, own: Array
+    ) -> Array:
+        """Return which lanes come to the same place by one step and by two of half its length."""
+        if self._scale is None:
+            return np.ones(march.lanes, dtype=bool)
+        place = sum(list(march.inputs.values())[: march.state]) * march.lanes
+        nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
+        size, ends = len(self._scale) * march.lanes, []
+        for parts in (1, 2):
+            h = self.clock.h / parts
+            spare[:] = stage
+            spare[place : place + march.lanes] = h
+            stream = None
+            if self.stream is not None:
+                stream = self.stream.numbers(now + h * np.arange(parts + 1), h, own)
+            march.advance_into(spare, parts, parts, nowhere, stream=stream)
+            ends.append(spare[:size].reshape(-1, march.lanes).copy())
+        apart = np.abs(ends[0] - ends[1]) / self._scale[:, None]
+        return np.asarray(apart.max(axis=0, initial=0.0) <= STEP_ERROR)
+
+    def _numbers(self, stream: Stream, taken: int, times: Array, own: Array) -> Array:
+        """Return what the stream gives, made once where it is the same for all groups."""
+        key, last = (taken, len(own)), self._streamed
+        if stream.common and last is not None and last[0] == key:
+            return last[1]
+        found = stream.numbers(times, self.clock.h, own)
+        self._streamed = (key, found)
+        return found
 
     def _portion(self, taken: int) -> tuple[int, int]:
         """Return how many steps to take now, and which of them to record.

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.jet import ADVICE, Jet, lift
-from mbd_bridge.simulate.table import Table
+from mbd_bridge.simulate.table import Table, check_covers
 from mbd_bridge.spatial import Array
 
 Prescribed: TypeAlias = float | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
@@ -115,12 +115,7 @@ def _function(name: str, given: Prescribed, start: float, end: float) -> Callabl
         if len(given) != 2:
             raise StateError(f"drive {name!r}: a table is (times, values), got {len(given)} parts")
         table = Table.through(name, *given)
-        slack = 1e-9 * max(1.0, abs(start), abs(end))
-        if table.start[0] > start + slack or table.end < end - slack:
-            raise StateError(
-                f"drive {name!r}: the table goes from {table.start[0]:g} to {table.end:g} s, the "
-                f"simulation from {start:g} to {end:g} s"
-            )
+        check_covers(f"drive {name!r}", float(table.start[0]), table.end, start, end)
         return table
     if callable(given):
         _try(name, given, start)

@@ -6,7 +6,7 @@ the rows that are independent a little further on; otherwise a loop would come o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -33,7 +33,11 @@ DIRECTIONS = 3
 
 
 def independent_rows(
-    model: Model, q: Array, motions: PrescribedMotions | None = None, v: Array | None = None
+    model: Model,
+    q: Array,
+    motions: PrescribedMotions | None = None,
+    v: Array | None = None,
+    loops: Loops | None = None,
 ) -> tuple[int, ...]:
     """Return rows of the constraints that are independent at q, or beside it where it is singular.
 
@@ -42,11 +46,12 @@ def independent_rows(
     Parameters
     ----------
     v : velocity (nv,) with which the motion goes on: it tells the branch that is followed
+    loops : the loops of a variant of the model
     """
     if not model.has_loops:
         return ()
     driven = () if motions is None else motions.v
-    loops = Loops(model)
+    loops = Loops(model) if loops is None else loops
     own = best = loops.rows(q, driven)
     for place in loops.beside(q, v):
         found = loops.rows(place, driven)
@@ -59,9 +64,11 @@ def independent_rows(
 class Loops:
     """Φ and Φ_q of a mechanism's loops, without dimension."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(
+        self, model: Model, constraints: Callable[[Array, Array], tuple[Array, ...]] | None = None
+    ) -> None:
         self.model = model
-        self._kernel = prepare(model, "constraints")
+        self._kernel = constraints or prepare(model, "constraints")
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:

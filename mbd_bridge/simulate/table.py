@@ -1,4 +1,4 @@
-"""A table of times and values as one smooth function of t, without a branch.
+"""Tables of times and values as functions of t without a branch: smooth, or straight lines.
 
 The cubic spline through the values has pieces p_k on [t_k, t_k + d_k]. With the time that has
 passed within each piece, u_k = min(max(t - t_k, 0), d_k),
@@ -6,6 +6,8 @@ passed within each piece, u_k = min(max(t - t_k, 0), d_k),
     f(t) = p_0(0) + Σ_k (p_k(u_k) - p_k(0)),      f' and f'' likewise from p_k' and p_k''
 
 because every piece that lies behind contributes its whole rise and every piece ahead nothing.
+Prescribed motions are such splines; forces go in straight lines from row to row, f and nothing else
+continuous, since a spline would overshoot where they jump.
 max(x, 0) = (x + sqrt(x²)) / 2 is exact in floating point, and compiles.
 """
 
@@ -48,14 +50,7 @@ class Table:
         """Return the spline through a table's rows; `name` is for messages."""
         from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
 
-        t, x = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
-        if t.ndim != 1 or t.shape != x.shape or not FEWEST <= len(t) <= MOST:
-            raise StateError(
-                f"drive {name!r}: a table is (times, values), both (n,) with {FEWEST} to {MOST} "
-                f"rows, got {t.shape} and {x.shape}"
-            )
-        if not (np.all(np.isfinite(t)) and np.all(np.isfinite(x)) and np.all(np.diff(t) > 0.0)):
-            raise StateError(f"drive {name!r}: times must grow, times and values be finite")
+        t, x = table_rows(f"drive {name!r}", times, values, FEWEST)
         spline = CubicSpline(t, x)
         return Table(t[:-1], np.diff(t), np.asarray(spline.c))
 
@@ -79,6 +74,62 @@ class Table:
             first = first + u * (2.0 * b + u * (3.0 * a))
             second = second + u * (6.0 * a)
         return Jet(value, first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Straight lines between the rows of a table, as a traceable function of t.
+
+    Attributes
+    ----------
+    times, values : (n,) s, and N or N m
+    """
+
+    times: Array
+    values: Array
+
+    @staticmethod
+    def through(name: str, times: ArrayLike, values: ArrayLike) -> Lines:
+        """Return the lines through a table's rows; `name` is for messages."""
+        return Lines(*table_rows(f"torque {name!r}", times, values, 2))
+
+    def __call__(self, t: Any) -> Any:
+        """Return the value at t, a float or a symbol."""
+        if isinstance(t, float | int):
+            return float(np.interp(t, self.times, self.values))
+        length = np.diff(self.times)
+        slope = np.diff(self.values) / length
+        value: Any = float(self.values[0])
+        for start, d, m in zip(self.times[:-1].tolist(), length.tolist(), slope, strict=True):
+            passed = _above(t - start)
+            value = value + float(m) * (d - _above(d - passed))
+        return value
+
+
+def table_rows(
+    where: str, times: ArrayLike, values: ArrayLike, fewest: int, several: bool = False
+) -> tuple[Array, Array]:
+    """Return times (n,) and values (n,), or with `several` (N, n) as well, checked."""
+    t, x = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    flat = x.ndim in ((1, 2) if several else (1,))
+    if t.ndim != 1 or not flat or x.shape[-1:] != t.shape or not fewest <= len(t) <= MOST:
+        raise StateError(
+            f"{where}: a table is (times, values), both (n,) with {fewest} to {MOST} rows"
+            f"{', or values (N, n)' if several else ''}; got {t.shape} and {x.shape}"
+        )
+    if not (np.all(np.isfinite(t)) and np.all(np.isfinite(x)) and np.all(np.diff(t) > 0.0)):
+        raise StateError(f"{where}: times must grow, times and values be finite")
+    return t, x
+
+
+def check_covers(where: str, first: float, last: float, start: float, end: float) -> None:
+    """Complain about a table from `first` to `last` that does not reach over a simulation."""
+    slack = 1e-9 * max(1.0, abs(start), abs(end))
+    if first > start + slack or last < end - slack:
+        raise StateError(
+            f"{where}: the table goes from {first:g} to {last:g} s, the simulation from "
+            f"{start:g} to {end:g} s"
+        )
 
 
 def _above(x: Any) -> Any:

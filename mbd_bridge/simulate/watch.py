@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.kernels.march import March
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.trouble import SHARE, SHORTER, loop_rows
 from mbd_bridge.solve import prepare
@@ -64,26 +63,6 @@ def coordinate_scale(model: Model) -> Array:
             plain = body.type.nv if body.type.nq == body.type.nv else body.type.nq - 4
             scale[body.q.start : body.q.start + plain] = model.velocity_scale[body.v][:plain]
     return scale
-
-
-def short_enough(march: March, stage: Array, h: float, scale: Array) -> Array:
-    """Return which lanes come to the same place by one step and by two of half its length.
-
-    Parameters
-    ----------
-    stage : of a march of (q, v, t, h, ...); it stays as it is
-    scale : see `coordinate_scale`
-    """
-    length = sum(list(march.inputs.values())[: march.state]) * march.lanes
-    ends = []
-    for parts in (1, 2):
-        copy = march.start()
-        copy[:] = stage
-        copy[length : length + march.lanes] = h / parts
-        march.advance(copy, parts, parts)
-        ends.append(np.atleast_2d(march.state_of(copy)[0]))
-    apart = np.abs(ends[0] - ends[1]) / scale
-    return np.asarray(apart.max(axis=1, initial=0.0) <= STEP_ERROR)
 
 
 def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:

@@ -11,7 +11,7 @@ the nearest ones with Φ_q q̇ = 0 and Φ_q q̈ = γ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,20 +19,13 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError, StateError, unknown_name
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Across, Model
+from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
 CLOSED = 1e-12
 """Residual of a closed loop, relative to the mechanism's size (rad for angles)."""
-LONGEST_STEP = 0.4
-"""Largest change in one iteration: rad, or this part of the mechanism's size."""
-ITERATIONS = 300
-SETTLED = 1e-9
-"""Movement, rad, below which the nearest position is found."""
-
 Wish = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""
 
@@ -85,20 +78,18 @@ def assemble(
         Some loop cannot be closed: which, by how much, and what to try.
     """
     kernel = prepare(model, "constraints")
-    wish = _wish(model.neutral(), model.coordinate_names, near, "coordinate")
-    for body in model.bodies:
-        if not body.coupled:
-            wish[body.q] = body.type.normalise(wish[body.q])
-    held = _held(model, fixed)
-    scale = _scale(model, weights)
-    q, iterations = _position(model, kernel, wish, held, scale)
+    wish = wished_position(model, near)
+    closing = Closing(
+        model, lambda q, v, _: kernel(q, v), held_ones(model, fixed), weighted(model, weights)
+    )
+    (q,), iterations = closing.position(wish[None])
     still = np.zeros(model.nv)
-    v = _wish(still, model.velocity_names, velocity, "velocity")
+    v = wished(still, model.velocity_names, velocity, "velocity")
     phi, phi_q, _ = kernel(q, v)
-    v = _nearest(model, phi_q, -phi_q @ v, v, held, scale)
+    (v,) = closing.rates(phi_q[None], (-phi_q @ v)[None], v[None])
     _, _, gamma = kernel(q, v)
-    a = _wish(still, model.velocity_names, acceleration, "acceleration")
-    a = _nearest(model, phi_q, gamma - phi_q @ a, a, held, scale)
+    a = wished(still, model.velocity_names, acceleration, "acceleration")
+    (a,) = closing.rates(phi_q[None], (gamma - phi_q @ a)[None], a[None])
     loops = _residuals(model, phi)
     closed = all(residual <= CLOSED for residual in loops.values())
     if check and not closed:
@@ -106,7 +97,17 @@ def assemble(
     return Assembly(q, v, a, loops, _reversed(model, q), iterations, closed)
 
 
-def _wish(start: Array, names: tuple[str, ...], wish: Wish, kind: str) -> Array:
+def wished_position(model: Model, near: Wish) -> Array:
+    """Return wished coordinates (nq,), quaternions normalised."""
+    wish = wished(model.neutral(), model.coordinate_names, near, "coordinate")
+    for body in model.bodies:
+        if not body.coupled:
+            wish[body.q] = body.type.normalise(wish[body.q])
+    return wish
+
+
+def wished(start: Array, names: tuple[str, ...], wish: Wish, kind: str) -> Array:
+    """Return a start with what is wished by name, or a whole vector."""
     out = np.array(start, dtype=np.float64)
     if wish is None:
         return out
@@ -125,7 +126,7 @@ def _wish(start: Array, names: tuple[str, ...], wish: Wish, kind: str) -> Array:
     return out
 
 
-def _held(model: Model, fixed: Iterable[str] | str) -> Array:
+def held_ones(model: Model, fixed: Iterable[str] | str) -> Array:
     """Return which velocities (nv,) are held."""
     held = np.zeros(model.nv, dtype=bool)
     known = {model.joints[body.joint].name: body for body in model.bodies if not body.coupled}
@@ -139,7 +140,7 @@ def _held(model: Model, fixed: Iterable[str] | str) -> Array:
     return held
 
 
-def _scale(model: Model, weights: Mapping[str, float] | None) -> Array:
+def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
     """Return W^(-1/2) (nv,): how far each velocity moves for a unit of cost."""
     scale = model.velocity_scale.copy()
     for name, weight in (weights or {}).items():
@@ -149,77 +150,6 @@ def _scale(model: Model, weights: Mapping[str, float] | None) -> Array:
             raise StateError(f"weight of {name!r}: expected a positive number, got {weight}")
         scale[model.velocity_names.index(name)] /= np.sqrt(weight)
     return scale
-
-
-def _position(
-    model: Model, kernel: Kernel, wish: Array, held: Array, scale: Array
-) -> tuple[Array, int]:
-    rows, still = model.row_scale, np.zeros(model.nv)
-    free = ~held
-    q = wish
-    phi, phi_q, _ = kernel(q, still)
-    iteration = 0
-    while iteration < ITERATIONS:
-        iteration += 1
-        J = (phi_q / rows[:, None] * scale)[:, free]
-        back = (model.difference(q, wish) / scale)[free]
-        close, onto = _newton(J, phi / rows)
-        step = close + onto(back)
-        # far from the constraints first come closer, then look for the nearest place
-        size = np.abs(step).max(initial=0.0)
-        if size > LONGEST_STEP:
-            step = close * min(1.0, LONGEST_STEP / max(np.abs(close).max(initial=0.0), 1e-300))
-        full = np.zeros(model.nv)
-        q_next, phi_next, phi_q_next = q, phi, phi_q
-        before = np.abs(phi / rows).max(initial=0.0)
-        for _ in range(12):
-            full[free] = step
-            q_next = model.integrate(q, full * scale)
-            phi_next, phi_q_next, _ = kernel(q_next, still)
-            after = np.abs(phi_next / rows).max(initial=0.0)
-            if after <= max(before, 1e-3) or np.abs(step).max(initial=0.0) < SETTLED:
-                break
-            step = step * 0.5
-        q, phi, phi_q = q_next, phi_next, phi_q_next
-        if np.abs(step).max(initial=0.0) < SETTLED:
-            break
-    return _polish(model, kernel, q, free, scale), iteration
-
-
-def _polish(model: Model, kernel: Kernel, q: Array, free: Array, scale: Array) -> Array:
-    """Newton steps onto the constraints alone, down to rounding."""
-    rows, still = model.row_scale, np.zeros(model.nv)
-    best, least = q, np.inf
-    for _ in range(6):
-        phi, phi_q, _ = kernel(q, still)
-        error = float(np.abs(phi / rows).max(initial=0.0))
-        if not error < least:
-            break
-        best, least = q, error
-        full = np.zeros(model.nv)
-        full[free] = _newton((phi_q / rows[:, None] * scale)[:, free], phi / rows)[0]
-        q = model.integrate(q, full * scale)
-    return best
-
-
-def _newton(J: Array, phi: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return the step onto the constraints, and the projection along them."""
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
-    U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
-    return -Vt.T @ ((U.T @ phi) / s), lambda x: x - Vt.T @ (Vt @ x)
-
-
-def _nearest(
-    model: Model, phi_q: Array, lack: Array, start: Array, held: Array, scale: Array
-) -> Array:
-    """Return the rates nearest to `start` for which Φ_q (rates - start) = lack."""
-    rows, free = model.row_scale, ~held
-    J = (phi_q / rows[:, None] * scale)[:, free]
-    out = start.copy()
-    step = np.zeros(model.nv)
-    step[free] = _newton(J, -lack / rows)[0]
-    return out + step * scale
 
 
 def _residuals(model: Model, phi: Array) -> dict[str, float]:

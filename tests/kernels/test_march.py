@@ -123,3 +123,20 @@ def test_sines_whose_angles_are_known_together_stand_together():
     assert kinds.index("cos") > first + 2
     for index, one in enumerate(code):
         assert one.op == "load" or all(k < index for k in one.operands)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_stream_gives_other_numbers_at_each_step(lanes):
+    def step(x, h, push):
+        return x + h[0] * push[:1] * push[1:], x[:1] * x[:1]
+
+    march = compile_march(step, {"x": 1, "h": 1, "push": 2}, 1, lanes=lanes, streamed=True)
+    rng = np.random.default_rng(5)
+    pushes = rng.normal(size=(30, 2, lanes))
+    stage = march.start(np.zeros(1), np.array([0.1]), np.zeros(2))
+    records = np.empty((lanes, 10, 1))
+    places = np.zeros((2, lanes), dtype=np.int64)
+    places[0] = records.ctypes.data + np.arange(lanes) * records.strides[0]
+    assert march.advance_into(stage, 30, 3, places, stream=pushes) == 30
+    expected = 0.1 * np.cumsum(pushes[:, 0] * pushes[:, 1], axis=0)[2::3]
+    assert np.allclose(records[:, :, 0].T, expected, rtol=1e-13, atol=1e-13)

@@ -1,0 +1,135 @@
+"""Close the loops of many states together, of one mechanism or of variants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError, StateError, unknown_name
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.solve.assembly import CLOSED, held_ones, weighted
+from mbd_bridge.solve.closing import Closing
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.spatial import Array
+
+Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
+"""By name one value or N of them; whole vectors (n,) or (N, n); or nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assemblies:
+    """N assembled states.
+
+    Attributes
+    ----------
+    q, v : (N, nq), (N, nv)
+    residual : (N,) of the loops, relative to the mechanism's size (rad for angles)
+    closed : (N,) whether every loop is closed
+    """
+
+    q: Array
+    v: Array
+    residual: Array
+    closed: Array
+
+
+def assemble_batch(
+    model: Model,
+    near: Wishes = None,
+    *,
+    fixed: Iterable[str] | str = (),
+    weights: Mapping[str, float] | None = None,
+    velocity: Wishes = None,
+    parameters: Given | Parameters | None = None,
+    check: bool = True,
+    prepared: Prepared | None = None,
+) -> Assemblies:
+    """Return the states nearest to N wishes at which every loop is closed.
+
+    Parameters
+    ----------
+    near, velocity : wished coordinates and rates by name, each one value or N of them; or (n,),
+        (N, n); zero where not named
+    fixed, weights : as for `assemble`, the same for all
+    parameters : numbers of the mechanism in which the N variants differ (`mechanism.parameters`)
+    check : raise if a loop stays open; False returns what was reached
+    prepared : holds the machine code from call to call
+
+    Raises
+    ------
+    SolveError
+        Some state cannot be closed: how many, the first one, and what to try.
+    """
+    prepared = Prepared(model) if prepared is None else prepared
+    if parameters is not None and not isinstance(parameters, Parameters):
+        parameters = Parameters.of(model, parameters)
+    wish = _wishes(model.neutral(), model.coordinate_names, near, "coordinate")
+    rate = _wishes(np.zeros(model.nv), model.velocity_names, velocity, "velocity")
+    numbers = {len(wish), len(rate), 1 if parameters is None else len(parameters)}
+    number = max(numbers - {1}, default=1)
+    if not numbers <= {1, number}:
+        raise StateError(f"expected the same N everywhere, or one for all, got {sorted(numbers)}")
+    wish = np.array(np.broadcast_to(wish, (number, model.nq)))
+    rate = np.array(np.broadcast_to(rate, (number, model.nv)))
+    for body in model.bodies:
+        if not body.coupled and body.type.nq > body.type.nv:
+            wish[:, body.q] = [body.type.normalise(own) for own in wish[:, body.q]]
+    if parameters is None:
+        kernel = prepared.kernel("constraints")
+
+        def constraints(q: Array, v: Array, numbers: Array) -> tuple[Array, ...]:
+            return kernel(q, v)
+    else:
+        variants = prepared.variants(parameters, "constraints")
+        inputs = parameters.repeated(number).inputs
+
+        def constraints(q: Array, v: Array, numbers: Array) -> tuple[Array, ...]:
+            return variants(q, v, inputs[numbers])
+
+    closing = Closing(model, constraints, held_ones(model, fixed), weighted(model, weights))
+    q, _ = closing.position(wish)
+    phi, phi_q, _ = constraints(q, rate, np.arange(number))
+    v = closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, rate), rate)
+    residual = np.abs(phi / model.row_scale).max(axis=1, initial=0.0)
+    closed = residual <= CLOSED
+    if check and not closed.all():
+        first = int(np.argmin(closed))
+        raise SolveError(
+            f"{int((~closed).sum())} of {number} states cannot be closed, the first is number "
+            f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. Try "
+            f"another near=, fewer fixed=, or other lengths; check=False returns what was reached"
+        )
+    return Assemblies(q, v, residual, closed)
+
+
+def _wishes(start: Array, names: tuple[str, ...], wish: Wishes, kind: str) -> Array:
+    """Return wishes (N, n) or (1, n)."""
+    if wish is None:
+        return start[None]
+    if isinstance(wish, Mapping):
+        given: dict[str, Any] = {}
+        for name, value in wish.items():
+            if name not in names:
+                raise StateError(unknown_name(kind, name, names))
+            given[name] = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        numbers = {len(column) for column in given.values()} | {1}
+        if len(numbers - {1}) > 1 or any(column.ndim > 1 for column in given.values()):
+            told = ", ".join(f"{name}: {column.shape}" for name, column in given.items())
+            raise StateError(f"{kind}: expected one value or N of them, got {told}")
+        out = np.tile(start, (max(numbers), 1))
+        for name, column in given.items():
+            out[:, names.index(name)] = column
+    else:
+        out = np.atleast_2d(np.array(wish, dtype=np.float64))
+        if out.ndim != 2 or out.shape[1] != len(start):
+            raise StateError(
+                f"{kind}: expected {start.shape} or (N, {len(start)}), got {out.shape}"
+            )
+    if not np.isfinite(out).all():
+        raise StateError(f"{kind}: the wished values are not all finite")
+    return out
