@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -90,6 +91,11 @@ class March:
             full = np.broadcast_to(array, (self.lanes, size))
             stage[place : place + size * self.lanes] = full.T.ravel()
             place += size * self.lanes
+
+    def place_of(self, name: str) -> int:
+        """Return where an input begins in a stage."""
+        before = itertools.takewhile(lambda other: other != name, self.inputs)
+        return sum(self.inputs[other] for other in before) * self.lanes
 
     def advance(
         self, stage: Floats, steps: int, every: int = 1, limit: float = np.inf

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mbd_bridge.kernels import threads as pool
-from mbd_bridge.kernels.march import March
+from mbd_bridge.kernels.march import Addresses, March
 from mbd_bridge.simulate.driver import RISK
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
@@ -115,15 +115,16 @@ class Lanes:
 
     def _group(self, march: March, stages: tuple[Array, Array], own: Array, real: int) -> None:
         """Advance as many trajectories as there are lanes, `real` of them different ones."""
-        (stage, spare), clock, now = stages, self.clock, self.clock.start
-        places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
+        stage, clock, now = stages[0], self.clock, self.clock.start
+        nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
+        places = nowhere.copy()
         for k, array in enumerate((self.q, self.v)):
             places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
         going = np.ones(march.lanes, dtype=bool)
         taken = 0
         while taken < clock.steps:
             wanted, every = self._portion(taken)
-            going &= self._short_enough(march, stage, spare, now, own)
+            going &= self._short_enough(march, stages, nowhere, now, own)
             if not going.any():
                 return
             stream = None
@@ -146,24 +147,25 @@ class Lanes:
         self.done[own[going]] = True
 
     def _short_enough(
-        self, march: March, stage: Array, spare: Array, now: float, own: Array
+        self, march: March, stages: tuple[Array, Array], nowhere: Addresses, now: float, own: Array
     ) -> Array:
         """Return which lanes come to the same place by one step and by two of half its length."""
+        stage, spare = stages
         if self._scale is None:
             return np.ones(march.lanes, dtype=bool)
-        place = sum(list(march.inputs.values())[: march.state]) * march.lanes
-        nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
-        size, ends = len(self._scale) * march.lanes, []
-        for parts in (1, 2):
+        lanes = march.lanes
+        place = march.place_of("h")
+        whole, halves = np.empty((2, len(self._scale), lanes))
+        for parts, end in ((1, whole), (2, halves)):
             h = self.clock.h / parts
             spare[:] = stage
-            spare[place : place + march.lanes] = h
+            spare[place : place + lanes] = h
             stream = None
             if self.stream is not None:
                 stream = self.stream.numbers(now + h * np.arange(parts + 1), h, own)
-            march.advance_into(spare, parts, parts, nowhere, stream=stream)
-            ends.append(spare[:size].reshape(-1, march.lanes).copy())
-        apart = np.abs(ends[0] - ends[1]) / self._scale[:, None]
+            march.advance_into(spare, parts, parts + 1, nowhere, stream=stream)
+            end[:] = spare[: end.size].reshape(end.shape)
+        apart = np.abs(whole - halves) / self._scale[:, None]
         return np.asarray(apart.max(axis=0, initial=0.0) <= STEP_ERROR)
 
     def _numbers(self, stream: Stream, taken: int, times: Array, own: Array) -> Array:
