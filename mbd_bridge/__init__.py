@@ -13,6 +13,7 @@ from mbd_bridge.api import (
     load_loads,
     load_motion,
     render,
+    show,
     simulate,
     simulate_batch,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "load_loads",
     "load_motion",
     "render",
+    "show",
     "simulate",
     "simulate_batch",
 ]

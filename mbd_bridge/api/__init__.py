@@ -10,7 +10,7 @@ from mbd_bridge.api.functions import (
     simulate_batch,
 )
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.api.pictures import render
+from mbd_bridge.api.pictures import render, show
 
 __all__ = [
     "Mechanism",
@@ -20,6 +20,7 @@ __all__ = [
     "load_loads",
     "load_motion",
     "render",
+    "show",
     "simulate",
     "simulate_batch",
 ]

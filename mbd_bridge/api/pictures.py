@@ -16,7 +16,7 @@ from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:
     from mbd_bridge.view.picture import Pixels
-    from mbd_bridge.view.source import Source
+    from mbd_bridge.view.source import Rest, Source
 
 
 def render(
@@ -83,6 +83,64 @@ def render(
     return still(source.at(np.array([at])), shot, wanted, path)
 
 
+def show(
+    what: Simulation | Mechanism,
+    motion: Motion | None = None,
+    *,
+    q: ArrayLike | None = None,
+    loads: Iterable[str] | str = (),
+    actuated: Iterable[str] | None = None,
+    size: tuple[int, int] = (1200, 800),
+    speed: float = 1.0,
+    playing: bool = True,
+    view: tuple[float, float] | None = None,
+    joints: bool | None = None,
+    centre: bool = False,
+    frames: Iterable[str] = (),
+    ground: bool = True,
+    labels: bool = True,
+) -> None:
+    """Show a machine in a window of pybullet, until it is closed (or Ctrl-C).
+
+    A motion is played: space plays and pauses, the arrows go on and back, + and - change the
+    speed, r begins again; sliders do the same. A mechanism without a motion is posed by a slider
+    for each freedom, and its loops follow. c shows the centre of mass, j the joints, f the links'
+    frames, n the numbers; Escape closes.
+
+    Parameters
+    ----------
+    what, motion, q, loads, actuated, size, view, joints, centre, frames, ground, labels : see
+        `render`; loads of a mechanism without a motion are those at rest under gravity
+    speed : seconds of the motion in a second
+    playing : whether it plays from the beginning on
+
+    Raises
+    ------
+    NoDisplayError
+        (an `MbdError`) There is no display; use `render`.
+    """
+    from mbd_bridge.view.record import Shot, check_shot
+    from mbd_bridge.view.show import show as open_window
+    from mbd_bridge.view.take import Wanted
+
+    check_shot(Shot(size, speed=speed), None)
+    wanted = Wanted(joints, centre, tuple(frames), ground, labels)
+    source = _source(what, motion, q, loads, actuated)
+    rest = None
+    if isinstance(what, Mechanism) and motion is None:
+        rest = _rest(what, loads, actuated)
+    open_window(source, wanted, rest, view=view, size=size, speed=speed, playing=playing)
+
+
+def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[str] | None) -> Rest:
+    """Return the mechanism at rest, with the loads asked for."""
+    from mbd_bridge.view.source import Rest
+
+    names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
+    drives = (actuated,) if isinstance(actuated, str) else actuated
+    return Rest(mechanism.model, names, None if drives is None else tuple(drives))
+
+
 def _source(
     what: Simulation | Mechanism,
     motion: Motion | None,
@@ -91,7 +149,7 @@ def _source(
     actuated: Iterable[str] | None,
 ) -> Source:
     """Return the states that are shown."""
-    from mbd_bridge.view.source import at_rest, of_motion, of_simulation
+    from mbd_bridge.view.source import of_motion, of_simulation
 
     if isinstance(what, Simulation):
         if motion is not None or q is not None:
@@ -103,7 +161,7 @@ def _source(
             f'mbd.load("robot.urdf")'
         )
     if motion is None:
-        return at_rest(what.model, q, loads, actuated)
+        return _rest(what, loads, actuated).start(q)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
     return of_motion(what.model, motion, loads, actuated)

@@ -7,18 +7,12 @@ import numpy as np
 from mbd_bridge.formats.mesh import Colour, Surface
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.pieces import Piece
+from mbd_bridge.view.scale import round_number
 
 LIGHT: Colour = (0.93, 0.94, 0.95, 1.0)
 DARK: Colour = (0.86, 0.87, 0.89, 1.0)
 TILES = 24
 """Tiles along one side."""
-
-
-def round_number(value: float) -> float:
-    """Return the largest of 1, 2, 5, 10, 20, ... (and of 0.5, 0.2, ...) that is not above."""
-    power = 10.0 ** np.floor(np.log10(value))
-    digit = max(k for k in (1.0, 2.0, 5.0) if k * power <= value * (1.0 + 1e-9))
-    return float(digit * power)
 
 
 def ground(points: Array) -> list[Piece]:

@@ -88,7 +88,10 @@ def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoa
                 (moment, ~unique[:, 3:]),
             )
         )
-        axis, drive, turns = _drive(model, loads, k, bodies)
+        found_drive, axis = single_drive(model, loads, k), None
+        drive, turns = (None, True) if found_drive is None else found_drive
+        if found_drive is not None:
+            axis = joint_axes(model, name, bodies)
         point = frames[:, :3, 3]
         found.append(ShownLoad(name, point, own, turn, loose, loose_turn, axis, drive, turns))
     return found
@@ -106,15 +109,10 @@ def joint_axes(model: Model, name: str, bodies: Array) -> Array:
     return np.asarray(carried @ (-axis if joint.turned else axis))
 
 
-def _drive(
-    model: Model, loads: JointLoads, k: int, bodies: Array
-) -> tuple[Array | None, Array | None, bool]:
-    """Return axis, force and kind of a joint's only drive; None where it has none, or several."""
+def single_drive(model: Model, loads: JointLoads, k: int) -> tuple[Array, bool] | None:
+    """Return a joint's only drive (N,), N m or N, and whether it turns; None if it has no such."""
     name = loads.joints[k]
-    if name not in model.joint_index:
-        return None, None, True
-    kind = model.joints[model.joint_index[name]].type.name
+    kind = model.joints[model.joint_index[name]].type.name if name in model.joint_index else ""
     if kind not in (*TURNS, *SLIDES):
-        return None, None, True
-    drive = loads.drive[:, loads.drive_of[k]][:, 0]
-    return joint_axes(model, name, bodies), drive, kind in TURNS
+        return None
+    return loads.drive[:, loads.drive_of[k]][:, 0], kind in TURNS

@@ -17,7 +17,7 @@ from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera
 from mbd_bridge.view.pieces import Piece, Stage
-from mbd_bridge.view.take import Label, Take
+from mbd_bridge.view.take import Label, Moment, Take
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -49,7 +49,7 @@ SKY = np.array([[222.0, 232.0, 243.0], [250.0, 251.0, 252.0]])
 
 
 class Painter:
-    """Paints the states of a take from one camera.
+    """Paints the moments of a take from one camera.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class Painter:
         self._canvas = Canvas()
         self._stage = Stage(self._canvas)
 
-    def paint(self, k: int) -> Pixels:
-        """Return the picture (height, width, 3) of state k."""
+    def paint(self, moment: Moment) -> Pixels:
+        """Return the picture (height, width, 3) of a moment of the take."""
         from PIL import Image
 
         take, size = self.take, (self.size[0] * FINER, self.size[1] * FINER)
-        machine, marks, arrows = take.machine(k), take.marks(k), take.arrows(k)
-        floor, own, _, over = self._show([self._floor, machine, marks, arrows])
+        shown = [self._floor, moment.machine, moment.marks, moment.arrows]
+        floor, own, _, over = self._show(shown)
         seen = self._see(self.camera, size)
         colours = seen.colours
         nothing = seen.bodies < 0
@@ -79,13 +79,13 @@ class Painter:
             shade, there = self._shadow(own, size), np.isin(seen.bodies, floor)
             colours[there] = (colours[there] * shade[there][:, None]).astype(np.uint8)
         if over:
-            self._show([arrows])
+            self._show([moment.arrows])
             alone = self._see(self.camera, size)
             hidden = (alone.bodies >= 0) & ~np.isin(seen.bodies, over)
             mixed = GHOST * alone.colours[hidden] + (1.0 - GHOST) * colours[hidden]
             colours[hidden] = mixed.astype(np.uint8)
         image = Image.fromarray(colours).resize(self.size, Image.Resampling.BOX)
-        _write(image, self.camera, take.labels(k), take.legend())
+        _write(image, self.camera, moment.labels, take.legend())
         return np.asarray(image)
 
     def _show(self, groups: Sequence[Sequence[Piece]]) -> list[list[int]]:

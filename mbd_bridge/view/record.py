@@ -52,7 +52,10 @@ class Shot(NamedTuple):
 
 def camera_of(take: Take, shot: Shot) -> Camera:
     """Return the camera that sees the whole motion."""
-    yaw, pitch = favourable(take.model, take.bodies) if shot.view is None else shot.view
+    if shot.view is None:
+        yaw, pitch = favourable(take.model, take.bodies(take.source.q[:1])[0])
+    else:
+        yaw, pitch = shot.view
     return framing(take.reach, direction(yaw, pitch), shot.size)
 
 
@@ -62,7 +65,7 @@ def favourable(model: Model, bodies: Array) -> tuple[float, float]:
     A planar one, all of whose axes are parallel and level, is seen along them.
     """
     turning = [k for k, b in enumerate(model.bodies) if k and b.type.name != "prismatic"]
-    axes = bodies[0][turning][:, :3, 2] if turning else np.zeros((0, 3))
+    axes = bodies[turning][:, :3, 2] if turning else np.zeros((0, 3))
     if len(axes) and np.abs(np.abs(axes @ axes[0]) - 1.0).max() < 1e-6 and abs(axes[0, 2]) < 0.1:
         axis = axes[0]
         axis = axis if axis[1] + 0.5 * axis[0] > 0.0 else -axis
@@ -111,9 +114,9 @@ def still(
     source: Source, shot: Shot, wanted: Wanted, path: str | os.PathLike[str] | None = None
 ) -> Pixels:
     """Return the picture of a source's only state, written to `path` if there is one."""
-    take = Take(source.model, source.time, source.q, source.loads, wanted)
+    take = Take(source, wanted)
     with Painter(take, camera_of(take, shot), shot.size) as painter:
-        picture = painter.paint(0)
+        picture = painter.paint(take.of(source))
     if path is not None:
         from PIL import Image
 
@@ -135,14 +138,13 @@ def film(
     ----------
     progress : called with 1 for each picture that is done
     """
-    frames = source.at(frame_times(source.time, shot))
-    take = Take(frames.model, frames.time, frames.q, frames.loads, wanted)
+    take, times = Take(source, wanted), frame_times(source.time, shot)
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:
         with Painter(take, camera_of(take, shot), shot.size) as painter:
-            for k in range(len(take.time)):
-                picture = painter.paint(k)
+            for time in times:
+                picture = painter.paint(take.moment(float(time)))
                 last[:] = [picture]
                 if progress is not None:
                     progress(1.0)

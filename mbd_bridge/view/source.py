@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,26 +74,48 @@ def of_motion(
             f"the motion is one of the coordinates {', '.join(motion.coordinates[:6])}, the "
             f"mechanism has {', '.join(model.coordinate_names[:6])}; load it for this mechanism"
         )
-    found = _loads(model, motion.q, motion.v, motion.a, loads, actuated)
+    solver = _solver(model, loads, actuated)
+    found = None if solver is None else solver(motion.q, motion.v, motion.a)
     return Source(model, motion.time, motion.q, found)
 
 
-def at_rest(
-    model: Model,
-    q: ArrayLike | None = None,
-    loads: Iterable[str] | str = (),
-    actuated: Iterable[str] | None = None,
-) -> Source:
-    """Return a machine at rest under gravity, at q or where it is assembled nearest to zero."""
-    if q is None:
-        place = assemble(model).q if model.has_loops else model.neutral()
-    else:
-        place = np.asarray(unit_quaternions(model, q), dtype=np.float64)
-        if place.shape != (model.nq,):
-            raise StateError(f"q: expected ({model.nq},) for one state, got {place.shape}")
-    still = np.zeros((1, model.nv))
-    found = _loads(model, place[None], still, still, loads, actuated)
-    return Source(model, np.zeros(1), place[None], found)
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """A machine at rest under gravity, wherever it stands.
+
+    Attributes
+    ----------
+    loads : names of joints whose loads are shown, or "all"
+    actuated : of a machine with loops, the joints with a drive
+    """
+
+    model: Model
+    loads: tuple[str, ...] | str = ()
+    actuated: tuple[str, ...] | None = None
+
+    def at(self, q: Array) -> Source:
+        """Return the machine at q (nq,)."""
+        still = np.zeros((1, self.model.nv))
+        found = None if self._solver is None else self._solver(q[None], still, still)
+        return Source(self.model, np.zeros(1), q[None], found)
+
+    def start(self, q: ArrayLike | None = None) -> Source:
+        """Return the machine at q, or where it is assembled nearest to zero."""
+        if q is None:
+            model = self.model
+            return self.at(assemble(model).q if model.has_loops else model.neutral())
+        place = np.asarray(unit_quaternions(self.model, q), dtype=np.float64)
+        if place.shape != (self.model.nq,):
+            raise StateError(f"q: expected ({self.model.nq},) for one state, got {place.shape}")
+        return self.at(place)
+
+    @cached_property
+    def _solver(self) -> LoadSolver | LoopLoadSolver | None:
+        return _solver(self.model, self.loads, self.actuated)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what was asked for: machine code does not travel, it is found or made again."""
+        return {k: v for k, v in self.__dict__.items() if k in ("model", "loads", "actuated")}
 
 
 def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
@@ -101,26 +125,22 @@ def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
     return [loads] if isinstance(loads, str) else list(loads)
 
 
-def _loads(
-    model: Model,
-    q: Array,
-    v: Array,
-    a: Array,
-    loads: Iterable[str] | str,
-    actuated: Iterable[str] | None,
-) -> JointLoads | None:
+def _solver(
+    model: Model, loads: Iterable[str] | str, actuated: Iterable[str] | None
+) -> LoadSolver | LoopLoadSolver | None:
+    """Return what computes the loads asked for; None if there are none."""
     names = _names(model, loads)
     if not names:
         return None
     if not model.has_loops:
-        return LoadSolver(model, names)(q, v, a)
+        return LoadSolver(model, names)
     if actuated is None:
         raise ModelError(
             f"{model.name!r} has loops, so its loads depend on which joints are driven: name them "
             f"in actuated=[...], one for each freedom"
         )
     drives = [actuated] if isinstance(actuated, str) else list(actuated)
-    return LoopLoadSolver(model, names, actuated=drives)(q, v, a)
+    return LoopLoadSolver(model, names, actuated=drives)
 
 
 def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:

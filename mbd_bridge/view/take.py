@@ -1,11 +1,10 @@
-"""What is to be seen, state by state: the machine, the loads of its joints, marks and numbers.
+"""What is to be seen at a time: the machine, the loads of its joints, marks and numbers.
 
 A take is made of arrays: times, coordinates, loads. It knows of no window and of no file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,17 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.formats.mesh import Colour
-from mbd_bridge.loads import JointLoads
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.arrows import Arrows
-from mbd_bridge.view.ground import ground, round_number
+from mbd_bridge.view.ground import ground
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
+from mbd_bridge.view.scale import Scale, in_words
 from mbd_bridge.view.scene import Scene, scene
+from mbd_bridge.view.source import Source
 
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""
@@ -31,14 +32,13 @@ LONGEST = 0.38
 PIN = 0.011
 """Radius of pins, relative to the same."""
 
-ROUNDING = 1e-9
-"""Loads that are this part of others are not drawn."""
-
 SAMPLES = 60
-"""States at which is looked where the machine reaches."""
+"""Records at which is looked where the machine reaches."""
 
 FIGURES = 4
 """Significant digits of numbers in pictures."""
+
+BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
 
 
 class Label(NamedTuple):
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 
     Attributes
     ----------
-    joints : pins of joints; None: where loops close
+    joints : pins of joints; None: of machines with loops
     centre : centre of mass
     frames : names of links whose axes are shown
     ground, labels : tiles below, numbers at arrows
@@ -67,22 +67,26 @@ class Wanted(NamedTuple):
     labels: bool = True
 
 
+class Moment(NamedTuple):
+    """What is to be seen of one state."""
+
+    machine: list[Piece]
+    marks: list[Piece]
+    arrows: list[Piece]
+    labels: list[Label]
+
+
 @dataclass(frozen=True, eq=False)
 class Take:
-    """States of a machine, with what is shown of each.
+    """A machine's states, made into what is to be seen of them."""
 
-    Attributes
-    ----------
-    time : (N,) s
-    q : (N, nq)
-    loads : of chosen joints in these states, or None
-    """
-
-    model: Model
-    time: Array
-    q: Array
-    loads: JointLoads | None = None
+    source: Source
     wanted: Wanted = field(default_factory=Wanted)
+
+    @property
+    def model(self) -> Model:
+        """The machine."""
+        return self.source.model
 
     @cached_property
     def scene(self) -> Scene:
@@ -90,16 +94,20 @@ class Take:
         return scene(self.model)
 
     @cached_property
-    def bodies(self) -> Array:
-        """Where the bodies are, (N, B, 4, 4)."""
-        (found,) = prepare_placements(self.model)(self.q)
+    def _placements(self) -> Kernel:
+        return prepare_placements(self.model)
+
+    def bodies(self, q: Array) -> Array:
+        """Return where the bodies are, (N, B, 4, 4), for coordinates (N, nq)."""
+        (found,) = self._placements(q)
         return np.asarray(found)
 
     @cached_property
     def reach(self) -> Array:
         """Points (K, 3) m between which the machine is during the motion."""
-        sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
-        return self.scene.corners(self.bodies[sample])
+        records = len(self.source.q)
+        sample = np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
+        return self.scene.corners(self.bodies(self.source.q[sample]))
 
     @cached_property
     def span(self) -> float:
@@ -107,16 +115,9 @@ class Take:
         return max(float(np.linalg.norm(np.ptp(self.reach, axis=0))), 1e-6)
 
     @cached_property
-    def shown(self) -> list[ShownLoad]:
-        """The loads, for drawing."""
-        if self.loads is None:
-            return []
-        return shown_loads(self.model, self.loads, self.bodies)
-
-    @cached_property
     def scale(self) -> Scale:
         """Lengths of arrows."""
-        return Scale.of(self.shown, LONGEST * self.span)
+        return Scale.of(self.model, self.source.loads, LONGEST * self.span)
 
     @cached_property
     def _arrows(self) -> Arrows:
@@ -131,120 +132,105 @@ class Take:
         sideways = np.abs(self.model.gravity[:2]).max() > 1e-9 or self.model.gravity[2] > 0.0
         return [] if sideways or not self.wanted.ground else ground(self.reach)
 
-    def machine(self, k: int) -> list[Piece]:
-        """Return the machine's pieces in state k."""
-        return self.scene.pieces(self.bodies[k])
+    def moment(self, time: float) -> Moment:
+        """Return what is to be seen at a time, s."""
+        return self.of(self.source.at(np.array([time])))
 
-    def marks(self, k: int) -> list[Piece]:
-        """Return the marks of state k that are asked for."""
-        bodies, wanted = self.bodies[k], self.wanted
-        pieces: list[Piece] = []
+    def of(self, state: Source) -> Moment:
+        """Return what is to be seen of a single state of this machine, at this take's scale."""
+        bodies = self.bodies(state.q)
+        shown = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
+        return Moment(
+            self.scene.pieces(bodies[0]),
+            self._marked(bodies[0]),
+            [piece for load in shown for piece in self._load(load)],
+            [label for load in shown for label in self._numbers(load)],
+        )
+
+    def followed_by(self, source: Source) -> Take:
+        """Return a take of other states of the same machine: same parts, ground and arrows.
+
+        Only what would be too long at the old scale makes it smaller.
+        """
+        take = Take(source, self.wanted)
+        kept = {name: getattr(self, name) for name in ("scene", "_placements", "reach", "span")}
+        kept["scale"] = self.scale.shorter(take_scale(take, self.span))
+        take.__dict__.update(kept)
+        return take
+
+    def with_wanted(self, wanted: Wanted) -> Take:
+        """Return the same take with other marks."""
+        take = Take(self.source, wanted)
+        take.__dict__.update({k: v for k, v in self.__dict__.items() if k not in take.__dict__})
+        return take
+
+    def _marked(self, bodies: Array) -> list[Piece]:
+        wanted, pieces = self.wanted, list[Piece]()
         if wanted.joints or (wanted.joints is None and self.model.has_loops):
             pieces += self._marks.joints(bodies)
         if wanted.centre:
             pieces += self._marks.centre(bodies)
-        pieces += self._marks.frames(wanted.frames, bodies)
-        return pieces
+        return [*pieces, *self._marks.frames(wanted.frames, bodies)]
 
-    def arrows(self, k: int) -> list[Piece]:
-        """Return the arrows and arcs of state k."""
-        return [piece for load in self.shown for piece in self._load(load, k)]
-
-    def _load(self, load: ShownLoad, k: int) -> list[Piece]:
-        scale, draw, at = self.scale, self._arrows, load.point[k]
-        pieces = draw.arrow(at, scale.force * load.force[k], look.FORCE)
-        pieces += draw.arrow(at, scale.moment * load.moment[k], look.MOMENT, 2)
-        pieces += draw.dashed(at, scale.force * load.open_force[k])
-        pieces += draw.dashed(at, scale.moment * load.open_moment[k], 2)
+    def _load(self, load: ShownLoad) -> list[Piece]:
+        scale, draw, at = self.scale, self._arrows, load.point[0]
+        pieces = draw.arrow(at, scale.force * load.force[0], look.FORCE)
+        pieces += draw.arrow(at, scale.moment * load.moment[0], look.MOMENT, 2)
+        pieces += draw.dashed(at, scale.force * load.open_force[0])
+        pieces += draw.dashed(at, scale.moment * load.open_moment[0], 2)
         if load.axis is not None and load.drive is not None:
-            value = float(load.drive[k])
+            value = float(load.drive[0])
             if load.turns:
-                pieces += draw.drive(at, load.axis[k], scale.drive * value)
+                pieces += draw.drive(at, load.axis[0], scale.drive * value)
             else:
-                pieces += draw.arrow(at, scale.force * value * load.axis[k], look.DRIVE)
+                pieces += draw.arrow(at, scale.force * value * load.axis[0], look.DRIVE)
         return pieces
 
-    def labels(self, k: int) -> list[Label]:
-        """Return the numbers at the arrows of state k."""
-        found: list[Label] = []
+    def _numbers(self, load: ShownLoad) -> list[Label]:
+        """Return the numbers at the tips of a load's arrows."""
         if not self.wanted.labels:
-            return found
-        shortest = look.SHORTEST * self._arrows.longest
-        for load in self.shown:
-            rows = (
-                (load.force, self.scale.force, "N", look.FORCE, ""),
-                (load.moment, self.scale.moment, "N m", look.MOMENT, ""),
-                (load.open_force, self.scale.force, "N", look.OPEN, " ?"),
-                (load.open_moment, self.scale.moment, "N m", look.OPEN, " ?"),
-            )
-            for vectors, scale, unit, colour, doubt in rows:
-                way = scale * vectors[k]
-                if np.linalg.norm(way) >= shortest:
-                    size = f"{number(float(np.linalg.norm(vectors[k])))} {unit}{doubt}"
-                    found.append(Label(load.point[k] + way, size, colour))
+            return []
+        rows = (
+            (load.force, self.scale.force, "N", look.FORCE, ""),
+            (load.moment, self.scale.moment, "N m", look.MOMENT, ""),
+            (load.open_force, self.scale.force, "N", look.OPEN, " ?"),
+            (load.open_moment, self.scale.moment, "N m", look.OPEN, " ?"),
+        )
+        found = []
+        for vectors, scale, unit, colour, doubt in rows:
+            way, size = scale * vectors[0], float(np.linalg.norm(vectors[0]))
+            if np.linalg.norm(way) >= look.SHORTEST * self._arrows.longest:
+                text = f"{in_figures(size)} {unit}{doubt}"
+                found.append(Label(load.point[0] + way, text, colour))
         return found
 
     def legend(self) -> list[tuple[str, Colour]]:
         """Return what the colours of the arrows mean, and how long they are."""
-        if not self.shown:
+        loads, longest = self.source.loads, LONGEST * self.span
+        if loads is None:
             return []
-        longest = LONGEST * self.span
-        names = ", ".join(load.joint for load in self.shown[:3])
-        more = len(self.shown) - 3
-        rows: list[tuple[str, Colour]] = [
-            (f"on the child of {names}" + (f" and {more} more" if more > 0 else ""), (0, 0, 0, 1))
-        ]
+        more = len(loads.joints) - 3
+        names = ", ".join(loads.joints[:3]) + (f" and {more} more" if more > 0 else "")
+        rows: list[tuple[str, Colour]] = [(f"on the child of {names}", BLACK)]
         if self.scale.force:
-            rows.append((f"force: {self.scale.words('force', longest)}", look.FORCE))
+            rows.append((f"force: {in_words(self.scale.force, 'N', longest)}", look.FORCE))
         if self.scale.moment:
-            rows.append((f"moment: {self.scale.words('moment', longest)}", look.MOMENT))
-        if self.scale.drive or any(not load.turns for load in self.shown):
+            rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
+        if self.scale.drive:
             rows.append(("drive", look.DRIVE))
-        if any(load.open_force.any() or load.open_moment.any() for load in self.shown):
+        if not loads.unique.all():
             rows.append(("? not determined by rigid mechanics", look.OPEN))
         return rows
 
 
-class Scale(NamedTuple):
-    """How long loads are drawn: m/N, m/(N m), and parts of the largest arc a N m."""
-
-    force: float
-    moment: float
-    drive: float
-
-    @staticmethod
-    def of(loads: Iterable[ShownLoad], longest: float) -> Scale:
-        """Return round scales at which the largest load is at most as long as allowed."""
-        force = moment = drive = 0.0
-        for one in loads:
-            force = max(force, _largest(one.force), _largest(one.open_force))
-            moment = max(moment, _largest(one.moment), _largest(one.open_moment))
-            if one.drive is not None:
-                size = float(np.abs(one.drive).max(initial=0.0))
-                drive, force = (max(drive, size), force) if one.turns else (drive, max(force, size))
-        # Forces with arms as long as the machine are moments to compare with: what is far below
-        # is what rounding leaves of zero.
-        least = ROUNDING * max(force * longest, moment, drive)
-        return Scale(
-            round_number(longest / force) if force * longest > least else 0.0,
-            round_number(longest / moment) if moment > least else 0.0,
-            1.0 / drive if drive > least else 0.0,
-        )
-
-    def words(self, which: str, longest: float) -> str:
-        """Return a scale in words: how long a round load is drawn."""
-        scale, unit = (self.force, "N") if which == "force" else (self.moment, "N m")
-        size = round_number(longest / scale)
-        return f"{size:g} {unit} are {size * scale:.3g} m"
+def take_scale(take: Take, span: float) -> Scale:
+    """Return the scale that a take's own loads would have in a machine that spans so much."""
+    return Scale.of(take.model, take.source.loads, LONGEST * span)
 
 
-def _largest(vectors: Array) -> float:
-    return float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
-
-
-def number(value: float) -> str:
+def in_figures(value: float) -> str:
     """Return a number with few digits, as one reads it beside an arrow."""
     if value == 0.0 or not np.isfinite(value):
         return f"{value:g}"
-    decimals = max(0, FIGURES - 1 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:.{min(decimals, 3)}f}" if abs(value) >= 1e-3 else f"{value:.2e}"
+    decimals = FIGURES - 1 - int(np.floor(np.log10(abs(value))))
+    return f"{value:.{min(max(decimals, 0), 3)}f}" if abs(value) >= 0.01 else f"{value:.2e}"

@@ -1,0 +1,142 @@
+"""pybullet's window as a canvas: what it shows, its sliders and buttons, its keys.
+
+pybullet ends the whole process when there is no display, and when the window's server goes away.
+So only a process of its own opens a window (`view.window`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.bridges.pybullet.canvas import Canvas
+from mbd_bridge.bridges.quiet import quiet
+from mbd_bridge.spatial import Array
+
+FIELD = 90.0
+"""Angle of view from bottom to top of pybullet's window, degrees."""
+
+NO_ITEM = -1
+
+
+class WindowClosed(Exception):  # noqa: N818 (no error: somebody has seen enough)
+    """The window is no longer there."""
+
+
+class Window(Canvas):
+    """A window.
+
+    Parameters
+    ----------
+    size : width and height, pixels
+    """
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self._size = size
+        self._down: set[int] = set()
+        self._texts: dict[str, int] = {}
+        super().__init__()
+        gui = self.engine
+        for flag in (
+            gui.COV_ENABLE_KEYBOARD_SHORTCUTS,
+            gui.COV_ENABLE_RGB_BUFFER_PREVIEW,
+            gui.COV_ENABLE_DEPTH_BUFFER_PREVIEW,
+            gui.COV_ENABLE_SEGMENTATION_MARK_PREVIEW,
+        ):
+            self._set(flag, 0)
+
+    def _connect(self) -> int:
+        width, height = self._size
+        sky = "--background_color_red=0.89 --background_color_green=0.93 --background_color_blue=1"
+        client: int = self.engine.connect(
+            self.engine.GUI, options=f"--width={width} --height={height} {sky}"
+        )
+        return client
+
+    def _ask(self, function: str, *arguments: Any, **options: Any) -> Any:
+        """Return what a function of the engine answers; that it is gone is no error."""
+        try:
+            return getattr(self.engine, function)(
+                *arguments, **options, physicsClientId=self.client
+            )
+        except self.engine.error:
+            if not self.engine.isConnected(self.client):
+                raise WindowClosed from None
+            raise
+
+    def _set(self, flag: int, value: int) -> None:
+        self._ask("configureDebugVisualizer", flag, value)
+
+    def drawing(self, on: bool) -> None:
+        """Draw, or do not while much is changed."""
+        self._set(self.engine.COV_ENABLE_RENDERING, int(on))
+
+    def shadows(self, on: bool) -> None:
+        """Draw shadows, which take their time without a graphics card."""
+        self._set(self.engine.COV_ENABLE_SHADOWS, int(on))
+
+    def place(self, body: int, position: Array, quaternion: Array) -> None:
+        """Put a body somewhere: (3,) m, and (4,) x, y, z, w."""
+        self._ask("resetBasePositionAndOrientation", body, position.tolist(), quaternion.tolist())
+
+    def look(self, target: Array, distance: float, yaw: float, pitch: float) -> None:
+        """Look at a point (3,) m from a distance; yaw and pitch as for `view.camera.direction`."""
+        self._ask("resetDebugVisualizerCamera", distance, yaw, -pitch, np.asarray(target).tolist())
+
+    def slider(self, name: str, low: float, high: float, start: float) -> int:
+        """Return the number of a new slider."""
+        slider: int = self._ask("addUserDebugParameter", name, low, high, start)
+        return slider
+
+    def button(self, name: str) -> int:
+        """Return the number of a new button, whose value counts how often it was pressed."""
+        return self.slider(name, 1.0, 0.0, 0.0)
+
+    def value(self, slider: int) -> float:
+        """Return where a slider stands, or how often a button was pressed."""
+        value: float = self._ask("readUserDebugParameter", slider)
+        return value
+
+    def clear_sliders(self) -> None:
+        """Take all sliders and buttons away."""
+        self._ask("removeAllUserParameters")
+
+    def write(
+        self, key: str, text: str, point: Array, colour: tuple[float, ...], size: float
+    ) -> None:
+        """Write a text at a point (3,) m; the one with the same key goes."""
+        old = self._texts.get(key, NO_ITEM)
+        more = {} if old == NO_ITEM else {"replaceItemUniqueId": old}
+        self._texts[key] = self._ask(
+            "addUserDebugText",
+            text,
+            np.asarray(point).tolist(),
+            textColorRGB=tuple(colour[:3]),
+            textSize=size,
+            **more,
+        )
+
+    def wipe(self, key: str) -> None:
+        """Take a text away."""
+        if key in self._texts:
+            self._ask("removeUserDebugItem", self._texts.pop(key))
+
+    def pressed(self) -> set[str]:
+        """Return the keys that went down since the last call: letters, "left", "right", " "."""
+        events = self._ask("getKeyboardEvents")
+        arrows = {self.engine.B3G_LEFT_ARROW: "left", self.engine.B3G_RIGHT_ARROW: "right"}
+        down = {code for code, state in events.items() if state & self.engine.KEY_IS_DOWN}
+        struck = {code for code, state in events.items() if state & self.engine.KEY_WAS_TRIGGERED}
+        new = struck | (down - self._down)
+        self._down = down
+        return {arrows.get(code) or chr(code) for code in new if 0 < code <= sys.maxunicode}
+
+    def close(self) -> None:
+        """Close the window."""
+        with quiet():
+            try:
+                self.engine.disconnect(physicsClientId=self.client)
+            except self.engine.error:
+                return

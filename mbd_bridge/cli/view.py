@@ -1,0 +1,217 @@
+"""``mbd view``: see a machine, move it, play its motion, see its loads; or record it."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.cli.assemble import assembled, wishes
+from mbd_bridge.cli.parser import Names, add_robot
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+
+SUMMARY = "see it move: a window, or a picture or film in a file"
+DESCRIPTION = """\
+Show a machine in a window of pybullet: along a motion, or posed by sliders; with --loads the forces
+(red), moments (blue, two heads) and drives (green) of joints as arrows, on the child.
+
+  mbd view urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --loads lbr_iiwa_joint_2
+  mbd view urdf/four_bar.urdf --seconds 3 --near crank=30deg --fixed crank --loads coupler_pin
+  mbd view urdf/crank_rocker.urdf
+  mbd view urdf/stewart.urdf --record stewart.png
+
+With MOTION (as for mbd loads) or --seconds (simulated as by mbd simulate) it is played: space plays
+and pauses, the arrow keys go on and back, + and - change the speed, r begins again. Without, each
+freedom has a slider, loops stay closed, and --loads are those at rest under gravity. c shows the
+centre of mass, j the joints, f the links' frames, n the numbers; Escape closes the window.
+
+--record needs no display: .png, .jpg or .webp is a picture (at --time), .gif or .mp4 a film.
+What is grey and dashed is not determined by rigid mechanics. Closing the window is no error.
+"""
+
+COLUMNS = "as many drives as freedoms; a simulation needs none"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from mbd_bridge.cli.assemble import add_state
+
+    add_robot(parser)
+    parser.add_argument(
+        "motion", metavar="MOTION", nargs="?", help="table of the motion, as for mbd loads"
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="T", help="simulate so long, s, and play that"
+    )
+    parser.add_argument(
+        "--step", type=float, default=1e-3, metavar="H", help="of this simulation, s (0.001)"
+    )
+    add_state(parser)
+    parser.add_argument(
+        "--loads",
+        nargs="+",
+        action=Names,
+        default=[],
+        metavar="JOINT",
+        help="joints whose loads are drawn (tree and loop joints), or all",
+    )
+    parser.add_argument(
+        "--actuated",
+        nargs="+",
+        action=Names,
+        metavar="JOINT",
+        help="in a mechanism with loops: the joints with a drive, as many as it has freedoms",
+    )
+    parser.add_argument(
+        "--rest", action="store_true", help="hold coordinates that MOTION has not, at rest"
+    )
+    parser.add_argument(
+        "--meshes",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="where packages or meshes are, besides the file's surroundings and ROS_PACKAGE_PATH",
+    )
+    _add_picture(parser)
+
+
+def _add_picture(parser: argparse.ArgumentParser) -> None:
+    """Declare what concerns the picture."""
+    parser.add_argument(
+        "--record", metavar="FILE", help="write a picture or a film, without a window"
+    )
+    parser.add_argument("--time", type=float, metavar="T", help="of a picture, s (the first)")
+    parser.add_argument(
+        "--size", type=_size, metavar="WxH", help="pixels (960x720; of the window 1200x800)"
+    )
+    parser.add_argument(
+        "--fps", type=float, default=25.0, metavar="N", help="pictures a second of a film (25)"
+    )
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="seconds of motion in a second (1)"
+    )
+    parser.add_argument(
+        "--camera",
+        type=_angles,
+        metavar="YAW,PITCH",
+        help="degrees: where it is seen from; yaw 0 looks along y, pitch 90 down (chosen); "
+        "a negative yaw needs the sign =: --camera=-30,20",
+    )
+    parser.add_argument("--centre", action="store_true", help="show the centre of mass")
+    parser.add_argument("--pins", action="store_true", help="show the joints")
+    parser.add_argument(
+        "--frames", nargs="+", action=Names, default=[], metavar="LINK", help="show links' axes"
+    )
+    parser.add_argument("--no-ground", action="store_true", help="no tiles below the machine")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show or record; return when the window is closed."""
+    from mbd_bridge import api
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import MbdWarning, StateError
+
+    if options.motion and options.seconds is not None:
+        raise StateError("give MOTION or --seconds, not both")
+    robot = screen.load_robot(options)
+    what, more = _what(robot, options)
+    common: dict[str, Any] = {
+        "loads": "all" if options.loads == ["all"] else options.loads,
+        "actuated": options.actuated,
+        "speed": options.speed,
+        "view": options.camera,
+        "joints": True if options.pins else None,
+        "centre": options.centre,
+        "frames": options.frames,
+        "ground": not options.no_ground,
+        **more,
+    }
+    if options.size is not None:
+        common["size"] = options.size
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        if options.record is None:
+            with screen.waiting("the window is open; Escape or Ctrl-C closes it"):
+                api.show(what, **common)
+        else:
+            frames = _frames(what, options, more)
+            with screen.progress("recording", frames) as step:
+                api.render(
+                    what,
+                    options.record,
+                    fps=options.fps,
+                    time=options.time,
+                    progress=step,
+                    **common,
+                )
+    for remark in dict.fromkeys(str(w.message) for w in caught):
+        screen.say(remark, "warning")
+    if options.record is not None:
+        screen.say(f"{options.record} written")
+    return 0
+
+
+def _what(robot: Mechanism, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """Return what is shown, and what else `render` and `show` must know of it."""
+    from mbd_bridge.api import load_motion, simulate
+    from mbd_bridge.cli import screen
+
+    if options.motion:
+        motion = load_motion(options.motion, robot, rest=options.rest)
+        for note in motion.notes:
+            screen.say(note)
+        return robot, {"motion": motion}
+    wishes(options.near, "near", dict.fromkeys(robot.coordinate_names, "rad"))
+    with screen.waiting("assembling"):
+        start = assembled(robot, options)
+    if options.seconds is None:
+        return robot, {"q": start.q}
+    steps = options.seconds / options.step if options.step > 0.0 else None
+    every = max(1, round(1.0 / (RECORDS * options.step))) if options.step > 0.0 else 1
+    with screen.progress("simulating", steps) as step:
+        run = simulate(
+            robot,
+            options.seconds,
+            step=options.step,
+            q=start.q,
+            v=start.v,
+            every=every,
+            check=False,
+            progress=step,
+        )
+    if not run.finished:
+        screen.say(run.status, "warning")
+    return run, {}
+
+
+RECORDS = 250
+"""Records of a simulation a second: more are not to be seen."""
+
+
+def _frames(what: Any, options: argparse.Namespace, more: dict[str, Any]) -> int:
+    """Return how many pictures will be drawn."""
+    from mbd_bridge.view.record import Shot, frame_times, is_film
+
+    source = more.get("motion", what)
+    if not is_film(options.record) or not hasattr(source, "time"):
+        return 1
+    return len(frame_times(source.time, Shot(fps=options.fps, speed=options.speed)))
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected WxH, such as 960x720; got {text!r}")
+    return int(width), int(height)
+
+
+def _angles(text: str) -> tuple[float, float]:
+    try:
+        yaw, pitch = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected YAW,PITCH in degrees, such as 30,20; got {text!r}"
+        ) from None
+    return yaw, pitch

@@ -1,0 +1,109 @@
+"""Posing a machine by sliders: one for each freedom of its tree; its loops follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve import assemble
+from mbd_bridge.spatial import Array
+
+TURN = np.pi
+"""How far a joint without limits turns on its slider, either way, rad."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A slider of one velocity coordinate: rad or m from the neutral position.
+
+    Attributes
+    ----------
+    index : of the coordinate among the velocities
+    """
+
+    name: str
+    index: int
+    low: float
+    high: float
+
+
+class Poser:
+    """A machine that is moved by knobs.
+
+    Attributes
+    ----------
+    q : (nq,) where it stands: with its loops closed
+    """
+
+    def __init__(self, model: Model, q: Array) -> None:
+        self.model = model
+        self.q = np.array(q, dtype=np.float64)
+        self.knobs = knobs(model)
+        self._neutral = model.neutral()
+
+    def values(self) -> list[float]:
+        """Return where the knobs stand, for the position that is shown."""
+        from_neutral = self.model.difference(self._neutral, self.q)
+        return [float(from_neutral[knob.index]) for knob in self.knobs]
+
+    def turn(self, values: Sequence[float], moved: int) -> bool:
+        """Move to where the knobs stand; return whether the loops could be closed there.
+
+        Parameters
+        ----------
+        moved : the knob that was turned last: it stays where it is, the others give way. Where
+            that closes no loop, it gives way too
+        """
+        step = np.zeros(self.model.nv)
+        for knob, value in zip(self.knobs, values, strict=True):
+            step[knob.index] = value
+        wish = self.model.integrate(self._neutral, step)
+        if not self.model.has_loops:
+            self.q = wish
+            return True
+        near = np.array(self.q)
+        near[self._coordinates(moved)] = wish[self._coordinates(moved)]
+        held = [self.model.coordinate_names[k] for k in self._coordinates(moved)]
+        for fixed in (held, []):
+            try:
+                self.q = assemble(self.model, near, fixed=fixed).q
+            except SolveError:
+                continue
+            return True
+        return False
+
+    def _coordinates(self, moved: int) -> list[int]:
+        """Return the coordinates of the joint that a knob belongs to (all four of a ball)."""
+        index = self.knobs[moved].index
+        for body in self.model.bodies:
+            if not body.coupled and body.v.start <= index < body.v.stop:
+                if body.type.nq == body.type.nv:
+                    return [body.q.start + index - body.v.start]
+                return list(range(body.q.start, body.q.stop))
+        raise AssertionError(f"velocity {index} belongs to no body")
+
+
+def knobs(model: Model) -> list[Knob]:
+    """Return a knob for each freedom, but for those of a floating base."""
+    limits = {joint.name: joint.limits for joint in model.description.joints}
+    found = []
+    for body in model.bodies:
+        if body.coupled or body.type.nv in (0, 6):
+            continue
+        joint = model.joints[body.joint]
+        for k, suffix in enumerate(body.type.velocities):
+            index = body.v.start + k
+            slides = model.velocity_scale[index] != 1.0 or body.type.name == "prismatic"
+            low, high = (-model.size, model.size) if slides else (-TURN, TURN)
+            own = limits.get(joint.name)
+            if own is not None and body.type.nv == 1 and body.type.name != "continuous":
+                low = low if own.lower is None else own.lower
+                high = high if own.upper is None else own.upper
+            if not low < high:
+                low, high = low - 1e-3, low + 1e-3
+            found.append(Knob(joint.name + suffix, index, low, high))
+    return found

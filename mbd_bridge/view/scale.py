@@ -1,0 +1,71 @@
+"""How long loads are drawn: one round scale for a whole motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.loads import JointLoads
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+from mbd_bridge.view.joints import single_drive
+
+ROUNDING = 1e-9
+"""Loads that are this part of others are what rounding leaves of zero: they are not drawn."""
+
+
+class Scale(NamedTuple):
+    """Lengths of arrows: m/N and m/(N m), and parts of the largest arc a N m."""
+
+    force: float
+    moment: float
+    drive: float
+
+    @staticmethod
+    def of(model: Model, loads: JointLoads | None, longest: float) -> Scale:
+        """Return round scales at which the largest load (determined or not) has a long arrow.
+
+        Parameters
+        ----------
+        loads : of all states
+        longest : m, not reached by any
+        """
+        force = moment = drive = 0.0
+        if loads is not None:
+            force, moment = _largest(loads.force), _largest(loads.moment)
+            for k in range(len(loads.joints)):
+                found = single_drive(model, loads, k)
+                if found is None:
+                    continue
+                size, turns = float(np.abs(found[0]).max(initial=0.0)), found[1]
+                drive, force = (max(drive, size), force) if turns else (drive, max(force, size))
+        # A force with an arm as long as the longest arrow is a moment to compare others with.
+        least = ROUNDING * max(force * longest, moment, drive)
+        return Scale(
+            round_number(longest / force) if force * longest > least else 0.0,
+            round_number(longest / moment) if moment > least else 0.0,
+            1.0 / drive if drive > least else 0.0,
+        )
+
+    def shorter(self, other: Scale) -> Scale:
+        """Return the smaller of both scales, of which either may be none (0)."""
+        both = zip(self, other, strict=True)
+        return Scale(*(min(a, b) if a and b else max(a, b) for a, b in both))
+
+
+def in_words(scale: float, unit: str, longest: float) -> str:
+    """Return a scale in words: how long a round load is drawn."""
+    size = round_number(longest / scale)
+    return f"{size:g} {unit} are {size * scale:.3g} m"
+
+
+def round_number(value: float) -> float:
+    """Return the largest of 1, 2, 5, 10, 20, ... (and of 0.5, 0.2, ...) that is not above."""
+    power = 10.0 ** np.floor(np.log10(value))
+    digit = max((k for k in (1.0, 2.0, 5.0) if k * power <= value * (1.0 + 1e-9)), default=1.0)
+    return float(digit * power)
+
+
+def _largest(vectors: Array) -> float:
+    return float(np.linalg.norm(vectors, axis=-1).max(initial=0.0))

@@ -1,0 +1,105 @@
+"""Open a window on a machine, in a process of its own, and wait until it is closed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+from importlib.util import find_spec
+
+from mbd_bridge.errors import MbdError, MissingPackageError
+from mbd_bridge.view.record import favourable
+from mbd_bridge.view.source import Rest, Source
+from mbd_bridge.view.take import Take, Wanted
+from mbd_bridge.view.window import FAULT, READY, Order
+
+ADVICE = (
+    "a window needs a display (X11, with OpenGL); without one, record instead: "
+    "mbd.render(..., 'motion.gif'), or mbd view ... --record motion.gif"
+)
+
+ENOUGH = 5.0
+"""Time for the window's process to end when it is asked to, s."""
+
+
+class NoDisplayError(MbdError):
+    """There is no display on which a window could be opened."""
+
+
+def show(
+    source: Source,
+    wanted: Wanted,
+    rest: Rest | None = None,
+    *,
+    view: tuple[float, float] | None = None,
+    size: tuple[int, int] = (1200, 800),
+    speed: float = 1.0,
+    playing: bool = True,
+) -> None:
+    """Show a motion, or a machine that can be posed, until its window is closed.
+
+    Ctrl-C closes the window, too.
+
+    Parameters
+    ----------
+    rest : how loads at rest are found; given, the machine is posed by sliders
+    view : yaw and pitch of the camera, degrees; None: chosen for the machine
+
+    Raises
+    ------
+    NoDisplayError
+        No window can be opened here.
+    """
+    if find_spec("pybullet") is None:
+        raise MissingPackageError("the window is pybullet's: pip install pybullet")
+    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+        raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
+    take = Take(source, wanted)
+    take.scene  # noqa: B018 (what cannot be drawn is told here, not in the other process)
+    chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
+    order = Order(source, wanted, rest, chosen, size, speed, playing)
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", "mbd_bridge.view.window"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": path},
+    ) as process:
+        try:
+            _wait(process, order)
+        except KeyboardInterrupt:
+            return
+        finally:
+            _end(process)
+
+
+def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
+    """Hand the order over and wait until the process ends; raise what it could not do."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(pickle.dumps(order))
+        process.stdin.flush()
+    first = process.stdout.readline().decode().rstrip("\n")
+    rest = process.stdout.read().decode()
+    code = process.wait()
+    if (first != READY and code == FAULT) or rest.startswith("Traceback"):
+        raise RuntimeError(f"the window's process failed:\n{first}\n{rest}")
+    if first != READY:
+        display = os.environ.get("DISPLAY", "")
+        raise NoDisplayError(first or f"no window could be opened on DISPLAY={display}: {ADVICE}")
+    if rest:
+        raise MbdError(rest.strip())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the window's process."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()  # it ends when this ends
+    try:
+        process.wait(ENOUGH)
+    except subprocess.TimeoutExpired:
+        process.kill()

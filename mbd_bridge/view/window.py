@@ -1,0 +1,287 @@
+"""The process that holds the window: ``python -m mbd_bridge.view.window``, told what on stdin.
+
+A window needs a process of its own: pybullet ends its process when there is no display, and when
+the window's server or its owner takes the window away. What is shown comes pickled on stdin, from
+`view.show`; if stdin ends, so does the window. On stdout goes "ready" once it is open, and what
+went wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import MbdError
+from mbd_bridge.view.camera import direction, framing
+from mbd_bridge.view.pieces import Stage
+from mbd_bridge.view.player import SPEEDS, Player
+from mbd_bridge.view.posing import Poser
+from mbd_bridge.view.source import Rest, Source
+from mbd_bridge.view.take import Label, Take, Wanted
+
+if TYPE_CHECKING:
+    from mbd_bridge.bridges.pybullet.window import Window
+
+READY = "ready"
+FAULT = 70
+"""Exit code of a fault of ours."""
+
+FRAME = 1.0 / 60.0
+"""Shortest time between two pictures, s."""
+
+WRITING = 0.15
+"""Time between two renewals of texts, s: they are slow."""
+
+SLOW = 0.12
+"""A picture that takes longer, s, is drawn without shadows from then on."""
+
+SETTLED = 0.6
+"""Time without a moved slider, s, after which sliders go where the machine is."""
+
+FREE = (0.56, 0.74)
+"""Parts of the window's width and height that its panels leave free."""
+
+LOWER = 0.1
+"""How much the free part's middle is above the window's, relative to the distance."""
+
+TEXT = 1.3
+"""Size of texts."""
+
+
+class Order(NamedTuple):
+    """What is to be shown.
+
+    Attributes
+    ----------
+    rest : how to find the loads of a machine that is posed; None: `source` is played
+    view : yaw and pitch, degrees
+    """
+
+    source: Source
+    wanted: Wanted
+    rest: Rest | None
+    view: tuple[float, float]
+    size: tuple[int, int]
+    speed: float
+    playing: bool
+
+
+def main() -> int:
+    """Open the window that stdin asks for; return when it is closed."""
+    talk = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    sink = os.open(os.devnull, os.O_WRONLY)
+    for noisy in (1, 2):
+        os.dup2(sink, noisy)  # pybullet's prints, from whichever thread
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the owner to decide
+    from mbd_bridge.bridges.pybullet.window import Window, WindowClosed
+
+    try:
+        order: Order = pickle.load(sys.stdin.buffer)
+        threading.Thread(target=_end_with_owner, daemon=True).start()
+        with contextlib.suppress(WindowClosed), Window(order.size) as window:
+            talk.write(f"{READY}\n")
+            talk.flush()
+            (_Posing if order.rest else _Playing)(window, order).run()
+    except MbdError as error:
+        talk.write(f"{error}\n")
+        talk.flush()
+        return 2
+    except Exception:
+        talk.write(traceback.format_exc())
+        talk.flush()
+        return FAULT
+    return 0
+
+
+def _end_with_owner() -> None:
+    """End this process when nobody holds the other end of stdin any more."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(0)
+
+
+class _Screen:
+    """What playing and posing share: the stage, texts that come and go, keys."""
+
+    def __init__(self, window: Window, order: Order) -> None:
+        self.window, self.order = window, order
+        self.take = Take(order.source, order.wanted)
+        self.window.drawing(False)
+        self._stage = Stage(window)
+        self._floor = self.take.floor()
+        self._written: set[str] = set()
+        self._wrote = -1.0
+        self._shadows = True
+
+    def opened(self) -> None:
+        """Set the camera and begin to draw."""
+        from mbd_bridge.bridges.pybullet.window import FIELD
+
+        (yaw, pitch), (width, height) = self.order.view, self.order.size
+        slope = FREE[1] * np.tan(np.deg2rad(FIELD) / 2.0)
+        free = round(FREE[0] * width), round(FREE[1] * height)
+        field = 2.0 * float(np.rad2deg(np.arctan(slope)))
+        camera = framing(self.take.reach, direction(yaw, pitch), free, field)
+        distance = float(np.linalg.norm(camera.eye - camera.target))
+        down = LOWER * distance * camera.axes()[1]
+        self.window.look(camera.target - down, distance, yaw, pitch)
+        self.window.drawing(True)
+
+    def show(self, moment: Any, texts: list[Label]) -> None:
+        """Show a moment; now and then, renew its texts."""
+        began = time.monotonic()
+        self._stage.show([*self._floor, *moment.machine, *moment.marks, *moment.arrows])
+        if self._shadows and time.monotonic() - began > SLOW:
+            self._shadows = False
+            self.window.shadows(False)
+        if time.monotonic() - self._wrote > WRITING:
+            self._write([*moment.labels, *texts])
+            self._wrote = time.monotonic()
+
+    def _write(self, labels: list[Label]) -> None:
+        keys = {str(k) for k in range(len(labels))}
+        for key in self._written - keys:
+            self.window.wipe(key)
+        for k, label in enumerate(labels):
+            self.window.write(str(k), f" {label.text}", label.point, label.colour, TEXT)
+        self._written = keys
+
+    def headline(self, text: str) -> Label:
+        """Return a text above the machine."""
+        low, high = self.take.reach.min(axis=0), self.take.reach.max(axis=0)
+        point = np.append(0.5 * (low + high)[:2], high[2] + 0.12 * self.take.span)
+        return Label(point, text, (0.1, 0.1, 0.1, 1.0))
+
+    def switched(self, key: str) -> bool:
+        """Obey a key that changes what is shown; return whether it does."""
+        wanted = self.take.wanted
+        match key:
+            case "c":
+                wanted = wanted._replace(centre=not wanted.centre)
+            case "j":
+                pins = self.take.model.has_loops if wanted.joints is None else wanted.joints
+                wanted = wanted._replace(joints=not pins)
+            case "f":
+                links = tuple(link.name for link in self.take.model.links)
+                wanted = wanted._replace(frames=() if wanted.frames else links)
+            case "n":
+                wanted = wanted._replace(labels=not wanted.labels)
+            case _:
+                return False
+        self.take = self.take.with_wanted(wanted)
+        return True
+
+
+class _Playing(_Screen):
+    """A motion: buttons and sliders for time and speed."""
+
+    def __init__(self, window: Window, order: Order) -> None:
+        super().__init__(window, order)
+        start, end = (float(order.source.time[k]) for k in (0, -1))
+        self.player = Player(start, end, order.speed, order.playing)
+        self._read: list[float] = []
+
+    def run(self) -> None:
+        """Play until the window is closed (`WindowClosed`)."""
+        self._sliders()
+        first, last = True, time.monotonic()
+        while True:
+            now = time.monotonic()
+            shown = self.player.advance(now - last)
+            last = now
+            pause = "" if self.player.playing else ", pause"
+            text = f"t = {shown:.3f} s, speed {self.player.speed:.3g}{pause}"
+            self.show(self.take.moment(shown), [self.headline(text)])
+            if first:
+                self.opened()
+                first = False
+            self._obey()
+            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+
+    def _sliders(self) -> None:
+        player, window = self.player, self.window
+        window.clear_sliders()
+        self._button = window.button("play / pause (space)")
+        end = player.end if player.end > player.start else player.start + 1.0
+        self._time = window.slider("time, s (arrows)", player.start, end, player.time)
+        self._speed = window.slider("speed (+ -)", 0.0, max(3.0, player.speed), player.speed)
+        self._read = [window.value(k) for k in (self._button, self._time, self._speed)]
+
+    def _obey(self) -> None:
+        player = self.player
+        button, when, speed = (
+            self.window.value(k) for k in (self._button, self._time, self._speed)
+        )
+        old = self._read
+        self._read = [button, when, speed]
+        if button != old[0]:
+            player.toggle()
+        if when != old[1]:
+            player.seek(when)
+        if speed != old[2]:
+            player.set_speed(max(speed, SPEEDS[0]))
+        keys = self.window.pressed()
+        changed = [key for key in keys if not self.switched(key) and player.key(key)]
+        if changed or (button != old[0] and not player.playing):
+            self._sliders()  # they cannot be moved, so new ones stand where the motion is
+
+
+class _Posing(_Screen):
+    """A machine at rest: a slider for each of its freedoms."""
+
+    def __init__(self, window: Window, order: Order) -> None:
+        super().__init__(window, order)
+        self.poser = Poser(order.source.model, order.source.q[0])
+        self._knobs: list[int] = []
+        self._read: list[float] = []
+
+    def run(self) -> None:
+        """Pose until the window is closed (`WindowClosed`)."""
+        self._sliders()
+        first, moved = True, None
+        state = self.order.source
+        while True:
+            now = time.monotonic()
+            text = "" if state.loads is None else "loads at rest under gravity"
+            self.show(self.take.of(state), [self.headline(text)] if text else [])
+            if first:
+                self.opened()
+                first = False
+            values = [self.window.value(k) for k in self._knobs]
+            turned = [k for k, (a, b) in enumerate(zip(values, self._read, strict=True)) if a != b]
+            if turned:
+                self._read = values
+                self.poser.turn(values, turned[0])
+                assert self.order.rest is not None
+                state = self.order.rest.at(self.poser.q)
+                self.take = self.take.followed_by(state)
+                moved = now
+            elif moved is not None and now - moved > SETTLED:
+                moved = None
+                if self.poser.model.has_loops:
+                    self._sliders()  # the others have given way
+            for key in self.window.pressed():
+                self.switched(key)
+            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+
+    def _sliders(self) -> None:
+        window = self.window
+        window.clear_sliders()
+        self._knobs = [
+            window.slider(knob.name, knob.low, knob.high, min(max(value, knob.low), knob.high))
+            for knob, value in zip(self.poser.knobs, self.poser.values(), strict=True)
+        ]
+        self._read = [window.value(k) for k in self._knobs]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
