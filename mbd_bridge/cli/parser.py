@@ -7,7 +7,18 @@ import importlib
 import math
 from typing import Any, NoReturn
 
-COMMANDS = ("info", "assemble", "loads", "freebody", "simulate", "plot", "check", "bench", "export")
+COMMANDS = (
+    "info",
+    "assemble",
+    "loads",
+    "freebody",
+    "simulate",
+    "plot",
+    "view",
+    "check",
+    "bench",
+    "export",
+)
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
 
 DESCRIPTION = """\
@@ -19,6 +30,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
+  mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
   mbd export robot.urdf --what inverse_dynamics      C source for your own program

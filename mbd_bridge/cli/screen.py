@@ -124,7 +124,8 @@ def robot_and_remarks(
     gravity = {} if options.gravity is None else {"gravity": options.gravity}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
-        robot = load(options.robot, floating=options.floating, **gravity)
+        folders = vars(options).get("meshes", ())
+        robot = load(options.robot, floating=options.floating, mesh_directories=folders, **gravity)
     for link, mass, centre in options.payload:
         robot = robot.with_payload(link, mass, centre)
     wanted = [w for w in caught if issubclass(w.category, MbdWarning)]

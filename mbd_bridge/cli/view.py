@@ -6,11 +6,13 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli.assemble import assembled, wishes
+from mbd_bridge.cli.assemble import OPEN, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
+    from mbd_bridge.simulate import Simulation
+    from mbd_bridge.spatial import Array
 
 SUMMARY = "see it move: a window, or a picture or film in a file"
 DESCRIPTION = """\
@@ -31,13 +33,12 @@ centre of mass, j the joints, f the links' frames, n the numbers; Escape closes 
 What is grey and dashed is not determined by rigid mechanics. Closing the window is no error.
 """
 
-COLUMNS = "as many drives as freedoms; a simulation needs none"
+RECORDS = 250
+"""Records of a simulation a second: more are not to be seen."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from mbd_bridge.cli.assemble import add_state
-
     add_robot(parser)
     parser.add_argument(
         "motion", metavar="MOTION", nargs="?", help="table of the motion, as for mbd loads"
@@ -111,12 +112,16 @@ def run(options: argparse.Namespace) -> int:
     """Show or record; return when the window is closed."""
     from mbd_bridge import api
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning, StateError
+    from mbd_bridge.errors import MbdWarning, SolveError, StateError
 
     if options.motion and options.seconds is not None:
         raise StateError("give MOTION or --seconds, not both")
     robot = screen.load_robot(options)
-    what, more = _what(robot, options)
+    try:
+        what, more, time = _what(robot, options)
+    except SolveError as error:
+        screen.report_error(error)
+        return OPEN
     common: dict[str, Any] = {
         "loads": "all" if options.loads == ["all"] else options.loads,
         "actuated": options.actuated,
@@ -136,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
             with screen.waiting("the window is open; Escape or Ctrl-C closes it"):
                 api.show(what, **common)
         else:
-            frames = _frames(what, options, more)
+            frames = _frames(time, options)
             with screen.progress("recording", frames) as step:
                 api.render(
                     what,
@@ -153,8 +158,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _what(robot: Mechanism, options: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """Return what is shown, and what else `render` and `show` must know of it."""
+def _what(
+    robot: Mechanism, options: argparse.Namespace
+) -> tuple[Simulation | Mechanism, dict[str, Any], Array | None]:
+    """Return what is shown, what else `render` and `show` must know of it, and its times, s."""
     from mbd_bridge.api import load_motion, simulate
     from mbd_bridge.cli import screen
 
@@ -162,12 +169,11 @@ def _what(robot: Mechanism, options: argparse.Namespace) -> tuple[Any, dict[str,
         motion = load_motion(options.motion, robot, rest=options.rest)
         for note in motion.notes:
             screen.say(note)
-        return robot, {"motion": motion}
-    wishes(options.near, "near", dict.fromkeys(robot.coordinate_names, "rad"))
+        return robot, {"motion": motion}, motion.time
     with screen.waiting("assembling"):
         start = assembled(robot, options)
     if options.seconds is None:
-        return robot, {"q": start.q}
+        return robot, {"q": start.q}, None
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = max(1, round(1.0 / (RECORDS * options.step))) if options.step > 0.0 else 1
     with screen.progress("simulating", steps) as step:
@@ -183,21 +189,16 @@ def _what(robot: Mechanism, options: argparse.Namespace) -> tuple[Any, dict[str,
         )
     if not run.finished:
         screen.say(run.status, "warning")
-    return run, {}
+    return run, {}, run.time
 
 
-RECORDS = 250
-"""Records of a simulation a second: more are not to be seen."""
-
-
-def _frames(what: Any, options: argparse.Namespace, more: dict[str, Any]) -> int:
+def _frames(time: Array | None, options: argparse.Namespace) -> int:
     """Return how many pictures will be drawn."""
     from mbd_bridge.view.record import Shot, frame_times, is_film
 
-    source = more.get("motion", what)
-    if not is_film(options.record) or not hasattr(source, "time"):
+    if time is None or not is_film(options.record):
         return 1
-    return len(frame_times(source.time, Shot(fps=options.fps, speed=options.speed)))
+    return len(frame_times(time, Shot(fps=options.fps, speed=options.speed)))
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -69,7 +69,7 @@ class Painter:
         from PIL import Image
 
         take, size = self.take, (self.size[0] * FINER, self.size[1] * FINER)
-        shown = [self._floor, moment.machine, moment.marks, moment.arrows]
+        shown = [self._floor, moment.machine, moment.pins, moment.over]
         floor, own, _, over = self._show(shown)
         seen = self._see(self.camera, size)
         colours = seen.colours
@@ -79,7 +79,7 @@ class Painter:
             shade, there = self._shadow(own, size), np.isin(seen.bodies, floor)
             colours[there] = (colours[there] * shade[there][:, None]).astype(np.uint8)
         if over:
-            self._show([moment.arrows])
+            self._show([moment.over])
             alone = self._see(self.camera, size)
             hidden = (alone.bodies >= 0) & ~np.isin(seen.bodies, over)
             mixed = GHOST * alone.colours[hidden] + (1.0 - GHOST) * colours[hidden]

@@ -65,10 +65,9 @@ class Poser:
         if not self.model.has_loops:
             self.q = wish
             return True
-        near = np.array(self.q)
-        near[self._coordinates(moved)] = wish[self._coordinates(moved)]
-        held = [self.model.coordinate_names[k] for k in self._coordinates(moved)]
-        for fixed in (held, []):
+        near, (coordinates, name) = np.array(self.q), self._moved(moved)
+        near[coordinates] = wish[coordinates]
+        for fixed in (name, ()):
             try:
                 self.q = assemble(self.model, near, fixed=fixed).q
             except SolveError:
@@ -76,14 +75,16 @@ class Poser:
             return True
         return False
 
-    def _coordinates(self, moved: int) -> list[int]:
-        """Return the coordinates of the joint that a knob belongs to (all four of a ball)."""
+    def _moved(self, moved: int) -> tuple[slice, str]:
+        """Return the coordinates that a knob moves (all four of a ball), and their name."""
         index = self.knobs[moved].index
         for body in self.model.bodies:
-            if not body.coupled and body.v.start <= index < body.v.stop:
-                if body.type.nq == body.type.nv:
-                    return [body.q.start + index - body.v.start]
-                return list(range(body.q.start, body.q.stop))
+            if body.coupled or not body.v.start <= index < body.v.stop:
+                continue
+            if body.type.nq > body.type.nv:
+                return body.q, self.model.joints[body.joint].name
+            place = body.q.start + index - body.v.start
+            return slice(place, place + 1), self.model.velocity_names[index]
         raise AssertionError(f"velocity {index} belongs to no body")
 
 

@@ -16,6 +16,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.picture import Painter, Pixels
+from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.take import Take, Wanted
 
@@ -56,7 +57,7 @@ def camera_of(take: Take, shot: Shot) -> Camera:
         yaw, pitch = favourable(take.model, take.bodies(take.source.q[:1])[0])
     else:
         yaw, pitch = shot.view
-    return framing(take.reach, direction(yaw, pitch), shot.size)
+    return framing(take.seen, direction(yaw, pitch), shot.size)
 
 
 def favourable(model: Model, bodies: Array) -> tuple[float, float]:
@@ -115,6 +116,7 @@ def still(
 ) -> Pixels:
     """Return the picture of a source's only state, written to `path` if there is one."""
     take = Take(source, wanted)
+    tell_missing(take.scene)
     with Painter(take, camera_of(take, shot), shot.size) as painter:
         picture = painter.paint(take.of(source))
     if path is not None:
@@ -139,6 +141,7 @@ def film(
     progress : called with 1 for each picture that is done
     """
     take, times = Take(source, wanted), frame_times(source.time, shot)
+    tell_missing(take.scene)
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:

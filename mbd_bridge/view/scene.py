@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, count, some, warn
 from mbd_bridge.formats import Geometry
 from mbd_bridge.formats.mesh import Colour, Surface, read_mesh
 from mbd_bridge.mechanism import Model
@@ -29,6 +29,9 @@ PALETTE: tuple[Colour, ...] = (
 
 PLAIN: Colour = (0.72, 0.74, 0.77, 1.0)
 """Colour of meshes without one, and of what does not move."""
+
+SHOWN = 3
+"""How many shapes that are not drawn a warning names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,13 @@ def scene(model: Model) -> Scene:
     for body, surface, pose in skeleton(model, bare):
         parts.append(Part(surface, colour_of(body), body, pose))
     return Scene(tuple(parts), tuple(dict.fromkeys(missing)))
+
+
+def tell_missing(found: Scene) -> None:
+    """Warn of what is not drawn."""
+    if found.missing:
+        shapes = count(len(found.missing), "shape")
+        warn(f"{shapes} not drawn: {some(found.missing, SHOWN, '; ')}")
 
 
 def colour_of(body: int) -> Colour:

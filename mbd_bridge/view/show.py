@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 from mbd_bridge.errors import MbdError, MissingPackageError
 from mbd_bridge.view.record import favourable
+from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Take, Wanted
 from mbd_bridge.view.window import FAULT, READY, Order
@@ -57,7 +58,7 @@ def show(
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
     take = Take(source, wanted)
-    take.scene  # noqa: B018 (what cannot be drawn is told here, not in the other process)
+    tell_missing(take.scene)
     chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
     order = Order(source, wanted, rest, chosen, size, speed, playing)
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)

@@ -11,7 +11,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Inertia, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 
-THICKNESS = 0.035
+THICKNESS = 0.024
 """Radius of rods, relative to the length typical of the mechanism."""
 
 LARGEST_BOX = 2.0

@@ -37,12 +37,16 @@ class Source:
     q: Array
     loads: JointLoads | None = None
 
+    def records(self, rows: Array) -> Source:
+        """Return some of the states."""
+        loads = _chosen(self.loads, rows)
+        return replace(self, time=self.time[rows], q=self.q[rows], loads=loads)
+
     def at(self, times: Array) -> Source:
         """Return the states and loads at other times, between records by straight ways."""
         k = np.clip(np.searchsorted(self.time, times, "right") - 1, 0, max(len(self.time) - 2, 0))
         if len(self.time) < 2:
-            chosen = np.zeros(len(times), dtype=int)
-            return replace(self, time=times, q=self.q[chosen], loads=_chosen(self.loads, chosen))
+            return replace(self.records(np.zeros(len(times), dtype=int)), time=times)
         part = np.clip((times - self.time[k]) / (self.time[k + 1] - self.time[k]), 0.0, 1.0)
         rows = []
         for first, share in zip(k, part, strict=True):

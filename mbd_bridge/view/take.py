@@ -22,21 +22,27 @@ from mbd_bridge.view.ground import ground
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scale import Scale, in_words
+from mbd_bridge.view.scale import ROUNDING, Scale, in_words
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
 
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""
 
-PIN = 0.011
-"""Radius of pins, relative to the same."""
+PIN = 0.017
+"""Radius of pins, relative to what the machine spans in its first state."""
 
 SAMPLES = 60
 """Records at which is looked where the machine reaches."""
 
 FIGURES = 4
 """Significant digits of numbers in pictures."""
+
+KEPT = ("scene", "_placements", "reach", "span", "seen", "_marks")
+"""What takes of the same machine share."""
+
+SIDES = (*np.eye(3), *-np.eye(3))
+"""Where arcs may be, whatever their axes are."""
 
 BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
 
@@ -68,11 +74,16 @@ class Wanted(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is to be seen of one state."""
+    """What is to be seen of one state.
+
+    Attributes
+    ----------
+    over : arrows, centre of mass, frames: what is to be seen through the machine, too
+    """
 
     machine: list[Piece]
-    marks: list[Piece]
-    arrows: list[Piece]
+    pins: list[Piece]
+    over: list[Piece]
     labels: list[Label]
 
 
@@ -115,6 +126,29 @@ class Take:
         return max(float(np.linalg.norm(np.ptp(self.reach, axis=0))), 1e-6)
 
     @cached_property
+    def seen(self) -> Array:
+        """Points (K, 3) m between which machine and arrows are during the motion."""
+        loads = self.source.loads
+        if loads is None:
+            return self.reach
+        records = len(self.source.q)
+        sample = np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
+        state = self.source.records(sample)
+        assert state.loads is not None
+        points = [self.reach]
+        for load in shown_loads(self.model, state.loads, self.bodies(state.q)):
+            points += [load.point + way for way in self._ways(load)]
+            if self.scale.drive and load.drive is not None and load.turns:
+                points += [load.point + self._arrows.radius * way for way in SIDES]
+        return np.concatenate(points)
+
+    def _ways(self, load: ShownLoad) -> list[Array]:
+        """Return the ways (N, 3) m along which a load's arrows are drawn, but for its drive."""
+        force, moment = self.scale.force, self.scale.moment
+        ways = [force * load.force, moment * load.moment]
+        return [*ways, force * load.open_force, moment * load.open_moment]
+
+    @cached_property
     def scale(self) -> Scale:
         """Lengths of arrows."""
         return Scale.of(self.model, self.source.loads, LONGEST * self.span)
@@ -125,7 +159,8 @@ class Take:
 
     @cached_property
     def _marks(self) -> Marks:
-        return Marks(self.model, PIN * self.span)
+        corners = self.scene.corners(self.bodies(self.source.q[:1]))
+        return Marks(self.model, PIN * float(np.linalg.norm(np.ptp(corners, axis=0))))
 
     def floor(self) -> list[Piece]:
         """Return the ground, where it is wanted and gravity points down to it."""
@@ -140,12 +175,11 @@ class Take:
         """Return what is to be seen of a single state of this machine, at this take's scale."""
         bodies = self.bodies(state.q)
         shown = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
-        return Moment(
-            self.scene.pieces(bodies[0]),
-            self._marked(bodies[0]),
-            [piece for load in shown for piece in self._load(load)],
-            [label for load in shown for label in self._numbers(load)],
-        )
+        over, labels = self._marked(bodies[0]), list[Label]()
+        for load in shown:
+            over += self._load(load)
+            labels += self._numbers(load)
+        return Moment(self.scene.pieces(bodies[0]), self._pins(bodies[0]), over, labels)
 
     def followed_by(self, source: Source) -> Take:
         """Return a take of other states of the same machine: same parts, ground and arrows.
@@ -153,7 +187,7 @@ class Take:
         Only what would be too long at the old scale makes it smaller.
         """
         take = Take(source, self.wanted)
-        kept = {name: getattr(self, name) for name in ("scene", "_placements", "reach", "span")}
+        kept = {name: getattr(self, name) for name in KEPT}
         kept["scale"] = self.scale.shorter(take_scale(take, self.span))
         take.__dict__.update(kept)
         return take
@@ -164,20 +198,20 @@ class Take:
         take.__dict__.update({k: v for k, v in self.__dict__.items() if k not in take.__dict__})
         return take
 
+    def _pins(self, bodies: Array) -> list[Piece]:
+        pins = self.wanted.joints
+        shown = self.model.has_loops if pins is None else pins
+        return list(self._marks.joints(bodies)) if shown else []
+
     def _marked(self, bodies: Array) -> list[Piece]:
-        wanted, pieces = self.wanted, list[Piece]()
-        if wanted.joints or (wanted.joints is None and self.model.has_loops):
-            pieces += self._marks.joints(bodies)
-        if wanted.centre:
-            pieces += self._marks.centre(bodies)
-        return [*pieces, *self._marks.frames(wanted.frames, bodies)]
+        centre = self._marks.centre(bodies) if self.wanted.centre else []
+        return [*centre, *self._marks.frames(self.wanted.frames, bodies)]
 
     def _load(self, load: ShownLoad) -> list[Piece]:
         scale, draw, at = self.scale, self._arrows, load.point[0]
-        pieces = draw.arrow(at, scale.force * load.force[0], look.FORCE)
-        pieces += draw.arrow(at, scale.moment * load.moment[0], look.MOMENT, 2)
-        pieces += draw.dashed(at, scale.force * load.open_force[0])
-        pieces += draw.dashed(at, scale.moment * load.open_moment[0], 2)
+        force, moment, open_force, open_moment = (way[0] for way in self._ways(load))
+        pieces = draw.arrow(at, force, look.FORCE) + draw.arrow(at, moment, look.MOMENT, 2)
+        pieces += draw.dashed(at, open_force) + draw.dashed(at, open_moment, 2)
         if load.axis is not None and load.drive is not None:
             value = float(load.drive[0])
             if load.turns:
@@ -191,17 +225,16 @@ class Take:
         if not self.wanted.labels:
             return []
         rows = (
-            (load.force, self.scale.force, "N", look.FORCE, ""),
-            (load.moment, self.scale.moment, "N m", look.MOMENT, ""),
-            (load.open_force, self.scale.force, "N", look.OPEN, " ?"),
-            (load.open_moment, self.scale.moment, "N m", look.OPEN, " ?"),
+            (load.force, "N", look.FORCE),
+            (load.moment, "N m", look.MOMENT),
+            (load.open_force, "N ?", look.OPEN),
+            (load.open_moment, "N m ?", look.OPEN),
         )
         found = []
-        for vectors, scale, unit, colour, doubt in rows:
-            way, size = scale * vectors[0], float(np.linalg.norm(vectors[0]))
-            if np.linalg.norm(way) >= look.SHORTEST * self._arrows.longest:
-                text = f"{in_figures(size)} {unit}{doubt}"
-                found.append(Label(load.point[0] + way, text, colour))
+        for way, (vectors, unit, colour) in zip(self._ways(load), rows, strict=True):
+            if np.linalg.norm(way[0]) >= look.SHORTEST * self._arrows.longest:
+                text = f"{in_figures(float(np.linalg.norm(vectors[0])))} {unit}"
+                found.append(Label(load.point[0] + way[0], text, colour))
         return found
 
     def legend(self) -> list[tuple[str, Colour]]:
@@ -218,7 +251,9 @@ class Take:
             rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
         if self.scale.drive:
             rows.append(("drive", look.DRIVE))
-        if not loads.unique.all():
+        size = np.concatenate([loads.force, loads.moment / self.span], axis=-1)
+        loose = np.where(loads.unique, 0.0, np.abs(size))
+        if loose.max() > ROUNDING * np.abs(size).max():
             rows.append(("? not determined by rigid mechanics", look.OPEN))
         return rows
 

@@ -16,17 +16,17 @@ import sys
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import MbdError
-from mbd_bridge.view.camera import direction, framing
+from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.player import SPEEDS, Player
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import Label, Take, Wanted
+from mbd_bridge.view.take import Label, Moment, Take, Wanted
 
 if TYPE_CHECKING:
     from mbd_bridge.bridges.pybullet.window import Window
@@ -38,20 +38,20 @@ FAULT = 70
 FRAME = 1.0 / 60.0
 """Shortest time between two pictures, s."""
 
-WRITING = 0.15
-"""Time between two renewals of texts, s: they are slow."""
-
 SLOW = 0.12
 """A picture that takes longer, s, is drawn without shadows from then on."""
 
 SETTLED = 0.6
 """Time without a moved slider, s, after which sliders go where the machine is."""
 
-FREE = (0.56, 0.74)
-"""Parts of the window's width and height that its panels leave free."""
+WARMING = 15
+"""Moments of a motion that are shown behind the scenes, so that their arrows are there."""
 
-LOWER = 0.1
-"""How much the free part's middle is above the window's, relative to the distance."""
+SIDE = 250
+"""Width of the panels on either side of the window, pixels."""
+
+LEVELS = (22, 122)
+"""Heights of the panels above and below, pixels."""
 
 TEXT = 1.3
 """Size of texts."""
@@ -109,43 +109,50 @@ def _end_with_owner() -> None:
     os._exit(0)
 
 
+def camera_of(take: Take, order: Order) -> Camera:
+    """Return the window's camera: it sees the whole motion between the window's panels."""
+    from mbd_bridge.bridges.pybullet.window import FIELD
+
+    (width, height), (top, bottom) = order.size, LEVELS
+    free = max(width - 2 * SIDE, width // 4), max(height - top - bottom, height // 4)
+    slope = np.tan(np.deg2rad(FIELD) / 2.0) / height  # of a pixel, twice
+    field = 2.0 * float(np.rad2deg(np.arctan(free[1] * slope)))
+    found = framing(take.seen, direction(*order.view), free, field)
+    distance = float(np.linalg.norm(found.eye - found.target))
+    down = (bottom - top) * slope * distance * found.axes()[1]
+    return Camera(found.eye - down, found.target - down, FIELD)
+
+
 class _Screen:
     """What playing and posing share: the stage, texts that come and go, keys."""
 
     def __init__(self, window: Window, order: Order) -> None:
         self.window, self.order = window, order
         self.take = Take(order.source, order.wanted)
-        self.window.drawing(False)
         self._stage = Stage(window)
         self._floor = self.take.floor()
+        self._camera = camera_of(self.take, order)
         self._written: set[str] = set()
-        self._wrote = -1.0
-        self._shadows = True
+        self._shadows, self._open = True, False
 
     def opened(self) -> None:
         """Set the camera and begin to draw."""
-        from mbd_bridge.bridges.pybullet.window import FIELD
-
-        (yaw, pitch), (width, height) = self.order.view, self.order.size
-        slope = FREE[1] * np.tan(np.deg2rad(FIELD) / 2.0)
-        free = round(FREE[0] * width), round(FREE[1] * height)
-        field = 2.0 * float(np.rad2deg(np.arctan(slope)))
-        camera = framing(self.take.reach, direction(yaw, pitch), free, field)
+        camera = self._camera
         distance = float(np.linalg.norm(camera.eye - camera.target))
-        down = LOWER * distance * camera.axes()[1]
-        self.window.look(camera.target - down, distance, yaw, pitch)
+        self.window.look(camera.target, distance, *self.order.view)
+        self._open = True
         self.window.drawing(True)
 
-    def show(self, moment: Any, texts: list[Label]) -> None:
-        """Show a moment; now and then, renew its texts."""
+    def show(self, moment: Moment, texts: list[Label]) -> None:
+        """Show a moment and texts."""
         began = time.monotonic()
-        self._stage.show([*self._floor, *moment.machine, *moment.marks, *moment.arrows])
-        if self._shadows and time.monotonic() - began > SLOW:
+        self.window.drawing(False)  # or a picture is taken while half of it has moved
+        self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
+        self._write([*moment.labels, *texts])
+        self.window.drawing(self._open)
+        if self._shadows and self._open and time.monotonic() - began > SLOW:
             self._shadows = False
             self.window.shadows(False)
-        if time.monotonic() - self._wrote > WRITING:
-            self._write([*moment.labels, *texts])
-            self._wrote = time.monotonic()
 
     def _write(self, labels: list[Label]) -> None:
         keys = {str(k) for k in range(len(labels))}
@@ -156,10 +163,12 @@ class _Screen:
         self._written = keys
 
     def headline(self, text: str) -> Label:
-        """Return a text above the machine."""
-        low, high = self.take.reach.min(axis=0), self.take.reach.max(axis=0)
-        point = np.append(0.5 * (low + high)[:2], high[2] + 0.12 * self.take.span)
-        return Label(point, text, (0.1, 0.1, 0.1, 1.0))
+        """Return a text above the machine, with the lengths of arrows."""
+        text = "; ".join([text, *(words for words, _ in self.take.legend()[1:] if ":" in words)])
+        seen, right = self.take.seen, self._camera.axes()[0]
+        middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        middle[2] = seen[:, 2].max() + 0.06 * self.take.span
+        return Label(middle - 0.4 * self.take.span * right, text, (0.1, 0.1, 0.1, 1.0))
 
     def switched(self, key: str) -> bool:
         """Obey a key that changes what is shown; return whether it does."""
@@ -193,6 +202,8 @@ class _Playing(_Screen):
     def run(self) -> None:
         """Play until the window is closed (`WindowClosed`)."""
         self._sliders()
+        for when in np.linspace(self.player.start, self.player.end, WARMING):
+            self.show(self.take.moment(float(when)), [])
         first, last = True, time.monotonic()
         while True:
             now = time.monotonic()

@@ -1,0 +1,229 @@
+"""The window: under Xvfb where there is one, and its loop with a window of paper where not."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.bridges.pybullet.canvas import Canvas
+from mbd_bridge.bridges.pybullet.window import WindowClosed
+from mbd_bridge.view import window as held
+from mbd_bridge.view.marks import CUT
+from mbd_bridge.view.show import NoDisplayError
+from mbd_bridge.view.source import Rest, of_simulation
+from mbd_bridge.view.take import Take, Wanted
+from tests.robots import own_urdfs
+from tests.view.xvfb import Xvfb
+
+ROOT = Path(__file__).parents[2]
+SIZE = (900, 640)
+
+screen = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xvfb here")
+
+
+@pytest.fixture(scope="module")
+def bar():
+    return mbd.load(own_urdfs()["four_bar"])
+
+
+@pytest.fixture(scope="module")
+def run(bar):
+    start = bar.assemble(near={"crank": 0.5}, fixed="crank").q
+    return mbd.simulate(bar, 1.0, step=1e-3, q=start, every=10)
+
+
+@pytest.fixture
+def display(tmp_path, monkeypatch):
+    with Xvfb(tmp_path) as server:
+        monkeypatch.setenv("DISPLAY", server.display)
+        yield server
+
+
+class Shown(threading.Thread):
+    """`mbd.show` in a thread; what it raises is kept."""
+
+    def __init__(self, *what, **options):
+        super().__init__(daemon=True)
+        self.what, self.options, self.error = what, {"size": SIZE} | options, None
+        self.start()
+
+    def run(self):
+        try:
+            mbd.show(*self.what, **self.options)
+        except BaseException as error:
+            self.error = error
+
+
+def orange(picture):
+    """Pixels in the colour of the ring that closes a loop: any brightness of it."""
+    red, green, blue = picture.astype(float).transpose(2, 0, 1)
+    return (red > 100) & (np.abs(green - CUT[1] * red) < 0.13 * red) & (blue < 0.25 * red)
+
+
+@screen
+def test_the_window_shows_the_loop_closed_where_our_camera_says(bar, run, display):
+    shown = Shown(run, playing=False)
+    picture = display.wait(40, lambda seen: orange(seen[:, 250:650]).sum() > 20)
+    take = Take(of_simulation(run))
+    order = held.Order(take.source, Wanted(), None, (18.0, 12.0), SIZE, 1.0, False)
+    pin = bar.placement(run.q[0], "coupler") @ np.array([1.0, 0.0, 0.0, 1.0])
+    expected = held.camera_of(take, order).pixels(pin[:3], SIZE)
+    rows, columns = np.nonzero(orange(picture[:, 250:650]))
+    assert np.median(columns) + 250 == pytest.approx(expected[0], abs=8)
+    assert np.median(rows) == pytest.approx(expected[1], abs=8)
+    display.process.kill()  # whoever closes the screen closes the window: no error
+    shown.join(20)
+    assert not shown.is_alive()
+    assert shown.error is None
+
+
+@screen
+def test_a_motion_is_played_until_ctrl_c_without_a_traceback(display):
+    words = [sys.executable, "-m", "mbd_bridge", "view", own_urdfs()["four_bar"], "--near"]
+    more = ["crank=30deg", "--fixed", "crank", "--seconds", "1", "--loads", "crank"]
+    process = subprocess.Popen(
+        [*map(str, words), *more, "--size", "900x640"],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    first = display.wait(40, lambda seen: orange(seen[:, 250:650]).sum() > 20)
+    before = first[:, 250:650].astype(int)
+    display.wait(20, lambda seen: np.abs(seen[:, 250:650] - before).max() > 99)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert out == ""
+    assert err == ""
+
+
+def test_without_a_display_the_recording_is_offered(run, bar, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(NoDisplayError, match=r"DISPLAY is not set.*mbd\.render.*--record"):
+        mbd.show(run)
+    monkeypatch.setenv("DISPLAY", ":987")
+    with pytest.raises(NoDisplayError, match=r"DISPLAY=:987.*--record"):
+        mbd.show(bar)
+
+
+# -- the window's loop, without a window ---------------------------------------------------------
+
+
+class Paper(Canvas):
+    """A window that somebody follows a script at: frame -> what is done then."""
+
+    def __init__(self, script, frames=6):
+        super().__init__()
+        self.script, self.frames, self.frame = script, frames, 0
+        self.sliders, self.texts, self.looked = {}, {}, None
+
+    def drawing(self, on):
+        self.on = on
+
+    def shadows(self, on):
+        pass
+
+    def look(self, *where):
+        self.looked = where
+
+    def slider(self, name, low, high, start):
+        assert low <= start <= high
+        self.sliders[name] = start
+        return name
+
+    def button(self, name):
+        self.sliders[name] = 0.0
+        return name
+
+    def value(self, slider):
+        return self.sliders[slider]
+
+    def clear_sliders(self):
+        self.sliders.clear()
+
+    def write(self, key, text, point, colour, size):
+        assert not self.on
+        self.texts[key] = text
+
+    def wipe(self, key):
+        del self.texts[key]
+
+    def pressed(self):
+        self.frame += 1
+        if self.frame > self.frames:
+            raise WindowClosed
+        done = self.script.get(self.frame, set())
+        if callable(done):
+            done(self)
+            return set()
+        return done
+
+
+def follow(kind, order, script, frames=6):
+    with Paper(script, frames) as paper:
+        made = kind(paper, order)
+        with contextlib.suppress(WindowClosed):
+            made.run()
+    return paper, made
+
+
+def order_of(run, **more):
+    source = of_simulation(run, ["crank"])
+    values = {"rest": None, "view": (20.0, 15.0), "size": SIZE, "speed": 1.0, "playing": False}
+    return held.Order(source, Wanted(), **(values | more))
+
+
+def test_keys_and_sliders_move_the_time(run):
+    def scrub(paper):
+        paper.sliders["time, s (arrows)"] = 0.7
+
+    paper, made = follow(held._Playing, order_of(run), {2: {"right"}, 4: scrub})
+    assert made.player.time == pytest.approx(0.7)
+    assert any("t = 0.700 s" in text for text in paper.texts.values())
+    assert any(text.strip().endswith(" N") for text in paper.texts.values())
+    assert paper.on
+    _, made = follow(held._Playing, order_of(run), {2: {"right", "c", "f", "n"}})
+    assert made.player.time == pytest.approx(0.01)
+    assert made.take.wanted.centre
+    assert made.take.wanted.frames
+    assert not made.take.wanted.labels
+
+    def press(paper):
+        paper.sliders["play / pause (space)"] += 1
+
+    def faster(paper):
+        paper.sliders["speed (+ -)"] = 2.5
+
+    _, made = follow(held._Playing, order_of(run), {1: press, 2: faster})
+    assert made.player.playing
+    assert made.player.speed == 2.5
+    assert made.player.time > 0.0
+
+
+def test_a_posed_machine_stays_closed_and_its_loads_are_those_there():
+    bar = mbd.load(own_urdfs()["crank_rocker"])
+    rest = Rest(bar.model, ("crank",), ("crank",))
+
+    def turn(paper):
+        paper.sliders["crank"] += 0.4
+
+    start = rest.start()
+    order = held.Order(start, Wanted(), rest, (20.0, 15.0), SIZE, 1.0, False)
+    held_before = bar.joint_loads(start.q[0], np.zeros(3), np.zeros(3), ["crank"], actuated="crank")
+    paper, made = follow(held._Posing, order, {2: turn})
+    q = made.poser.q
+    assert q[0] == pytest.approx(start.q[0, 0] + 0.4)
+    expected = bar.joint_loads(q, np.zeros(3), np.zeros(3), ["crank"], actuated="crank")
+    assert made.take.source.loads.force[0] == pytest.approx(expected.force)
+    assert not np.allclose(expected.force, held_before.force)
+    assert set(paper.sliders) == {"crank", "elbow", "rocker"}
