@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mbd_bridge.crosscheck.closed_loops import closed_loop_rows
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
 from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError
@@ -16,6 +17,9 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ForwardDynamics, prepare
 from mbd_bridge.solve.factor import pivots
 from mbd_bridge.spatial import Array
+
+SENSED = 5
+"""States at which pybullet's force sensors are asked, at most: it takes a step for each."""
 
 SINGULAR = 1e-13
 """A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
@@ -33,6 +37,13 @@ class Referee(Protocol):
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv)."""
+
+
+class Sensing(Referee, Protocol):
+    """A referee with force sensors in its joints."""
+
+    def sensed(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the loads (J, 6) that they tell."""
 
 
 class FullReferee(Referee, Protocol):
@@ -74,9 +85,6 @@ def crosscheck(
         sample.free_bodies(main),
     ]
     names, absent = [main.name], []
-    if model.has_loops:
-        loops = ", ".join(cut.name for cut in model.cuts)
-        absent.append(f"nothing about the loops ({loops}): what is compared is the open tree")
     if pybullet is not False:
         try:
             rows += _ask_pybullet(model, sample, names)
@@ -84,6 +92,8 @@ def crosscheck(
             if pybullet:
                 raise
             absent.append(str(reason))
+    if model.has_loops:
+        absent += _about_loops(model, int(states), seed, pybullet, rows, names)
     found = tuple(row for row in rows if row is not None)
     return Report(model.name, states, found, tuple(names), tuple(absent))
 
@@ -94,9 +104,32 @@ def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
     other = PybulletReferee(model)
     try:
         names.append(other.name)
-        return sample.against(other)
+        sensed = () if other.sensors is None else other.sensors.joints
+        return [*sample.against(other), *sample.sensed(other, sensed)]
     finally:
         other.close()
+
+
+def _about_loops(
+    model: Model,
+    states: int,
+    seed: int,
+    pybullet: bool | None,
+    rows: list[Row | None],
+    names: list[str],
+) -> list[str]:
+    """Add rows with the loops closed; return why there are none."""
+    loops = ", ".join(cut.name for cut in model.cuts)
+    alone = f"nothing about the loops ({loops}): what is compared is the open tree"
+    if pybullet is False:
+        return [alone]
+    try:
+        found, name = closed_loop_rows(model, states, seed)
+    except (MissingPackageError, ModelError) as reason:
+        return [f"{alone}; {reason}"]
+    rows += found
+    names.append(name)
+    return []
 
 
 class _Sample:
@@ -143,6 +176,17 @@ class _Sample:
                 _row("mass matrix", referee, self.M - matrices, _size(matrices), names),
             ]
         return rows
+
+    def sensed(self, referee: Sensing, joints: Sequence[str]) -> list[Row]:
+        """Compare the loads of joints with what a referee's force sensors tell."""
+        if not joints:
+            return []
+        places = [self.joints.index(name) for name in joints]
+        states = list(zip(self.q, self.v, self.a, strict=True))[:SENSED]
+        theirs = np.array([referee.sensed(q, v, a) for q, v, a in states])
+        difference = self.loads[: len(states), places] - theirs
+        row = _row("joint loads", referee, difference, _size(theirs), joints)
+        return [replace(row, note=f"its force sensors, in {len(states)} of the states")]
 
     def forward(self, referee: FullReferee) -> Row | None:
         """Compare accelerations under random drives, unless M is singular.

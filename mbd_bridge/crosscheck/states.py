@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.solve import assemble, prepare
+from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
+
+TRIALS = 3
+"""Wishes a state: some cannot be fulfilled, some end near a singular position."""
+
+REGULAR = 0.05
+"""Least singular value of the constraints at a position that is called regular, relative to the
+largest: pybullet's solver relaxes row by row, and does not arrive nearer to a singular one."""
 
 
 def random_states(model: Model, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -20,3 +30,32 @@ def random_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     neutral = model.neutral()
     q = np.array([model.integrate(neutral, step) for step in steps]).reshape(count, model.nq)
     return q, rng.normal(size=(count, model.nv)), rng.normal(size=(count, model.nv))
+
+
+def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return q (K, nq) and v (K, nv) that satisfy the loops, K at most `count`.
+
+    They are the nearest to random ones, singular positions and their neighbourhood left out.
+    """
+    constraints = prepare(model, "constraints")
+    scale = model.velocity_scale
+    found: list[tuple[int, Array, Array]] = []
+    for _ in range(TRIALS * count):
+        (wish,), (v,), _ = random_states(model, 1, rng)
+        try:
+            q = assemble(model, wish).q
+        except SolveError:
+            continue
+        J = constraints(q, v)[1] / model.row_scale[:, None] * scale
+        sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
+        rank = int(np.sum(sizes > TOLERANCE * sizes[0]))
+        if sizes[rank - 1] < REGULAR * sizes[0]:
+            continue
+        rows = basis[:rank]
+        found.append((rank, q, v - scale * (rows.T @ (rows @ (v / scale)))))
+    highest = max((rank for rank, *_ in found), default=0)
+    kept = [(q, v) for rank, q, v in found if rank == highest][:count]
+    return (
+        np.array([q for q, _ in kept]).reshape(-1, model.nq),
+        np.array([v for _, v in kept]).reshape(-1, model.nv),
+    )

@@ -225,4 +225,4 @@ def test_pybullet_is_told_where_a_mimic_stands(tmp_path):
     path.write_text(PAIR)
     report = mbd.load(path).crosscheck(states=5, pybullet=True)
     assert report.passed, str(report)
-    assert sum("pybullet" in row.referee for row in report.rows) == 3
+    assert sum("pybullet" in row.referee for row in report.rows) == 4

@@ -10,6 +10,8 @@ from typing import Any
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import MissingPackageError, StateError
 
+MISSING = "pybullet is not installed: pip install pybullet"
+
 
 class Client:
     """A physics server that the user has connected to.
@@ -24,7 +26,7 @@ class Client:
 
     def __init__(self, number: int) -> None:
         if find_spec("pybullet") is None:
-            raise MissingPackageError("pybullet is not installed: pip install pybullet")
+            raise MissingPackageError(MISSING)
         with quiet():
             self.engine: Any = import_module("pybullet")
         if isinstance(number, bool) or not isinstance(number, int):
@@ -33,6 +35,15 @@ class Client:
             )
         self.number = number
         self.check()
+
+    @staticmethod
+    def direct() -> Client:
+        """Return a new connection without a window, for us alone; `disconnect` ends it."""
+        if find_spec("pybullet") is None:
+            raise MissingPackageError(MISSING)
+        with quiet():
+            engine = import_module("pybullet")
+            return Client(engine.connect(engine.DIRECT))
 
     def check(self) -> None:
         """Raise if the connection is gone."""

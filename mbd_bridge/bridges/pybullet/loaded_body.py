@@ -26,6 +26,9 @@ ONE_FREEDOM = ("revolute", "continuous", "prismatic")
 FREE = 1e10
 """Limits of a joint that has none, rad or m."""
 
+LARGEST = 128
+"""Joints of a body, fixed ones counted, up to which pybullet tells their states."""
+
 ALIKE = 1e-3
 """Relative difference of masses and moments that pybullet's reading of a file may bring: it turns
 inertias to principal axes, and stops at a residue of 1e-5."""
@@ -99,6 +102,14 @@ class LoadedBody:
             for name, row in theirs.items()
         )
 
+    def need_states(self) -> None:
+        """Raise if pybullet does not tell the states of so many joints."""
+        if len(self.links) - 1 > LARGEST:
+            raise ModelError(
+                f"pybullet tells the states of up to {LARGEST} joints, and {self.model.name!r} has "
+                f"{len(self.links) - 1} there; URDF_MERGE_FIXED_LINKS makes them fewer"
+            )
+
     def check(self) -> str:
         """Return the name of the root link; raise if the body is not there (any more)."""
         try:
@@ -157,23 +168,31 @@ class LoadedBody:
         model, client = self.model, self.client
         q, v = model.neutral(), np.zeros(model.nv)
         for joint in self.joints:
-            if joint.body.coupled:
-                continue
-            if joint.ball:
-                row = client.getJointStateMultiDof(self.number, joint.number)
-            else:
-                row = client.getJointState(self.number, joint.number)
-            q[joint.body.q], v[joint.body.v] = row[0], row[1]
+            if not joint.body.coupled:
+                q[joint.body.q], v[joint.body.v] = self.joint_state(joint)
         if model.floating:
-            root, frame = model.bodies[0], self.base()
+            root, place = model.bodies[0], self.base().translation
             turned = np.array(client.getBasePositionAndOrientation(self.number)[1])
             own = np.array(client.getDynamicsInfo(self.number, BASE)[4])
             turn = quaternion_product(turned, own * [-1.0, -1.0, -1.0, 1.0])
-            speed, spin = map(np.array, client.getBaseVelocity(self.number))
-            speed = speed - np.cross(spin, frame.rotation @ self.centre(BASE).translation)
-            q[root.q] = root.type.normalise(np.concatenate([frame.translation, turn]))
-            v[root.v] = np.concatenate([frame.rotation.T @ speed, frame.rotation.T @ spin])
+            q[root.q] = root.type.normalise(np.concatenate([place, turn]))
+            v[root.v] = self.root_twist(q[root.q])
         return q, v
+
+    def joint_state(self, joint: Moving) -> tuple[Any, Any]:
+        """Return a joint's own coordinates and velocities in pybullet."""
+        if joint.ball:
+            row = self.client.getJointStateMultiDof(self.number, joint.number)
+        else:
+            row = self.client.getJointState(self.number, joint.number)
+        return row[0], row[1]
+
+    def root_twist(self, pose: Array) -> Array:
+        """Return the velocities (6,) of a free root link in pybullet, in a pose's (7,) axes."""
+        turn = quaternion_matrix(pose[3:])
+        speed, spin = map(np.array, self.client.getBaseVelocity(self.number))
+        speed = speed - np.cross(spin, turn @ self.centre(BASE).translation)
+        return np.concatenate([turn.T @ speed, turn.T @ spin])
 
     def write(self, q: Array, v: Array) -> None:
         """Put the body into a state, positions and velocities."""

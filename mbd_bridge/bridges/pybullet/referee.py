@@ -1,29 +1,27 @@
-"""pybullet as a referee: its inverse dynamics and mass matrix of the same URDF."""
+"""pybullet as a referee: its inverse dynamics, mass matrix and force sensors, of the same URDF."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from lxml import etree
 
+from mbd_bridge.bridges.pybullet.client import Client
+from mbd_bridge.bridges.pybullet.loaded_body import LoadedBody
+from mbd_bridge.bridges.pybullet.sensors import Sensors
 from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.errors import MissingPackageError, ModelError
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.spatial import Array, Frame
 
-
-def installed() -> bool:
-    """Return whether pybullet can be imported."""
-    return find_spec("pybullet") is not None
+STEP = 1e-4
+"""Of the step after which the sensors are read, s; they tell of its beginning."""
 
 
 class PybulletReferee:
@@ -32,77 +30,78 @@ class PybulletReferee:
     Attributes
     ----------
     name : engine and version
+    sensors : its force sensors; None for a body of more than 128 joints
     """
 
+    joints: tuple[str, ...] = ()  # it knows loads of joints only after a step: see `sensed`
     tolerance = 1e-6  # it turns inertias to principal axes, and stops at a residue of 1e-5
-    joints: tuple[str, ...] = ()  # it knows loads of joints only after a step of its own
 
     def __init__(self, model: Model) -> None:
-        if not installed():
-            raise MissingPackageError("pybullet is not installed: pip install pybullet")
-        self.model = model
-        _refuse(model)
-        with quiet():
-            self.engine: Any = import_module("pybullet")
-            self.client = self.engine.connect(self.engine.DIRECT)
-            self.body = self._load()
-        self.name = f"pybullet {_version()}, its own reading of the file"
-        self.engine.setGravity(*model.gravity, physicsClientId=self.client)
-        self.G, self.offset = self._order()
-
-    def _load(self) -> int:
-        # Without this flag pybullet makes its own inertia from the collision shapes.
-        flags = self.engine.URDF_USE_INERTIA_FROM_FILE
+        refuse(model)
+        self.model, self.client = model, Client.direct()
         try:
-            with _as_pybullet_reads_it(self.model) as path:
-                body: int = self.engine.loadURDF(
-                    path, useFixedBase=True, flags=flags, physicsClientId=self.client
-                )
-        except self.engine.error as problem:
+            with quiet():
+                self.body = load_as_described(model, self.client)
+        except (ModelError, StateError):
             self.close()
-            raise ModelError(f"pybullet does not load the file: {problem}") from None
-        return body
-
-    def _order(self) -> tuple[Array, Array]:
-        """Return G and c with pybullet's coordinates = G q + c."""
-        rows: list[str] = []
-        for k in range(self.engine.getNumJoints(self.body, physicsClientId=self.client)):
-            info = self.engine.getJointInfo(self.body, k, physicsClientId=self.client)
-            if info[2] != self.engine.JOINT_FIXED:
-                rows.append(info[1].decode())
-        G, offset = np.zeros((len(rows), self.model.nv)), np.zeros(len(rows))
-        moving = {self.model.joints[b.joint].name: b for b in self.model.bodies if b.type.nv}
-        if set(moving) != set(rows):
-            self.close()
-            raise ModelError("pybullet's model has other moving joints than ours")
-        for row, name in enumerate(rows):
-            G[row, moving[name].v] = moving[name].ratio
-            offset[row] = moving[name].offset
-        return G, offset
+            raise
+        self.client.setTimeStep(STEP)
+        self.sensors: Sensors | None = None
+        with suppress(ModelError):  # a body of too many joints
+            self.sensors = Sensors(self.body)
+        self.name = f"pybullet {version()}, its own reading of the file"
+        joints = [joint.body for joint in self.body.joints]
+        self.G, self.offset = np.zeros((len(joints), model.nv)), np.zeros(len(joints))
+        for row, body in enumerate(joints):  # pybullet's coordinates are G q + offset
+            self.G[row, body.v] = body.ratio
+            self.offset[row] = body.offset
 
     def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the generalised forces (nv,) at one state; pybullet gives no loads with them."""
         with quiet():
-            tau = self.engine.calculateInverseDynamics(
-                self.body,
-                list(self.G @ q + self.offset),
-                list(self.G @ v),
-                list(self.G @ a),
-                physicsClientId=self.client,
-            )
-        return self.G.T @ np.array(tau), np.zeros((0, 6))
+            return self.G.T @ self._torques(q, v, a), np.zeros((0, 6))
+
+    def sensed(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the loads (J, 6) that the force sensors tell of a step from one state."""
+        assert self.sensors is not None, "they are asked only if there are any"
+        body = self.body
+        with quiet():
+            tau = self._torques(q, v, a)
+            body.write(q, v)
+            drives = {j.name: np.array([t]) for j, t in zip(body.joints, tau, strict=True)}
+            body.push(drives, np.zeros(0), Frame.identity())
+            self.client.stepSimulation()
+            return self.sensors.read(q, v, drives, STEP)
+
+    def _torques(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the forces along each of pybullet's joints."""
+        rows = [list(self.G @ q + self.offset), list(self.G @ v), list(self.G @ a)]
+        return np.array(self.client.calculateInverseDynamics(self.body.number, *rows))
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""
         with quiet():
-            M = self.engine.calculateMassMatrix(
-                self.body, list(self.G @ q + self.offset), physicsClientId=self.client
-            )
+            M = self.client.calculateMassMatrix(self.body.number, list(self.G @ q + self.offset))
         return np.asarray(self.G.T @ np.array(M) @ self.G)
 
     def close(self) -> None:
         """Disconnect from the physics server."""
-        self.engine.disconnect(physicsClientId=self.client)
+        self.client.disconnect()
+
+
+def load_as_described(model: Model, client: Client) -> LoadedBody:
+    """Load a model's file into a new world with its gravity, ready to be given forces."""
+    # Without this flag pybullet makes its own inertia from the collision shapes.
+    flags = client.engine.URDF_USE_INERTIA_FROM_FILE
+    client.setGravity(*model.gravity)
+    try:
+        with _as_pybullet_reads_it(model) as path:
+            number = client.loadURDF(path, useFixedBase=True, flags=flags)
+    except StateError as problem:
+        raise ModelError(f"pybullet does not load the file: {problem}") from None
+    body = LoadedBody(model, client, number)
+    body.release_joints()
+    return body
 
 
 @contextmanager
@@ -139,7 +138,7 @@ def _as_pybullet_reads_it(model: Model) -> Iterator[str]:
         yield path
 
 
-def _refuse(model: Model) -> None:
+def refuse(model: Model) -> None:
     """Say which mechanisms pybullet cannot be asked about."""
     if model.description.source is None or not model.description.source.endswith(".urdf"):
         raise ModelError("pybullet is asked only about mechanisms that come from a URDF file")
@@ -162,7 +161,8 @@ def _refuse(model: Model) -> None:
             raise ModelError(f"pybullet is not asked about {joint.type.name} joints")
 
 
-def _version() -> str:
+def version() -> str:
+    """Return pybullet's version."""
     from importlib.metadata import version
 
     return version("pybullet")

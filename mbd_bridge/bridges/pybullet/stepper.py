@@ -33,6 +33,7 @@ from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model, build_model, digest
+from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.forces import given_forces
 from mbd_bridge.simulate.start import start_state
@@ -47,12 +48,22 @@ Torque = Mapping[str, float] | ArrayLike | Callable[[float, Array, Array], Array
 
 
 class _Pushed(NamedTuple):
-    """What a step was begun with: forces, wrenches on links, the frame of our world, length."""
+    """What a step was begun with.
+
+    Attributes
+    ----------
+    tau : (nv,) generalised forces
+    wrenches : that are given, on links
+    world : frame of the mechanism's world in pybullet's
+    h : s, the step
+    drives : what pybullet's joints were given, by name
+    """
 
     tau: Array
     wrenches: dict[int, Array]
     world: Frame
     h: float
+    drives: dict[str, Array]
 
 
 class Held(Protocol):
@@ -104,6 +115,7 @@ class Stepper:
         self.model = mechanism if isinstance(mechanism, Model) else mechanism.model
         self.client, self.substeps, self.time = Client(client), substeps, 0.0
         self.body = LoadedBody(self.model, self.client, body)
+        self.body.need_states()
         self.body.release_joints()
         self.body.warn_of_other_inertia()
         self.reset(q, v)
@@ -195,17 +207,17 @@ class Stepper:
         tau, wrenches = self._forces(torque), self._wrenches(external, external_in)
         given = self._core.forces(self.q, self._loads.on_bodies(wrenches))
         a = self._core.accelerations(self.q, self.v, tau + given)
-        (drives,) = self._drives.run(self.q, self.v, a)
-        root = drives[: self.model.bodies[0].type.nv]
+        (found,) = self._drives.run(self.q, self.v, a)
+        drives = {name: found[place].copy() for name, place in self._places.items()}
         base = self._loads.placement(self.q, 0) if self.model.floating else world
-        self.body.push({name: drives[s] for name, s in self._places.items()}, root, base)
-        self._pushed = _Pushed(tau, wrenches, world, h)
+        self.body.push(drives, drives[ROOT_JOINT], base)
+        self._pushed = _Pushed(tau, wrenches, world, h, drives)
 
     def take(self) -> None:
         """Do what `step` does after ``stepSimulation``."""
         if self._pushed is None:
             raise StateError("take() follows push() and pybullet's stepSimulation()")
-        (tau, wrenches, world, h), self._pushed = self._pushed, None
+        (tau, wrenches, world, h, _), self._pushed = self._pushed, None
         q, v = self.q, self.v
         self.touches = touches(self.body, lambda link: world @ self._loads.placement(q, link))
         for touch in self.touches:
