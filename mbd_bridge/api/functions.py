@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,8 +14,10 @@ from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
+from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
@@ -72,6 +74,39 @@ def load_motion(
     _check(mechanism, "load_motion", "motion.csv")
     bag = {"topic": topic, "joints": joints, "clock": clock}
     return motion_from_file(path, mechanism.model, rest=rest, bag=bag)
+
+
+def load_history(
+    path: str | PathLike[str],
+    mechanism: Mechanism,
+    joints: Iterable[str] | str | None = None,
+    *,
+    output: str | PathLike[str] | None = None,
+    exponents: Sequence[float] = EXPONENTS,
+    plane: str | None = None,
+    rest: bool = False,
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> LoadHistory:
+    """Read a motion of any length piece by piece; return what is kept of the loads along it.
+
+    Parameters
+    ----------
+    path : a .csv, .parquet, .npz, .h5 or .hdf5 file, as `load_motion` reads it
+    joints : names; None for all
+    output : write the loads there, too: .parquet, .csv, .npz or .h5
+    exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
+    rest : hold coordinates that the file does not have at their zero position
+    progress : is called with the bytes read since the last call
+    options : of `Mechanism.joint_loads`: on, at, in_, threads, actuated
+    """
+    _check(mechanism, "load_history", "motion.parquet")
+    pieces = MotionPieces(open_table(path), mechanism.model, rest=rest, progress=progress)
+
+    def answer(motion: Motion) -> JointLoads:
+        return mechanism.joint_loads(motion, joints=joints, **options)
+
+    return stream_loads(answer, pieces, output=output, exponents=exponents, plane=plane)
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:

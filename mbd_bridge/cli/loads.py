@@ -51,6 +51,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
     )
+    add_convention(parser)
+    parser.add_argument(
+        "--reaction",
+        action="store_true",
+        help="add the load without the drive's part: what the bearing carries",
+    )
+    parser.add_argument(
+        "--digits",
+        type=_digits,
+        default=DIGITS,
+        metavar="N",
+        help=f"significant digits of the numbers written ({DIGITS}; 17 are all there are)",
+    )
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+
+
+def add_convention(parser: argparse.ArgumentParser) -> None:
+    """Declare on whom, at which point and in whose axes loads are given."""
     parser.add_argument(
         "--on",
         choices=("child", "parent"),
@@ -73,23 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="child",
         help="axes of the child link (default), of the parent link or of the world",
     )
-    parser.add_argument(
-        "--reaction",
-        action="store_true",
-        help="add the load without the drive's part: what the bearing carries",
-    )
-    parser.add_argument(
-        "--digits",
-        type=_digits,
-        default=DIGITS,
-        metavar="N",
-        help=f"significant digits of the numbers written ({DIGITS}; 17 are all there are)",
-    )
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ COMMANDS = (
     "info",
     "assemble",
     "loads",
+    "spectrum",
     "freebody",
     "simulate",
     "plot",
@@ -27,6 +28,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd info robot.urdf                                 what is in the file
   mbd assemble machine.urdf --near crank=0.5          close its loops; what is free, what redundant
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
+  mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions

@@ -90,3 +90,84 @@ def test_freebody_of_a_loop_marks_what_is_not_determined(run, tmp_path):
 def test_freebody_refuses_what_it_cannot_do(run, words, message):
     code, _, err = run("freebody", ARM, MOTION, *words)
     assert code == 2 and message in err
+
+
+JOINT = "lbr_iiwa_joint_3"
+
+
+def test_spectrum_shows_and_writes_what_the_library_counts(run, tmp_path):
+    table, loads = tmp_path / "spectra.csv", tmp_path / "loads.npz"
+    words = "--joints", JOINT, "--exponent", "4", "7.5", "--frequency", "2", "--threads", "2"
+    code, out, err = run("spectrum", ARM, MOTION, *words, "-o", table, "--loads", loads)
+    assert code == 0
+    arm = mbd.load(ARM)
+    spectra = arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT).spectra([4, 7.5])
+    for quantity in ("fx", "fy", "fz", "mx", "my", "mz", "drive"):
+        one = spectra[f"{JOINT}.{quantity}"]
+        numbers = [one.damage_equivalent(m, frequency=2) for m in (4, 7.5)]
+        line = next(x for x in out.splitlines() if f" {quantity} " in x).split()
+        assert line[-5 - (line[-1] == "m") :][:4] == [
+            f"{one.cycles:g}",
+            *(f"{x:.5g}" for x in (one.largest, *numbers)),
+        ]
+    assert "m = 4" in out and "m = 7.5" in out and "2 Hz for 2 s" in out and " force " not in out
+    lines = [x for x in table.read_text(encoding="utf-8").splitlines() if x[0] != "#"]
+    rows = [row for row in csv.DictReader(lines) if row["signal"] == f"{JOINT}.mz"]
+    one = spectra[f"{JOINT}.mz"]
+    assert sum(float(row["cycles"]) for row in rows) == one.cycles
+    assert float(rows[0]["cycles from here"]) == one.cycles
+    assert float(rows[-1]["from"]) <= one.largest < float(rows[-1]["to"])
+    assert len(mbd.load_loads(loads, arm).time) == 201 and "201 rows written" in err
+
+
+def test_spectrum_in_a_plane_and_of_resultants(run):
+    code, out, err = run(
+        "spectrum", ARM, MOTION, "--joints", JOINT, "--plane", "xy", "--resultants"
+    )
+    assert code == 0 and "leaves no cycle in the length" in err
+    assert " force " in out and "degrees from x to y" in out
+    arm = mbd.load(ARM)
+    loads = arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT)
+    worst = loads.spectra(plane="xy").worst_direction(f"{JOINT}.force", 5.0)
+    line = next(x for x in out.splitlines() if x.startswith(f"{JOINT}.force ") and " 5 " in x)
+    assert f" {np.degrees(worst.angle):g} " in line and f" {worst.equivalent:.5g} " in line
+
+
+def test_spectrum_of_a_loop_marks_what_is_not_determined(run, tmp_path):
+    bar = str(URDF / "four_bar.urdf")
+    table = tmp_path / "run.csv"
+    assert run("simulate", bar, "--seconds", "0.2", "-o", table)[0] == 0
+    words = "--joints", "coupler_pin", "--actuated", "crank"
+    code, out, _ = run("spectrum", bar, table, *words, "-o", tmp_path / "s.csv")
+    assert code == 0 and "rigid-body mechanics does not determine" in out
+    marked = [x.split()[0] for x in out.splitlines() if " undetermined " in x]
+    assert marked == ["fy", "mx", "mz"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--exponent", "0"], "expected a positive number"),
+        (["--exponent", "3", "-1"], "expected"),
+        (["--exponent", "three"], "expected a positive number"),
+        (["--frequency", "nan"], "expected a positive number"),
+        (["--plane", "ab"], "invalid choice"),
+    ],
+)
+def test_spectrum_refuses_bad_options(run, words, message):
+    code, _, err = run("spectrum", ARM, MOTION, "--joints", JOINT, *words)
+    assert code == 2 and message in err
+
+
+def test_spectrum_of_one_row_or_of_a_gap_is_refused(run, tmp_path):
+    lines = Path(MOTION).read_text(encoding="utf-8").splitlines(keepends=True)
+    short, gap = tmp_path / "one.csv", tmp_path / "gap.csv"
+    head = next(k for k, line in enumerate(lines) if not line.startswith("#"))
+    short.write_text("".join(lines[: head + 2]), encoding="utf-8")
+    code, _, err = run("spectrum", ARM, short, "--joints", JOINT)
+    assert code == 2 and "4 rows or more" in err
+    cells = lines[head + 50].split(",")
+    lines[head + 50] = ",".join([cells[0], "nan", *cells[2:]])
+    gap.write_text("".join(lines), encoding="utf-8")
+    code, _, err = run("spectrum", ARM, gap, "--joints", JOINT)
+    assert code == 2 and "finite number, got nan" in err

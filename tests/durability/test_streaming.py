@@ -122,7 +122,12 @@ def small_pieces(monkeypatch):
 def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix):
     path = arm_motion(tmp_path / "motion.parquet", rows=1500)
     target = tmp_path / f"loads{suffix}"
-    history = stream(path, target)
+    read = []
+    history = mbd.load_history(
+        path, ARM, JOINTS, output=target, progress=read.append, threads=2, exponents=[4.0]
+    )
+    assert np.isclose(sum(read), path.stat().st_size)
+    assert history.spectra.spectra[0].exponents == (4.0,)
     whole = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
     written = mbd.load_loads(target, ARM)
     assert written.joints == whole.joints and str(written.convention) == str(whole.convention)

@@ -1,0 +1,241 @@
+"""``mbd spectrum``: rainflow cycles and damage-equivalent loads along a motion of any length."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli.loads import add_convention
+from mbd_bridge.cli.parser import Names, add_robot, whole_number
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.loads import JointLoads, Motion
+    from mbd_bridge.loads.durability import LoadSpectra, Spectrum
+    from mbd_bridge.loads.signals import Signal
+    from mbd_bridge.loads.streaming import LoadHistory
+
+SUMMARY = "cycles and damage-equivalent loads of joints along a motion"
+DESCRIPTION = f"""\
+Count the rainflow cycles (ASTM E1049-85) of every component of the loads in chosen joints, and give
+the damage-equivalent range for Woehler exponents m: (sum of n R^m / (frequency * seconds)) ^ (1/m).
+
+  mbd spectrum urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3
+
+MOTION may be of any length: it is read, computed and counted piece by piece.
+
+{motion_file.TEXT}
+With -o the spectra go into a CSV table: signal, unit, bin of ranges, cycles in it, cycles of at
+least its lower edge.
+"""
+
+ROUNDING = 1e-12
+"""Share of a joint's largest load below which a range is a rounding error, and shown as zero."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from mbd_bridge.loads.durability.spectrum import EXPONENTS
+
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        action=Names,
+        required=True,
+        metavar="JOINT",
+        help="names of joints (fixed ones too), blanks or commas between them, or all",
+    )
+    parser.add_argument(
+        "--exponent",
+        nargs="+",
+        type=positive,
+        default=list(EXPONENTS),
+        metavar="m",
+        help=f"Woehler exponents ({' '.join(f'{m:g}' for m in EXPONENTS)})",
+    )
+    parser.add_argument(
+        "--frequency",
+        type=positive,
+        default=1.0,
+        metavar="Hz",
+        help="of the equal cycles that do the same damage in the same time (1)",
+    )
+    parser.add_argument(
+        "--plane",
+        choices=("xy", "yz", "zx"),
+        help="look along 36 directions in this plane of the loads' axes, too: in which of them "
+        "does force or moment damage most?",
+    )
+    parser.add_argument(
+        "--resultants",
+        action="store_true",
+        help="count the lengths of force and moment, too (components are what fatigue needs)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file for the spectra")
+    parser.add_argument(
+        "--loads",
+        metavar="FILE",
+        help="write the loads along the motion there, too: .parquet, .csv, .npz or .h5",
+    )
+    add_convention(parser)
+    motion_file.add_arguments(parser)
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+    loop_loads.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Count, show and write."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.whole_file import whole_file
+    from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
+    from mbd_bridge.loads.oddities import left_out
+
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    history = _count(robot, options)
+    for note in (*history.notes, left_out(robot.model, "these loads")):
+        if note:
+            screen.say(note)
+    if options.resultants:
+        screen.say(RESULTANTS_MISLEAD, "warning")
+    spectra = history.spectra
+    if options.output is not None:
+        with whole_file(options.output) as file:
+            file.write(_text(history, options))
+    console = screen.stdout()
+    cycles = f"{options.frequency:g} Hz for {spectra.duration:g} s"
+    screen.show(console, spectra.convention, f"equivalent ranges of equal cycles at {cycles}")
+    screen.show(console, _table(history, robot.model.size, options))
+    if options.plane is not None:
+        screen.show(console, "", _worst(spectra, options))
+    if not all(one.determined for one in spectra.spectra):
+        screen.show(console, "", "undetermined: rigid-body mechanics does not determine this load")
+    rows = f"{history.rows} rows"
+    if history.file is not None:
+        screen.say(f"{rows} written to {history.file}")
+    if options.output is not None:
+        screen.say(f"spectra of {rows} written to {options.output}")
+    return 0
+
+
+def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
+    from mbd_bridge.loads.streaming import stream_loads
+
+    joints = None if options.joints == ["all"] else options.joints
+    given = {"on": options.on, "at": options.at, "in_": options.in_, "threads": options.threads}
+
+    def answer(motion: Motion) -> JointLoads:
+        return robot.joint_loads(motion, joints=joints, actuated=options.actuated, **given)
+
+    with motion_file.pieces(options, robot.model) as pieces:
+        return stream_loads(
+            answer,
+            pieces,
+            output=options.loads,
+            exponents=options.exponent,
+            plane=options.plane,
+        )
+
+
+def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[Signal, Spectrum]]:
+    pairs = zip(spectra.signals, spectra.spectra, strict=True)
+    return [pair for pair in pairs if options.resultants or not pair[0].resultant]
+
+
+def _table(history: LoadHistory, size: float, options: argparse.Namespace) -> Any:
+    from mbd_bridge.cli import screen
+
+    floors = _floors(history, size)
+    rows, joint = [], ""
+    for signal, one in _shown(history.spectra, options):
+        name, joint = ("" if signal.joint == joint else signal.joint), signal.joint
+        floor = floors[signal.joint, signal.unit]
+        numbers = [f"{one.cycles:g}", _number(one.largest, floor)]
+        numbers += [
+            _number(one.damage_equivalent(m, frequency=options.frequency), floor)
+            for m in one.exponents
+        ]
+        if not one.determined:
+            numbers = ["undetermined", *["" for _ in numbers[1:]]]
+        elif one.largest <= floor:
+            numbers[0] = "0"
+        rows.append((name, signal.quantity, *numbers, signal.unit))
+    heads = [f">m = {m:g}" for m in options.exponent]
+    return screen.table(("joint", "", ">cycles", ">largest", *heads, "unit"), rows)
+
+
+def _floors(history: LoadHistory, size: float) -> dict[tuple[str, str], float]:
+    """Return by joint and unit what is a rounding error; a moment's comes from forces, too."""
+    found: dict[tuple[str, str], float] = {}
+    for one in history.statistics:
+        peak = ROUNDING * abs(one.peak.value)
+        for unit, value in ((one.signal.unit, peak), ("N m", peak * size)):
+            key = one.signal.joint, unit
+            found[key] = max(found.get(key, 0.0), value)
+    return found
+
+
+def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
+    """Return in which direction each force and moment damages most."""
+    from mbd_bridge.cli import screen
+
+    rows = []
+    for swept in spectra.swept:
+        for m in options.exponent:
+            found = spectra.worst_direction(swept[0].name, m, frequency=options.frequency)
+            numbers = f"{math.degrees(found.angle):g}", f"{found.equivalent:.5g}"
+            if not swept[0].determined:
+                numbers = "undetermined", ""
+            rows.append((swept[0].name, f"{m:g}", *numbers, swept[0].unit))
+    axis = f">degrees from {options.plane[0]} to {options.plane[1]}"
+    return screen.table(("worst direction of", ">m", axis, ">equivalent", "unit"), rows)
+
+
+def _number(value: float, floor: float) -> str:
+    return "0" if value <= floor else f"{value:.5g}"
+
+
+def _text(history: LoadHistory, options: argparse.Namespace) -> str:
+    """Return the spectra as CSV text."""
+    from mbd_bridge import __version__
+
+    spectra, out = history.spectra, io.StringIO(newline="")
+    out.write(
+        f"# mbd_bridge {__version__}: rainflow cycles (ASTM E1049-85) of joint loads of "
+        f"{history.mechanism} along {options.motion}, {spectra.duration:.9g} s\n"
+        f"# load: {spectra.convention}\n"
+        f"# a range goes from valley to peak; half cycles count 0.5\n"
+    )
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["signal", "unit", "determined", "from", "to", "cycles", "cycles from here"])
+    for signal, one in _shown(spectra, options):
+        above = one.counts[::-1].cumsum()[::-1]
+        for low, high, cycles, reached in zip(
+            one.ranges[:-1].tolist(), one.ranges[1:].tolist(), one.counts, above, strict=True
+        ):
+            if reached > 0.0:
+                sure = "yes" if one.determined else "no"
+                edges = repr(low), repr(high)
+                writer.writerow(
+                    [signal.name, signal.unit, sure, *edges, f"{cycles:g}", f"{reached:g}"]
+                )
+    return out.getvalue()
+
+
+def positive(text: str) -> float:
+    """Return a positive number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return value

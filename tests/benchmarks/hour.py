@@ -1,0 +1,88 @@
+"""An hour of motion at 1 kHz, from Parquet to loads, spectra and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROBOT = "urdf/kuka_iiwa.urdf"
+JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_5"]
+RATE = 1000
+"""Hz."""
+SECONDS = 3600
+NOISE = 1e-5
+"""rad, of a good encoder: what makes cycles of nearly every sample."""
+BLOCK = 100_000
+"""Rows written at a time."""
+
+Figures = dict[str, float]
+
+
+def write_motion(path: Path, seconds: int, noise: float) -> None:
+    """Write positions of the arm's joints: sums of three sines, and noise."""
+    import mbd_bridge as mbd
+    from mbd_bridge.formats.tables import Column, TableWriter
+
+    rng = np.random.default_rng(0)
+    speed, phase = 2 * np.pi * rng.uniform(0.1, 1.0, (7, 3)), rng.uniform(0, 2 * np.pi, (7, 3))
+    size = rng.uniform(0.1, 0.4, (7, 3))
+    names = mbd.load(ROBOT).coordinate_names
+    columns = [Column("time", "s"), *(Column(name, "rad") for name in names)]
+    with TableWriter(path, columns) as out:
+        for start in range(0, seconds * RATE, BLOCK):
+            t = np.arange(start, min(start + BLOCK, seconds * RATE)) / RATE
+            q = (size * np.sin(speed * t[:, None, None] + phase)).sum(axis=-1)
+            out.append(np.column_stack([t, q + noise * rng.normal(size=q.shape)]))
+
+
+def stream(motion: str, output: str) -> Figures:
+    """Compute, write and count; return seconds, peak memory and what was found."""
+    import resource
+
+    import mbd_bridge as mbd
+
+    arm = mbd.load(ROBOT)
+    arm.load_solver(JOINTS)  # the machine code is made once and kept on disk
+    start = time.perf_counter()
+    history = mbd.load_history(motion, arm, JOINTS, output=output, threads=2)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # KiB on Linux
+    cycles = max(one.cycles for one in history.spectra.spectra)
+    return {"seconds": seconds, "GiB": peak, "rows": history.rows, "cycles": cycles}
+
+
+def measure(seconds: int = SECONDS, noises: tuple[float, ...] = (0.0, NOISE)) -> list[Figures]:
+    """Return the figures of one motion after another, each in a process of its own."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        motion, output = Path(folder) / "motion.parquet", Path(folder) / "loads.parquet"
+        for noise in noises:
+            write_motion(motion, seconds, noise)
+            words = [sys.executable, "-m", "tests.benchmarks.hour", str(motion), str(output)]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            figures = json.loads(done.stdout)
+            sizes = {"MB in": motion.stat().st_size / 1e6, "MB out": output.stat().st_size / 1e6}
+            found.append({"noise": noise} | figures | sizes)
+    return found
+
+
+def run() -> list[Figures]:
+    """Measure and print."""
+    found = measure()
+    for one in found:
+        print(
+            f"{one['rows']:.0f} rows, noise {one['noise']:g} rad, up to {one['cycles']:.0f} cycles "
+            f"a component: {one['seconds']:.1f} s, {one['GiB']:.2f} GiB at most; "
+            f"{one['MB in']:.0f} MB in, {one['MB out']:.0f} MB out"
+        )
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(stream(sys.argv[1], sys.argv[2])))
