@@ -28,7 +28,7 @@ ORDER = (
     "bridges",
     "view",
     "crosscheck",
-    "report",
+    "reports",
     "api",
     "cli",
 )

@@ -12,6 +12,7 @@ from mbd_bridge.api.functions import (
 )
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
+from mbd_bridge.api.reports import report
 
 __all__ = [
     "Mechanism",
@@ -22,6 +23,7 @@ __all__ = [
     "load_loads",
     "load_motion",
     "render",
+    "report",
     "show",
     "simulate",
     "simulate_batch",

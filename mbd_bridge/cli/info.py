@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.loads.oddities import left_out
-    from mbd_bridge.report import outline
+    from mbd_bridge.reports import outline
 
     robot, remarks = screen.robot_and_remarks(options)
     model = robot.model

@@ -13,6 +13,7 @@ COMMANDS = (
     "loads",
     "spectrum",
     "freebody",
+    "report",
     "simulate",
     "plot",
     "view",
@@ -30,6 +31,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
+  mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film

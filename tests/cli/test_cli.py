@@ -430,7 +430,7 @@ def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):
 
 
 def test_a_fault_of_ours_is_told_apart_from_a_disagreement(run, monkeypatch):
-    from mbd_bridge.report import outline
+    from mbd_bridge.reports import outline
 
     monkeypatch.setattr(outline, "rows", lambda model: 1 / 0)
     code, _, err = run("info", ARM)

@@ -9,6 +9,7 @@ from mbd_bridge.loads.streaming.load_history import (
 from mbd_bridge.loads.streaming.pieces import MotionParts, MotionPieces, Pieces
 from mbd_bridge.loads.streaming.statistics import Extreme, SignalStatistics
 from mbd_bridge.loads.streaming.stream import loads_writer, stream_loads
+from mbd_bridge.loads.streaming.traces import Traces
 
 __all__ = [
     "Envelope",
@@ -19,6 +20,7 @@ __all__ = [
     "MotionPieces",
     "Pieces",
     "SignalStatistics",
+    "Traces",
     "load_history",
     "loads_writer",
     "stream_loads",

@@ -25,6 +25,7 @@ class Envelope:
     unit : of its force: N m or N; speeds are in rad/s or m/s
     speeds : (B + 1,) edges of the bins
     largest, smallest : (B,) force in each bin, nan where it never is
+    fastest : the largest speed, either way
     power : W, the largest force times speed at one instant (positive: the drive gives power)
     """
 
@@ -33,6 +34,7 @@ class Envelope:
     speeds: Floats
     largest: Floats
     smallest: Floats
+    fastest: float
     power: float
 
 
@@ -42,9 +44,8 @@ class EnvelopeCounter:
     def __init__(self) -> None:
         self._axis = Axis(BINS, signed=True)
         self._high = np.full(BINS, -np.inf)
-        self._power = -np.inf
-
         self._low = np.full(BINS, np.inf)
+        self._fastest, self._power = 0.0, -np.inf
 
     def add(self, speed: Floats, force: Floats) -> None:
         """Take in speed and force, each (N,)."""
@@ -57,6 +58,7 @@ class EnvelopeCounter:
         places = self._axis.places(speed)
         np.maximum.at(self._high, places, force)
         np.minimum.at(self._low, places, force)
+        self._fastest = max(self._fastest, float(np.abs(speed).max(initial=0.0)))
         self._power = max(self._power, float((speed * force).max(initial=-np.inf)))
 
     def envelope(self, name: str, unit: str) -> Envelope:
@@ -66,4 +68,4 @@ class EnvelopeCounter:
         edges = self._axis.edges[part.start : part.stop + 1]
         empty = ~np.isfinite(self._high[part])
         high, low = (np.where(empty, np.nan, x[part]) for x in (self._high, self._low))
-        return Envelope(name, unit, edges, high, low, self._power)
+        return Envelope(name, unit, edges, high, low, self._fastest, self._power)

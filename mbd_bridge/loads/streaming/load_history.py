@@ -15,6 +15,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
+from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class LoadHistory:
     statistics : of every signal: components, lengths of force and moment, drives
     spectra : rainflow cycles and damage-equivalent loads of the same signals
     envelopes : largest and smallest force at every speed, of each drive whose speed is known
+    traces : the signals along time, as pictures need them
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
     """
@@ -42,6 +44,7 @@ class LoadHistory:
     statistics: tuple[SignalStatistics, ...]
     spectra: LoadSpectra
     envelopes: tuple[Envelope, ...]
+    traces: Traces
     notes: tuple[str, ...] = ()
     file: str | None = None
 
@@ -80,13 +83,16 @@ class LoadHistoryCounter:
         if self._signals is None:
             self._signals = Signals(loads)
             self._statistics = StatisticsCounter(self._signals.entries)
+            self._traces = TracesCounter([signal.name for signal in self._signals.entries])
             self._envelopes = [EnvelopeCounter() for _ in loads.drive_names]
             self._unique = np.ones((len(loads.joints), 6), dtype=bool)
             self._first, self._begin = loads, float(time[0])
         self._end = float(time[-1])
         self._unique &= determined(loads)
         self._spectra.add(loads)
-        self._statistics.add(time, self._signals.columns(loads))
+        columns = self._signals.columns(loads)
+        self._statistics.add(time, columns)
+        self._traces.add(time, columns)
         if loads.speed is not None:
             pairs = zip(self._envelopes, loads.speed.T, loads.drive.T, strict=True)
             for counter, speed, force in pairs:
@@ -115,13 +121,16 @@ class LoadHistoryCounter:
             self._statistics.statistics(self._signals.determined(self._unique).tolist()),
             self._spectra.spectra(),
             tuple(envelopes) if first.speed is not None else (),
+            self._traces.traces(),
             tuple(notes),
             file,
         )
 
 
-def load_history(loads: JointLoads, exponents: Sequence[float] = EXPONENTS) -> LoadHistory:
+def load_history(
+    loads: JointLoads, exponents: Sequence[float] = EXPONENTS, notes: Sequence[str] = ()
+) -> LoadHistory:
     """Return what is kept of loads along a motion that is there as a whole."""
     counter = LoadHistoryCounter(exponents)
     counter.add(loads)
-    return counter.history()
+    return counter.history(notes)

@@ -20,9 +20,8 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; padding-bottom: .25rem;
   border-bottom: 2px solid var(--accent); }
 p { margin: .5rem 0; max-width: 48rem; }
-.lead, .note, figcaption, caption { color: var(--pale); }
-.note, figcaption, caption { font-size: .88rem; }
-caption { text-align: left; padding: .2rem 0 .4rem; }
+.lead, .note, figcaption { color: var(--pale); }
+.note, figcaption { font-size: .88rem; }
 nav { margin: .8rem 0 0; font-size: .92rem; }
 nav a { margin-right: .9rem; white-space: nowrap; }
 a { color: var(--accent); }
@@ -41,9 +40,10 @@ td.prose { white-space: normal; min-width: 14rem; }
 .doubt { color: var(--doubt); font-weight: 600; }
 .warning { border-left: 4px solid var(--doubt); background: #fdf6e7; padding: .5rem .9rem;
   margin: .8rem 0; }
-figure { margin: 1rem 0; }
+figure { margin: 1rem 0; overflow-x: auto; }
 figure img { max-width: 100%; height: auto; }
-@media (max-width: 40rem) { body { font-size: 15px; } h1 { font-size: 1.4rem; } }
+@media (max-width: 40rem) { body { font-size: 15px; } h1 { font-size: 1.4rem; }
+  figure img.chart { max-width: none; width: 42rem; } }
 @media print { @page { margin: 15mm; } body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; } h2 { break-after: avoid; } figure, tr { break-inside: avoid; }
   .wide { overflow: visible; } table { font-size: 8pt; } th, td { padding-right: .4rem; } }
@@ -64,9 +64,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], caption: str 
         "<tr>" + "".join(_cell(c, n) for c, n in zip(row, numeric, strict=True)) + "</tr>"
         for row in rows
     )
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
+    said = paragraph(caption, "note") if caption else ""
     return (
-        f'<div class="wide"><table>{said}<thead><tr>{head}</tr></thead>\n'
+        f'{said}<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -95,13 +95,15 @@ def figure(picture: bytes, kind: str, alt: str, caption: str = "") -> str:
     """Return a picture inside the page; `kind` is its media type (image/png, image/svg+xml)."""
     data = base64.b64encode(picture).decode("ascii")
     said = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f'<figure><img src="data:{kind};base64,{data}" alt="{escape(alt)}">{said}</figure>'
+    chart = ' class="chart"' if kind == "image/svg+xml" else ""  # words in it stay readable
+    source = f"data:{kind};base64,{data}"
+    return f'<figure><img{chart} src="{source}" alt="{escape(alt)}">{said}</figure>'
 
 
 def page(title: str, lead: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return the whole page of sections (heading, HTML)."""
     places = [(f"part-{k}", heading, text) for k, (heading, text) in enumerate(sections, start=1)]
-    menu = "".join(f'<a href="#{place}">{escape(heading)}</a>' for place, heading, _ in places)
+    menu = "\n".join(f'<a href="#{place}">{escape(heading)}</a>' for place, heading, _ in places)
     body = "\n".join(
         f'<section id="{place}">\n<h2>{escape(heading)}</h2>\n{text}\n</section>'
         for place, heading, text in places

@@ -1,0 +1,161 @@
+"""``mbd.report``: one page about a machine and a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.crosscheck import crosscheck
+from mbd_bridge.errors import MbdError, ModelError, StateError
+from mbd_bridge.loads import JointLoads, Motion
+from mbd_bridge.simulate import Simulation
+from mbd_bridge.solve import LoopReport
+from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.loads.streaming import LoadHistory, Pieces
+
+SIZE = (1200, 800)
+"""Width and height of the machine's picture, pixels."""
+STATES = 20
+"""Random states at which the other engines are asked."""
+
+
+def report(
+    what: Simulation | Mechanism,
+    path: str | PathLike[str],
+    motion: Motion | Pieces | str | PathLike[str] | None = None,
+    joints: Iterable[str] | str | None = None,
+    *,
+    actuated: Iterable[str] | None = None,
+    on: str = "child",
+    at: str | Sequence[float] = "joint",
+    in_: str = "child",
+    exponents: Sequence[float] = (3.0, 5.0, 10.0),
+    picture: bool = True,
+    check: bool = True,
+    threads: int = 1,
+) -> LoadHistory:
+    """Write a self-contained HTML page: picture, tree, loads, drives, spectra, other engines.
+
+    Parameters
+    ----------
+    what : a `Simulation`, or a `Mechanism` that `motion` moves
+    path : of the page
+    motion : of the mechanism; or a file of any length with one, or `loads.streaming.MotionPieces`
+        of it: then the loads are computed piece by piece
+    joints : whose loads; None for all, in a machine with loops the cut ones too
+    actuated, on, at, in_, threads : see `Mechanism.joint_loads`
+    exponents : Woehler exponents of the damage-equivalent loads
+    picture : draw the machine at its largest force (with pybullet)
+    check : ask pinocchio, and pybullet where it is installed
+
+    Returns
+    -------
+    LoadHistory
+        What the page shows, as numbers.
+    """
+    from mbd_bridge import __version__
+    from mbd_bridge.loads.streaming import load_history, stream_loads
+    from mbd_bridge.reports import Subject, write_report
+
+    names = (joints,) if isinstance(joints, str) else joints
+    options: dict[str, Any] = {"on": on, "at": at, "in_": in_}
+    worst = _Worst()
+    if isinstance(what, Simulation):
+        if motion is not None:
+            raise StateError("a simulation has its own motion; leave out motion=")
+        mechanism, said = Mechanism(what.model), f"a simulation of {what.time[-1]:g} s"
+        loads = what.joint_loads(names, **options)
+        worst.look(what.time, what.q, loads)
+        history = load_history(loads, exponents)
+    elif isinstance(what, Mechanism):
+        mechanism = what
+        options |= {"actuated": actuated, "threads": threads}
+        wanted = None if names is None else tuple(names)
+
+        def answer(piece: Motion) -> JointLoads:
+            found = mechanism.joint_loads(piece, joints=wanted, **options)
+            worst.look(piece.time, piece.q, found)
+            return found
+
+        if motion is None:
+            raise StateError("a mechanism needs a motion: a Motion, or a file with one")
+        pieces = _pieces(mechanism, motion)
+        said = pieces.name.rpartition("/")[2]
+        history = stream_loads(answer, pieces, exponents=exponents)
+    else:
+        raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
+    drawn, caption = _picture(mechanism, worst) if picture else (None, "")
+    subject = Subject(
+        mechanism.model,
+        history,
+        said,
+        __version__,
+        _loops(mechanism, worst.q),
+        drawn,
+        caption,
+        crosscheck(mechanism.model, states=STATES) if check else None,
+    )
+    write_report(path, subject)
+    return history
+
+
+def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str]) -> Pieces:
+    """Return a motion in pieces, however it was given."""
+    from mbd_bridge.formats.bags import is_bag
+    from mbd_bridge.formats.tables import open_table
+    from mbd_bridge.loads import motion_from_file
+    from mbd_bridge.loads.streaming import MotionParts, MotionPieces
+
+    if isinstance(motion, Motion):
+        return MotionParts(motion, "a motion")
+    if not isinstance(motion, str | PathLike):
+        return motion
+    if is_bag(motion):
+        return MotionParts(motion_from_file(motion, mechanism.model), fspath(motion))
+    return MotionPieces(open_table(motion), mechanism.model)
+
+
+@dataclass
+class _Worst:
+    """The state with the largest force so far."""
+
+    force: float = -1.0
+    joint: str = ""
+    time: float = 0.0
+    q: Array | None = None
+
+    def look(self, time: Array, q: Array, loads: JointLoads) -> None:
+        """Take in states (N,)."""
+        if not len(loads.joints):
+            return
+        squares = np.einsum("nji,nji->nj", loads.force, loads.force)
+        row, joint = np.unravel_index(int(np.argmax(squares)), squares.shape)
+        force = float(np.sqrt(squares[row, joint]))
+        if force > self.force:
+            self.force, self.joint = force, loads.joints[joint]
+            self.time, self.q = float(time[row]), np.array(q[row])
+
+
+def _loops(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
+    return mechanism.loop_report(q) if mechanism.model.has_loops and q is not None else None
+
+
+def _picture(mechanism: Mechanism, worst: _Worst) -> tuple[Any, str]:
+    """Return the machine at its worst state, and what is seen; or None, and why."""
+    from mbd_bridge.api.pictures import render
+
+    try:
+        drawn = render(mechanism, q=worst.q, size=SIZE)
+    except MbdError as reason:
+        return None, f"No picture: {reason}"
+    return drawn, (
+        f"At t = {worst.time:g} s, where the force of {worst.joint} is largest: "
+        f"{worst.force:.5g} N."
+    )

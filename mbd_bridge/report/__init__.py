@@ -1,1 +1,0 @@
-"""A page about a machine and a motion: what it carries, what its drives need, who agrees."""

@@ -1,0 +1,5 @@
+"""A page about a machine and a motion: what it carries, what its drives need, who agrees."""
+
+from mbd_bridge.reports.write import Subject, report_page, write_report
+
+__all__ = ["Subject", "report_page", "write_report"]

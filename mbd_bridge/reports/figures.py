@@ -1,0 +1,140 @@
+"""The report's pictures: the machine, loads along time, torque over speed, spectra."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd_bridge.loads.export import FORCES, MOMENTS
+from mbd_bridge.loads.streaming import Envelope, LoadHistory
+from mbd_bridge.plots import Line, Panel, draw_panels, style
+from mbd_bridge.plots.style import COLOURS, FAINT, VERMILION
+from mbd_bridge.reports.page import figure
+from mbd_bridge.reports.tables import Sizing, floors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+SVG = "image/svg+xml"
+
+
+def machine_picture(picture: NDArray[np.uint8], caption: str) -> str:
+    """Return an RGB picture (height, width, 3) as part of the page."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, format="PNG", optimize=True)
+    return figure(out.getvalue(), "image/png", "the machine", caption)
+
+
+def along_time(history: LoadHistory) -> str:
+    """Return force and moment of each joint along time."""
+    traces, floor = history.traces, floors(history)
+    panels = []
+    for joint in history.joints:
+        for what, unit, names in (
+            ("force", "N", FORCES),
+            ("moment", "N m", MOMENTS),
+        ):
+            lines = tuple(
+                Line(name, _clean(traces.line(full), floor[unit]), history[full].determined)
+                for name, full in ((name, f"{joint}.{name}") for name in names)
+            )
+            panels.append(Panel(joint, what, unit, lines))
+    axes = draw_panels(traces.times, "time [s]", panels, columns=2, text=history.convention)
+    return _svg(axes[0].get_figure(), "force and moment along time")
+
+
+def _clean(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Return values without rounding errors, which would fill an empty panel."""
+    return np.where(np.abs(values) <= least, 0.0, values)
+
+
+def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
+    """Return, for each drive, its largest and smallest force at every speed."""
+    from matplotlib.figure import Figure
+
+    columns = min(3, len(found))
+    rows = -(-len(found) // columns)
+    with style():
+        sheet = Figure(figsize=(3.1 * columns, 2.5 * rows), layout="constrained")
+        envelopes = {envelope.name: envelope for envelope in history.envelopes}
+        for k, one in enumerate(found, start=1):
+            _envelope(sheet.add_subplot(rows, columns, k), envelopes[one.name], one)
+    said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
+    return _svg(sheet, "torque over speed", said)
+
+
+def _envelope(ax: Any, envelope: Envelope, one: Sizing) -> None:
+    rate = "rad/s" if one.unit == "N m" else "m/s"
+    speeds, high, low = _without_gaps(envelope)
+    ax.stairs(high, speeds, baseline=low, fill=True, alpha=0.35)
+    ax.axhline(0.0, color="0.75", linewidth=0.8)
+    ax.axvline(0.0, color="0.75", linewidth=0.8)
+    for sign in (1.0, -1.0):
+        ax.axhline(sign * one.rms, color=VERMILION, linestyle=":", linewidth=1.0)
+        if one.effort_limit is not None and one.effort_limit < 2.5 * abs(one.peak):
+            ax.axhline(sign * one.effort_limit, color=FAINT, linestyle="--", linewidth=1.0)
+    ax.set_title(one.name)
+    ax.set_xlabel(f"speed [{rate}]")
+    ax.set_ylabel(f"{'torque' if one.unit == 'N m' else 'force'} [{one.unit}]")
+
+
+def _without_gaps(envelope: Envelope) -> tuple[NDArray[np.float64], ...]:
+    """Return edges, largest and smallest in bins so wide that the motion was in each of them."""
+    speeds, high, low = envelope.speeds, envelope.largest, envelope.smallest
+    while np.isnan(high).any() and len(high) > 1:
+        if len(high) % 2:
+            speeds = np.append(speeds, 2.0 * speeds[-1] - speeds[-2])
+            high, low = np.append(high, np.nan), np.append(low, np.nan)
+        speeds = speeds[::2]
+        high, low = (
+            pick(x.reshape(-1, 2), axis=1)
+            for pick, x in ((np.fmax.reduce, high), (np.fmin.reduce, low))
+        )
+    return speeds, high, low
+
+
+def exceedances(history: LoadHistory) -> str:
+    """Return how many cycles reach each range, for every joint's components that move."""
+    from matplotlib.figure import Figure
+
+    floor = floors(history)
+    panels = []
+    for joint in history.joints:
+        for unit, names in (("N", FORCES), ("N m", MOMENTS)):
+            found = [(name, history.spectra[f"{joint}.{name}"]) for name in names]
+            moving = [(name, one) for name, one in found if one.largest > floor[unit]]
+            if moving:
+                panels.append((joint, unit, moving))
+    if not panels:
+        return ""
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    with style():
+        sheet = Figure(figsize=(3.8 * columns, 2.3 * rows), layout="constrained")
+        for k, (joint, unit, moving) in enumerate(panels, start=1):
+            ax = sheet.add_subplot(rows, columns, k)
+            for name, one in moving:
+                above = one.exceedance
+                colour = COLOURS[(FORCES + MOMENTS).index(name) % len(FORCES)]
+                ax.step(above.cycles, above.range, where="post", label=name, color=colour)
+            ax.set_xscale("log")
+            ax.set_title(joint)
+            ax.set_xlabel("cycles that reach the range")
+            ax.set_ylabel(f"range [{unit}]")
+            ax.legend()
+    return _svg(sheet, "range spectra")
+
+
+def _svg(sheet: Figure | Any, alt: str, caption: str = "") -> str:
+    out = io.BytesIO()
+    sheet.savefig(out, format="svg", metadata={"Date": None})
+    if hasattr(sheet, "number"):  # of pyplot, which would keep it
+        from matplotlib import pyplot
+
+        pyplot.close(sheet)
+    return figure(out.getvalue(), SVG, alt, caption)

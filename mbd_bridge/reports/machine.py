@@ -1,0 +1,56 @@
+"""What the machine is: sizes, its picture, the tree of joints, and what its loops leave open."""
+
+from __future__ import annotations
+
+from mbd_bridge.errors import count
+from mbd_bridge.loads.oddities import left_out
+from mbd_bridge.mechanism import Model
+from mbd_bridge.reports import outline
+from mbd_bridge.reports.page import Cell, paragraph, table
+from mbd_bridge.solve import LoopReport
+
+
+def machine(model: Model, loops: LoopReport | None) -> str:
+    """Return the tree and the loops as HTML.
+
+    Parameters
+    ----------
+    loops : at a position of the motion; None for a tree
+    """
+    headings, rows = outline.rows(model)
+    drawn: list[list[Cell]] = [[(row[0], "tree"), *row[1:]] for row in rows]
+    parts = [paragraph(_sizes(model)), table(headings, drawn, outline.legend(model))]
+    if loops is not None:
+        parts.append(_loops(model, loops))
+    unused = left_out(model, "these loads")
+    if unused:
+        parts.append(paragraph(unused[0].upper() + unused[1:] + ".", "note"))
+    return "\n".join(parts)
+
+
+def _sizes(model: Model) -> str:
+    mass = sum(link.inertia.mass for link in model.links)
+    base = "floating" if model.floating else "fixed"
+    gravity = ", ".join(f"{g:.6g}" for g in model.gravity)
+    freedoms = count(model.nv, "freedom") + (" of the tree" if model.loops else "")
+    return (
+        f"{count(len(model.links), 'link')}, {count(len(model.joints) - 1, 'joint')}, {freedoms}, "
+        f"{base} base, {mass:.6g} kg; gravity ({gravity}) m/s² in the world's axes."
+    )
+
+
+def _loops(model: Model, found: LoopReport) -> str:
+    rows: list[list[Cell]] = []
+    for cut in model.cuts:
+        ends = [model.links[link].name for link in cut.links]
+        shared = found.redundant.get(cut.name, 0)
+        rows.append([cut.name, cut.type, *ends, str(len(cut.rows)), str(shared)])
+    headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">share in redundancy")
+    lost = found.rows - found.rank
+    said = (
+        f"{count(found.freedoms, 'freedom')} with the loops closed; {found.rows} constraint rows, "
+        f"{lost} of them redundant."
+    )
+    if found.passive:
+        said += f" Passive: {', '.join(found.passive)}."
+    return table(headings, rows, "Joints that close loops: cut here, exact.") + paragraph(said)

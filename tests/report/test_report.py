@@ -1,0 +1,244 @@
+"""The report says what the API says, in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import html
+
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
+from mbd_bridge.crosscheck import Report, Row
+from mbd_bridge.errors import FileError, MissingPackageError, StateError
+from mbd_bridge.reports.checks import agreement
+
+ROOT = Path(__file__).parents[2]
+ARM, MOTION = ROOT / "urdf" / "kuka_iiwa.urdf", ROOT / "urdf" / "kuka_iiwa_motion.csv"
+JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return mbd.load(ARM)
+
+
+@pytest.fixture(scope="module")
+def page(arm, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "arm.html"
+    mbd.report(arm, path, MOTION, JOINTS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def linkage_page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "linkage.html"
+    bar = mbd.load(ROOT / "urdf" / "four_bar.urdf")
+    start = bar.assemble(near={"crank": 0.5}, fixed="crank")
+    run = mbd.simulate(bar, 0.5, q=start.q, v=start.v)
+    mbd.report(run, path)
+    return path
+
+
+def table(page, heading):
+    """Return the rows of the first table of a section as texts, with the headings first."""
+    (section,) = [s for s in html.parse(page).iterfind(".//section") if s[0].text == heading]
+    rows = section.find(".//table").iterfind(".//tr")
+    return [[cell.text_content() for cell in row] for row in rows]
+
+
+def test_the_loads_are_those_of_the_api(arm, page):
+    motion = mbd.load_motion(MOTION, arm)
+    loads = arm.joint_loads(motion, joints=JOINTS)
+    joint, found = "", {}
+    for row in table(page, "Joint loads")[1:]:
+        joint = row[0] or joint
+        found[joint, row[1]] = row[2:]
+    for k, name in enumerate(loads.joints):
+        signals = dict(zip(("fx", "fy", "fz"), loads.force[:, k].T, strict=True))
+        signals |= dict(zip(("mx", "my", "mz"), loads.moment[:, k].T, strict=True))
+        signals["force"] = np.linalg.norm(loads.force[:, k], axis=1)
+        signals["moment"] = np.linalg.norm(loads.moment[:, k], axis=1)
+        if loads.drive_names[loads.drive_of[k]]:
+            signals["drive"] = loads.drive[:, loads.drive_of[k]][:, 0]
+        for quantity, values in signals.items():
+            largest, at, smallest, low_at, mean, rms, unit = found.pop((name, quantity))
+            assert [largest, smallest] == [f"{values.max():.5g}", f"{values.min():.5g}"]
+            assert float(at) == pytest.approx(motion.time[values.argmax()], rel=1e-5)
+            assert float(low_at) == pytest.approx(motion.time[values.argmin()], rel=1e-5)
+            assert float(mean) == pytest.approx(values.mean(), rel=1e-4, abs=1e-9)
+            assert float(rms) == pytest.approx(np.sqrt(np.mean(values**2)), rel=1e-4)
+            assert unit == ("N" if quantity[0] == "f" else "N m")
+    assert not found
+
+
+def test_the_drives_are_those_of_the_api(arm, page):
+    motion = mbd.load_motion(MOTION, arm)
+    drive = arm.joint_loads(motion, joints=JOINTS[0]).drive[:, 0]
+    speed = motion.v[:, arm.coordinate_names.index(JOINTS[0])]
+    (row,) = table(page, "Drives")[1:]
+    peak = drive[np.abs(drive).argmax()]
+    assert row == [
+        JOINTS[0],
+        f"{peak:.5g} N m",
+        f"{np.sqrt(np.mean(drive**2)):.5g} N m",
+        f"{abs(peak) / 200:.0%} of 200 N m",
+        f"{np.abs(speed).max():.5g} rad/s",
+        f"{np.abs(speed).max() / 2:.0%} of 2 rad/s",
+        f"{(drive * speed).max():.5g} W",
+    ]
+
+
+def test_the_tree_is_that_of_the_model(arm, page):
+    rows = table(page, "The machine")[1:]
+    assert [row[0].strip("├─└│ ") for row in rows] == ["root_joint", *arm.joint_names]
+
+
+@pytest.mark.parametrize("which", ["page", "linkage_page"])
+def test_the_page_needs_no_other_file(which, request):
+    tree = html.parse(request.getfixturevalue(which))
+    places = tree.xpath("//@href | //@src")
+    assert places and all(place.startswith(("#", "data:")) for place in places)
+    style = "".join(tree.xpath("//style/text()"))
+    assert "url(" not in style and "@import" not in style
+    assert not tree.xpath("//script")
+    anchors = {place[1:] for place in places if place.startswith("#")}
+    assert anchors == set(tree.xpath("//section/@id"))
+
+
+def test_undetermined_components_are_marked_and_warned_of(linkage_page):
+    text = linkage_page.read_text(encoding="utf-8")
+    assert "crank: fy, mx, mz; elbow: fy, mx, mz;" in text
+    marked = {row[1] for row in table(linkage_page, "Joint loads")[1:]}
+    assert {"fy (undetermined)", "fx", "fz"} <= marked and "fy" not in marked
+    assert "3 of them redundant" in text
+    assert "1 freedom with the loops closed" in text
+
+
+def test_rounding_errors_stand_as_zero(linkage_page):
+    numbers = [x for row in table(linkage_page, "Joint loads")[1:] for x in row[2:8] if x]
+    assert all(float(x) == 0.0 or abs(float(x)) > 1e-7 for x in numbers)
+    text = linkage_page.read_text(encoding="utf-8")
+    assert ">Drives<" not in text  # nothing drives it
+
+
+def test_a_linkage_has_its_loops_beside_its_tree(linkage_page):
+    (section,) = html.parse(linkage_page).xpath("//section[h2='The machine']")
+    _, loops = section.findall(".//table")
+    (row,) = loops.find("tbody")
+    cells = [cell.text_content() for cell in row]
+    assert cells == ["coupler_pin", "revolute", "coupler", "rocker", "5", "3"]
+
+
+def test_the_simulation_s_numbers_are_the_report_s(tmp_path):
+    bar = mbd.load(ROOT / "urdf" / "crank_rocker.urdf")
+    start = bar.assemble(near={"crank": 0.5}, fixed="crank")
+    run = mbd.simulate(bar, 0.2, q=start.q, drives={"crank": lambda t: 0.5 + t})
+    history = mbd.report(run, tmp_path / "run.html", picture=False, check=False)
+    loads = run.joint_loads()
+    assert history["crank.fx"].largest.value == loads["crank"].force[:, 0].max()
+    assert history["crank.drive"].rms == pytest.approx(np.sqrt(np.mean(run.drives["crank"] ** 2)))
+    assert table(tmp_path / "run.html", "Drives")[1][0] == "crank"
+
+
+def test_too_much_for_a_drive_is_said(arm, tmp_path):
+    motion = mbd.load_motion(MOTION, arm)
+    heavy = arm.with_payload("lbr_iiwa_link_7", 500.0, (0.0, 0.0, 0.5))
+    path = tmp_path / "heavy.html"
+    mbd.report(heavy, path, motion, ["lbr_iiwa_joint_4"], picture=False, check=False)
+    assert "Beyond the file&#x27;s limits of torque or speed: lbr_iiwa_joint_4" in path.read_text()
+
+
+def test_a_disagreement_is_not_overlooked():
+    row = Row("joint loads", "referee", 1e-3, 1e-11, "elbow", passed=False)
+    found = Report("arm", 3, (row,), ("referee",), ("nobody else",))
+    text = agreement(found)
+    assert '<span class="bad">DISAGREEMENT' in text and "elbow" in text and "nobody else" in text
+    skipped = replace(row, compared=False, note="no such thing")
+    assert "not compared" in agreement(replace(found, rows=(skipped,)))
+
+
+def test_names_cannot_break_the_page(tmp_path):
+    builder = mbd.Builder("<b>&co</b>")
+    builder.link("rod<script>", mass=1.0, centre=(0, 0, 0.5), inertia=(0.1, 0.1, 0.1))
+    builder.joint("pin<i>", "revolute", "base", "rod<script>", axis=(0, 1, 0))
+    rod = mbd.Mechanism.build(builder)
+    run = mbd.simulate(rod, 0.05)
+    path = tmp_path / "names.html"
+    mbd.report(run, path, picture=False, check=False)
+    tree = html.parse(path)
+    assert not tree.xpath("//script") and not tree.xpath("//i")
+    assert tree.findtext(".//h1") == "Joint loads of <b>&co</b>"
+
+
+def test_without_a_renderer_the_page_says_so(arm, tmp_path, monkeypatch):
+    def missing(*args, **options):
+        raise MissingPackageError("pictures need pybullet: pip install 'mbd_bridge[pybullet]'")
+
+    monkeypatch.setattr("mbd_bridge.api.pictures.render", missing)
+    path = tmp_path / "bare.html"
+    mbd.report(arm, path, MOTION, JOINTS, check=False)
+    assert "No picture: pictures need pybullet" in path.read_text()
+
+
+def test_what_cannot_be_written_leaves_what_was_there(arm, tmp_path):
+    with pytest.raises(FileError, match=r"no such directory|No such file|cannot be written"):
+        mbd.report(arm, tmp_path / "none" / "x.html", MOTION, JOINTS, picture=False, check=False)
+    kept = tmp_path / "kept.html"
+    kept.write_text("before")
+    broken = tmp_path / "broken.csv"
+    broken.write_text("time,lbr_iiwa_joint_1\n0,0\n1,nan\n")
+    with pytest.raises(FileError):
+        mbd.report(arm, kept, broken, JOINTS, picture=False, check=False)
+    assert kept.read_text() == "before"
+    assert {p.name for p in tmp_path.iterdir()} == {"kept.html", "broken.csv"}
+
+
+def test_what_makes_no_sense_is_refused(arm, tmp_path):
+    with pytest.raises(StateError, match="needs a motion"):
+        mbd.report(arm, tmp_path / "x.html")
+    run = mbd.simulate(mbd.load(ROOT / "urdf" / "pendulum.urdf"), 0.01)
+    with pytest.raises(StateError, match="has its own motion"):
+        mbd.report(run, tmp_path / "x.html", MOTION)
+
+
+def test_the_command_writes_the_page_and_says_what_was_derived(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["report", str(ARM), str(MOTION), "-o", "arm.html", "--joints", JOINTS[1]]
+    assert main([*words, "--no-picture", "--no-check"]) == 0
+    assert "201 states in arm.html" in capsys.readouterr().err
+    text = (tmp_path / "arm.html").read_text(encoding="utf-8")
+    assert "along kuka_iiwa_motion.csv" in text and "Note: rates derived" in text
+    assert main([*words[:-2], "--joints", "elbow"]) == 2
+    assert "no joint named 'elbow'" in capsys.readouterr().err
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_opens_it_without_complaint_or_request(page, linkage_page, width):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for path in (page, linkage_page):
+            seen = browser.new_page(viewport={"width": width, "height": 800})
+            complaints, requests = [], []
+            seen.on("console", lambda message, to=complaints: to.append(message.text))
+            seen.on("pageerror", lambda error, to=complaints: to.append(str(error)))
+            seen.on("request", lambda request, to=requests: to.append(request.url))
+            seen.goto(path.as_uri())
+            assert not complaints
+            assert [u for u in requests if not u.startswith("data:")] == [path.as_uri()]
+            # every picture is drawn, and nothing makes the page wider than the screen
+            drawn = "[...document.images].every(i => i.complete && i.naturalWidth > 100)"
+            assert seen.evaluate(drawn)
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width
+            title = seen.evaluate("document.querySelector('h1').innerText")
+            assert re.fullmatch("Joint loads of (kuka_iiwa|four_bar)", title)
+        browser.close()
