@@ -23,9 +23,10 @@ from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.forces import Drive as Drive
 from mbd_bridge.simulate.forces import forces_along, given_forces
 from mbd_bridge.simulate.hand_run import METHODS, run_by_hand
+from mbd_bridge.simulate.history import check_correction
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.motions import Prescribed, prescribe
-from mbd_bridge.simulate.problem import Problem, Records
+from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
@@ -55,6 +56,8 @@ def simulate(
     method: str = "projection",
     integrator: str = "rk4",
     tolerance: float = TOLERANCE,
+    correction: str = "state",
+    history: bool = False,
     every: int = 1,
     start: float = 0.0,
     check: bool = True,
@@ -87,6 +90,11 @@ def simulate(
         SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
+    correction : what is put back onto loops and drives after each step: "state", position and
+        velocity; to compare, "velocity" or "none" (methods driven from Python, our integrators):
+        what stays open then drifts
+    history : keep length, order and residual of every step in `Simulation.history` (our
+        integrators, driven from Python: some hundred microseconds a step)
     every : record every so many steps (the start and the end are always recorded)
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
@@ -100,7 +108,7 @@ def simulate(
     motions = prescribe(model, drives, start, start + duration) if drives else None
     q0, v0 = start_state(model, q, v, motions, start)
     forces = given_forces(model, torque, start, start + duration)
-    wrenches = given_wrenches(model, external, external_in, start, q0)
+    wrenches = given_wrenches(model, external, external_in, start, q0, v0)
     whole = all_forces(model, forces, wrenches)
     left = freedoms(model, q0, motions)
     if not left and motions is None:
@@ -111,7 +119,8 @@ def simulate(
         )
     problem = Problem(model, whole, motions, q0, v0, start, duration / steps, steps, every)
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
-    found = _run(problem, method, integrator, tolerance, progress, kept)
+    wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
+    found = _run(problem, wishes, progress, kept)
     if found.status != "finished" and check:
         raise SolveError(f"{found.status}. check=False returns the motion up to there")
     tau = forces_along(model, forces, found.time, found.q, found.v)
@@ -119,19 +128,18 @@ def simulate(
     detours = int(facts.pop("detours", 0))
     columns = model, found.time, found.q, found.v, tau
     counts = found.steps, problem.h, found.status, detours, facts
-    run = Simulation(*columns, *counts, motions=motions, wrenches=wrenches)
+    run = Simulation(*columns, *counts, motions=motions, wrenches=wrenches, history=found.history)
     return run.watched(events) if events else run
 
 
 def _run(
     problem: Problem,
-    method: str,
-    integrator: str,
-    tolerance: float,
+    wishes: Wishes,
     progress: Callable[[int], None] | None,
     checkpoint: Checkpoint | None,
 ) -> Records:
     """Run a problem by the method and integrator named."""
+    method, integrator, tolerance, correction, history = wishes
     if method not in METHODS:
         raise StateError(f"method={method!r} is not known; use one of {', '.join(METHODS)}")
     if not (np.isfinite(tolerance) and tolerance > 0.0):
@@ -141,15 +149,23 @@ def _run(
     known = [*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY)]
     if integrator not in known:
         raise StateError(f"integrator={integrator!r} is not known; use one of {', '.join(known)}")
+    if history and (integrator not in INTEGRATORS or checkpoint is not None):
+        ours = ", ".join(INTEGRATORS)
+        raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
+    if correction != "state" and method == "projection":
+        others = ", ".join(METHODS[1:])
+        raise StateError(f"correction={correction!r} goes with method= one of {others}")
     with contextlib.nullcontext() if checkpoint is None else checkpoint.locked():
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if (method, integrator) == ("projection", "rk4"):
+            if (method, integrator) == ("projection", "rk4") and not history:
                 found = run_compiled(problem, progress, checkpoint)
             else:
-                found = run_by_hand(problem, method, integrator, tolerance, progress, checkpoint)
+                found = run_by_hand(problem, wishes, progress, checkpoint)
         except SolveError as met:
             found = _not_begun(problem, str(met))
+    if correction != "state":
+        return found
     opened = first_open(problem.model, found.time, found.q, found.v)
     return found if opened is None else found.until(max(0, opened[0] - 1), opened[1], problem)
 

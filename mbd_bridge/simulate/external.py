@@ -88,7 +88,12 @@ class Wrenches:
 
 
 def given_wrenches(
-    model: Model, external: Mapping[str, Push] | None, external_in: str, t: float, q: Array
+    model: Model,
+    external: Mapping[str, Push] | None,
+    external_in: str,
+    t: float,
+    q: Array,
+    v: Array,
 ) -> Wrenches | None:
     """Return external wrenches, checked and tried at the start; None if there are none."""
     axes = check_axes(external_in)
@@ -96,7 +101,7 @@ def given_wrenches(
         return None
     assert external is not None, "it names links"
     found = Wrenches(model, external, axes)
-    (wrenches, _) = found.along(np.array([t]), q[None], np.zeros((1, model.nv)))
+    (wrenches, _) = found.along(np.array([t]), q[None], v[None])
     for name, wrench in zip(found.links, wrenches[0], strict=True):
         _check_finite(name, wrench, f"at t = {t:g} s it is")
     return found

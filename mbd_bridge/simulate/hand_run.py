@@ -15,10 +15,11 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.compiled_method import CompiledMethod
+from mbd_bridge.simulate.history import Recorder
 from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
 from mbd_bridge.simulate.method import Method
 from mbd_bridge.simulate.multiplier_method import MultiplierMethod
-from mbd_bridge.simulate.problem import Problem, Records
+from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.reduced_method import ReducedMethod
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import STABILISATION
@@ -42,26 +43,26 @@ DETOUR_PARTS = 20
 """Parts of the time between two records that a detour of variable steps takes, at least."""
 
 
-def make_method(problem: Problem, name: str, integrator: str) -> Method:
-    """Return one of the methods by its name."""
+def make_method(problem: Problem, wishes: Wishes) -> Method:
+    """Return the method that is wished for."""
     model, forces, motions = problem.model, problem.forces, problem.motions
-    if name == "projection":
-        pull = STABILISATION if integrator.startswith("scipy:") else 0.0
+    if wishes.method == "projection":
+        pull = STABILISATION if wishes.integrator.startswith("scipy:") else 0.0
         return CompiledMethod(model, forces, motions, pull)
     system = System(model, forces, motions)
-    return MultiplierMethod(system) if name == "multipliers" else ReducedMethod(system, BASES[name])
+    if wishes.method == "multipliers":
+        return MultiplierMethod(system, wishes.correction)
+    return ReducedMethod(system, BASES[wishes.method], wishes.correction)
 
 
 def run_by_hand(
     problem: Problem,
-    method: str,
-    integrator: str,
-    tolerance: float,
+    wishes: Wishes,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Records:
     """Return the motion by a method and an integrator."""
-    run = _Run(problem, method, integrator, tolerance)
+    run = _Run(problem, wishes)
     if checkpoint is not None:
         run.resume(checkpoint)
     status = "finished"
@@ -84,14 +85,15 @@ def run_by_hand(
 class _Run:
     """State, records, method and integrator on their way."""
 
-    def __init__(self, problem: Problem, method: str, integrator: str, tolerance: float) -> None:
+    def __init__(self, problem: Problem, wishes: Wishes) -> None:
+        method, integrator, tolerance, *_ = wishes
         self.problem, self._names = problem, f"{method} {integrator} {tolerance!r}"
         model = problem.model
         self._nq, self._plain = model.nq, model.nq == model.nv
-        self.method = make_method(problem, method, integrator)
+        self.method = make_method(problem, wishes)
         # a second one looks whether steps are too long, so that the first does not notice
         stateless = isinstance(self.method, CompiledMethod)
-        self._second = self.method if stateless else make_method(problem, method, integrator)
+        self._second = self.method if stateless else make_method(problem, wishes)
         self.way = self._way(integrator, tolerance)
         self._fixed = integrator in FIXED
         # variable steps end at the records, fixed ones at every step
@@ -102,6 +104,10 @@ class _Run:
         self._times, self._states = [self.t], [self.y]
         self._slow: ReferenceStep | None = None
         self._begun = False
+        self._recorder: Recorder | None = None
+        if wishes.history:
+            system = System(model, problem.forces, problem.motions)
+            self._recorder = Recorder(system, problem.start)
 
     def _way(self, integrator: str, tolerance: float) -> Integrator:
         name = integrator.removeprefix("scipy:")
@@ -138,12 +144,14 @@ class _Run:
 
     def _advanced(self, end: float) -> Array | None:
         """Return the state at `end`, None if the method cannot go there."""
-        before = self.way.steps
+        before, written = self.way.steps, len(self._recorder or ())
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 return self.way.advance(self.t, self.y, end)
         except (SolveError, np.linalg.LinAlgError):
             self.way.steps = before
+            if self._recorder is not None:
+                self._recorder.back(written)
             return None
 
     def record(self) -> None:
@@ -158,7 +166,8 @@ class _Run:
         facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
         steps = self._steps + self.way.steps
         q, v = whole[:, : self._nq], whole[:, self._nq :]
-        return Records(np.array(self._times), q, v, steps, status, facts)
+        history = None if self._recorder is None else self._recorder.history()
+        return Records(np.array(self._times), q, v, steps, status, facts, history)
 
     def _rate(self, t: float, y: Array) -> Array:
         return self._rate_of(self.method, t, y)
@@ -173,6 +182,8 @@ class _Run:
         if not np.all(np.isfinite(y)):
             raise SolveError(trouble.runs_away(model, self.y[self._nq :]))
         q = y[: self._nq] if self._plain else normalised(model, y[: self._nq])
+        if self._recorder is not None:
+            self._recorder.step(t, self.way.order, q, y[self._nq :])
         return np.concatenate(self.method.settle(q, y[self._nq :], t))
 
     def _detour(self, taken: int) -> Array:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
 from mbd_bridge.simulate.system import System, Terms
 from mbd_bridge.solve.bases.base import LARGEST, SINGULAR, choose_rows
@@ -34,8 +35,8 @@ class _Factors(NamedTuple):
 class MultiplierMethod(Method):
     """The method multipliers."""
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    def __init__(self, system: System, correction: Correction = "state") -> None:
+        self.system, self.correction = system, correction
         self._rows: list[int] = []
         self._support = needs_support(system.model)
         self._factors: _Factors | None = None
@@ -56,8 +57,12 @@ class MultiplierMethod(Method):
 
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Project position and velocity in the sense of M."""
-        if not self._rows:
+        if not self._rows or self.correction == "none":
             return q, v
+        q = self._position(q, v, t) if self.correction == "state" else q
+        return q, self._velocity(q, v, t)
+
+    def _position(self, q: Array, v: Array, t: float) -> Array:
         model, scale = self.system.model, self.system.scale
         size = before = np.inf
         for _ in range(CORRECTIONS):
@@ -76,12 +81,16 @@ class MultiplierMethod(Method):
                 f"loops or drives stay open by {size:.3g} of the mechanism's size after "
                 f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
             )
+        return q
+
+    def _velocity(self, q: Array, v: Array, t: float) -> Array:
+        scale = self.system.scale
         for _ in range(CORRECTIONS):
             rate = self.system.lack(q, v, t).rate
             if np.abs(rate).max() < SETTLED * max(1.0, np.abs(v / scale).max()):
                 break
             v = v - scale * self._correction(rate)
-        return q, v
+        return v
 
     def facts(self) -> dict[str, int]:
         """Return how often rows were chosen, matrices factorised, positions corrected."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.history import Correction, History
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.spatial import Array
@@ -24,6 +25,16 @@ class Problem(NamedTuple):
     every: int
 
 
+class Wishes(NamedTuple):
+    """How it is to be solved; see `simulate`."""
+
+    method: str
+    integrator: str
+    tolerance: float
+    correction: Correction = "state"
+    history: bool = False
+
+
 class Records(NamedTuple):
     """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them."""
 
@@ -33,6 +44,7 @@ class Records(NamedTuple):
     steps: int
     status: str
     facts: dict[str, Any]
+    history: History | None = None
 
     def until(self, last: int, message: str, problem: Problem) -> Records:
         """Return the records up to one of them, where the motion could not go on."""
@@ -45,4 +57,5 @@ class Records(NamedTuple):
             round((t - problem.start) / problem.h),
             f"stopped at t = {t:.6g} s: {message}",
             self.facts,
+            None if self.history is None else self.history.until(t),
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
 from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.bases import Held, NullSpace
@@ -22,8 +23,8 @@ from mbd_bridge.spatial import Array
 class ReducedMethod(Method):
     """The methods svd, qr and projection-reference."""
 
-    def __init__(self, system: System, basis: NullSpace) -> None:
-        self.system, self.basis = system, basis
+    def __init__(self, system: System, basis: NullSpace, correction: Correction = "state") -> None:
+        self.system, self.basis, self.correction = system, basis, correction
         self._held: Held | None = None
         self._updates = 0
 
@@ -53,15 +54,16 @@ class ReducedMethod(Method):
             phi, rate, phi_q = self.system.lack(q, v, t)
             right = self.basis.at(self.held, phi_q).right
             size = float(np.abs(phi).max())
-            if size < SETTLED:
+            if size < SETTLED or self.correction != "state":
                 break
             q = model.integrate(q, -scale * (right @ phi[rows]))
-        if not size < LEFT:
+        if self.correction == "state" and not size < LEFT:
             raise SolveError(
                 f"loops or drives stay open by {size:.3g} of the mechanism's size after "
                 f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
             )
-        v = v - scale * (right @ rate[rows])
+        if self.correction != "none":
+            v = v - scale * (right @ rate[rows])
         self._held = self.basis.renew(self.held, phi_q, v / scale)
         self._updates += 1
         return q, v

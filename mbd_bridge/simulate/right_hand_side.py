@@ -93,7 +93,7 @@ def right_hand_side(
     q0, v0 = start_state(model, q, v, motions, span[0])
     check_inertia(model, q0, motions)
     rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque)
-    wrenches = given_wrenches(model, external, external_in, span[0], q0)
+    wrenches = given_wrenches(model, external, external_in, span[0], q0, v0)
     whole = all_forces(model, forces, wrenches)
     kernel = rate_kernel(model, rows, whole, motions, stabilisation)
     return RightHandSide(model, np.concatenate([q0, v0]), kernel)

@@ -22,6 +22,7 @@ from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
 from mbd_bridge.simulate.external import Wrenches
+from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.spatial import Array, cross
@@ -69,6 +70,7 @@ class Simulation:
     facts : about the method: rows chosen, operations of a step
     motions : prescribed ones, if there were any
     wrenches : external ones, if there were any; `external` has them along the motion
+    history : all steps, if they were asked for
     events : by name, where the functions that were watched changed their signs
     """
 
@@ -85,6 +87,7 @@ class Simulation:
     motions: PrescribedMotions | None = None
     events: dict[str, Events] = field(default_factory=dict)
     wrenches: Wrenches | None = None
+    history: History | None = None
 
     @property
     def finished(self) -> bool:

@@ -42,6 +42,11 @@ class AdamsBashforthMoulton(Integrator):
         self._h = 0.0
         self.sizes: list[tuple[float, float, int]] = []
 
+    @property
+    def order(self) -> int:
+        """That of the predictor; the corrector's is one higher."""
+        return self.sizes[-1][2] if self.sizes else 1
+
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take as many steps as it takes; the last one ends at `end`."""
         if not self._times:

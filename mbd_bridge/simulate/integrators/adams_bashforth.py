@@ -21,12 +21,17 @@ class AdamsBashforth(Integrator):
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
         super().__init__(rate, settle, tolerance)
         self._before: list[Array] = []
-        self._h = 0.0
+        self._h, self._order = 0.0, 3
         self._starter = RungeKutta(self.f, settle, tolerance)
 
     def forget(self) -> None:
         """Start anew with Runge-Kutta's steps."""
         self._before = []
+
+    @property
+    def order(self) -> int:
+        """Three; four in the first steps."""
+        return self._order
 
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take one step."""
@@ -35,6 +40,7 @@ class AdamsBashforth(Integrator):
             self._before, self._h = [], h
         self.steps += 1
         now = self.f(t, y)
+        self._order = 3 if len(self._before) == 2 else self._starter.order
         if len(self._before) < 2:
             out = self._starter.advance(t, y, end)
         else:

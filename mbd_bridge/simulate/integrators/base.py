@@ -38,6 +38,11 @@ class Integrator(ABC):
     def forget(self) -> None:
         """Forget the motion so far: the next step starts as the first one did."""
 
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Order of the method in the last step; 0 if it is not told."""
+
     def f(self, t: float, y: Array) -> Array:
         """Return the rate, and count."""
         self.evaluations += 1

@@ -12,6 +12,11 @@ class RungeKutta(Integrator):
     def forget(self) -> None:
         """There is nothing to forget."""
 
+    @property
+    def order(self) -> int:
+        """Four."""
+        return 4
+
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take one step."""
         self.steps += 1

@@ -30,6 +30,11 @@ class ScipyIntegrator(Integrator):
         self._name, self._last = name, last
         self._way: Any = None
 
+    @property
+    def order(self) -> int:
+        """SciPy does not tell."""
+        return 0
+
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take steps until `end` is reached, and look it up between them."""
         import scipy.integrate as scipy  # here, so that importing the package does not load SciPy

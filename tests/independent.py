@@ -1,0 +1,141 @@
+"""KimYoo97 as printed: positions and *independent velocities* are integrated, (4.7) to (5.2).
+
+    q' = I_R b + N z',    N^T M N z'' = N^T (g - M I_R a)
+
+The package integrates all velocities instead and uses N for the accelerations only; so this form is
+kept here, to see what the paper's figures show. Two ways to have N:
+
+- projected (the paper's): N = P_N P_T, with P_T the N of the last step, z' goes on unchanged;
+- held (QR, Kim and Vanderploeg 1986): [Phi_q; D^T] [I_R N] = 1 with D held until less than 95 % of
+  the velocity is left in it; then D and z' are made anew and the integrator starts again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.simulate.integrators import AdamsBashforthMoulton
+from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.step import Torque, coordinate_rates, normalised
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
+from mbd_bridge.solve.bases.base import Held
+
+
+@dataclass
+class Steps:
+    """What happened: ends of steps, orders, what was left open; records of time, q and v."""
+
+    time: list[float] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    left: list[float] = field(default_factory=list)
+    records: list[tuple[float, np.ndarray, np.ndarray]] = field(default_factory=list)
+    restarts: int = 0
+    rejected: int = 0
+
+    def sizes(self, start: float) -> np.ndarray:
+        """Return the lengths of the steps, s."""
+        return np.diff(self.time, prepend=start)
+
+
+class Independent:
+    """The equations in q and z' with one of the two bases."""
+
+    def __init__(self, system: System, projected: bool, corrected: bool) -> None:
+        self.system, self.projected, self.corrected = system, projected, corrected
+        self.basis: Any = ProjectionBasis() if projected else SvdBasis()
+        self.held: Held = self.basis.init(np.zeros((0, system.model.nv)))
+        self.steps = Steps()
+        self.changed = False
+
+    def start(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+        """Return y = (q, z')."""
+        phi_q = self.system.lack(q, v, t).phi_q
+        self.held = self.basis.init(phi_q)
+        return np.concatenate([q, self._independent(q, v, t)])
+
+    def velocity(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return v: (4.7)."""
+        q, z = self._split(y)
+        still = self.system.lack(q, np.zeros(self.system.model.nv), t)
+        N, right = self.basis.at(self.held, still.phi_q)
+        b = -still.rate[list(self.held.rows)]
+        return np.asarray(self.system.scale * (right @ b + N @ z))
+
+    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return (q', z''): (4.13)."""
+        q, _ = self._split(y)
+        v = self.velocity(t, y)
+        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        N, right = self.basis.at(self.held, phi_q)
+        particular = right @ gamma[list(self.held.rows)]
+        z = np.linalg.solve(N.T @ M @ N, N.T @ (Q - M @ particular))
+        return np.concatenate([coordinate_rates(self.system.model, q, v), z])
+
+    def settle(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Correct the position, (5.1), and renew the basis."""
+        model, scale = self.system.model, self.system.scale
+        q, z = self._split(y)
+        q = normalised(model, q)
+        still = np.zeros(model.nv)
+        phi, _, phi_q = self.system.lack(q, still, t)
+        self.steps.left.append(float(np.abs(phi).max()))
+        self.steps.time.append(t)
+        for _ in range(4 if self.corrected else 0):
+            right = self.basis.at(self.held, phi_q).right
+            q = model.integrate(q, -scale * (right @ phi[list(self.held.rows)]))
+            phi, _, phi_q = self.system.lack(q, still, t)
+        v = self.velocity(t, np.concatenate([q, z]))
+        before = self.held.decompositions
+        self.held = self.basis.renew(self.held, phi_q, v / scale)
+        self.changed = self.held.decompositions > before
+        if self.changed:
+            z = self._independent(q, v, t)
+        return np.concatenate([q, z])
+
+    def _independent(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+        """Return the z' that gives v."""
+        lack = self.system.lack(q, np.zeros(len(v)), t)
+        N, right = self.basis.at(self.held, lack.phi_q)
+        rest = v / self.system.scale + right @ lack.rate[list(self.held.rows)]
+        return np.asarray(np.linalg.lstsq(N, rest, rcond=None)[0])
+
+    def _split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return y[: self.system.model.nq], y[self.system.model.nq :]
+
+
+def simulate(
+    model: Any,
+    state: tuple[np.ndarray, np.ndarray],
+    span: tuple[float, float],
+    longest: float,
+    *,
+    forces: Torque | None = None,
+    motions: PrescribedMotions | None = None,
+    projected: bool = True,
+    corrected: bool = True,
+    tolerance: float = 1e-8,
+) -> Steps:
+    """Return a motion by Adams-Bashforth-Moulton with steps of at most `longest` seconds."""
+    form = Independent(System(model, forces, motions), projected, corrected)
+    y, t = form.start(*state, span[0]), span[0]
+    steps = form.steps
+    way = AdamsBashforthMoulton(form.rate, form.settle, tolerance)
+    count = round((span[1] - span[0]) / longest)
+    steps.records.append((t, *state))
+    for k in range(count):
+        end = span[0] + (k + 1) * longest
+        if form.changed:  # the rates that it remembers are in another basis
+            steps.restarts, form.changed = steps.restarts + 1, False
+            steps.order += [order for _, _, order in way.sizes]
+            steps.rejected += way.rejected
+            way = AdamsBashforthMoulton(form.rate, form.settle, tolerance)
+        y = way.advance(t, y, end)
+        t = end
+        steps.records.append((t, y[: model.nq], form.velocity(t, y)))
+    steps.order += [order for _, _, order in way.sizes]
+    steps.rejected += way.rejected
+    return steps
