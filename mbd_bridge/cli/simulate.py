@@ -70,7 +70,10 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
+    from mbd_bridge.formats.tables import check_suffix
 
+    if options.output is not None:
+        check_suffix(options.output)
     robot = screen.load_robot(options)
     _check_joints(robot, options)
     try:

@@ -23,7 +23,15 @@ from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import TextSource, text_rows
 from mbd_bridge.formats.whole_file import whole_path
 
-__all__ = ["Column", "Table", "TableSource", "TableWriter", "open_table", "read_table"]
+__all__ = [
+    "Column",
+    "Table",
+    "TableSource",
+    "TableWriter",
+    "check_suffix",
+    "open_table",
+    "read_table",
+]
 
 MAX_CELLS = 100_000_000
 """Largest table that is read whole: 0.8 GB of numbers, 27 minutes of 60 columns at 1 kHz."""
@@ -105,6 +113,16 @@ def read_table(
     )
 
 
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Refuse a name whose suffix no kind of table has."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (*KINDS, *TEXT):
+        raise FileError(
+            f"no kind of table has the suffix {suffix!r}; available: .csv, {', '.join(KINDS)}",
+            os.fspath(path),
+        )
+
+
 def _of(suffix: str, place: int) -> Any:
     """Return what reads or writes a kind of file."""
     module = importlib.import_module(f"{__name__}.{KINDS[suffix][0]}")
@@ -145,12 +163,7 @@ class TableWriter:
         check_columns(self.columns, self.path)
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
-        if self._suffix not in (*KINDS, *TEXT):
-            raise FileError(
-                f"no kind of table has the suffix {self._suffix!r}; available: .csv, "
-                f"{', '.join(KINDS)}",
-                self.path,
-            )
+        check_suffix(self.path)
         self._digits, self._waiting, self._cells = digits, list[Floats](), 0
 
     def __enter__(self) -> TableWriter:
