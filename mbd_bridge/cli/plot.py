@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ motion itself, or how far its loops are open.
   mbd plot urdf/four_bar.urdf run.h5 --joints coupler_pin -o pin.svg
 
 FILE is a history of loads that mbd loads or mbd simulate --joints wrote; then these are drawn. Or
-it is a motion, and the loads are computed. {motion_file.TEXT}
+it is a motion, and the loads are computed with --on, --at and --in as mbd loads has them.
+{motion_file.TEXT.replace("MOTION is", "A motion is")}
 Components that rigid-body mechanics does not determine are dashed and grey.
 """
 
@@ -49,20 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joints", nargs="+", action=Names, metavar="JOINT", help="names of joints; default: all"
     )
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="in a mechanism with loops: the joints with a drive, as many as it has freedoms",
-    )
-    parser.add_argument(
-        "--in",
-        dest="in_",
-        choices=("child", "parent", "world"),
-        default="child",
-        help="of loads that are computed: axes of the child link (default), the parent, the world",
-    )
+    add_convention(parser)
+    loop_loads.add_arguments(parser)
     parser.add_argument(
         "--plane", choices=("xy", "yz", "zx"), help="of --kind polar; default: across the axis"
     )
@@ -125,18 +115,25 @@ def _names(joints: list[str] | None) -> list[str] | None:
 
 def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     """Return the loads in a history, or those along a motion."""
-    from mbd_bridge.cli import loop_loads, screen
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import FileError
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table, read_table
-    from mbd_bridge.loads import loads_from_table
+    from mbd_bridge.loads import Convention, loads_from_table
     from mbd_bridge.loads.export import LOAD
 
+    convention = {"on": options.on, "at": options.at, "in_": options.in_}
     if not is_bag(options.motion) and LOAD in open_table(options.motion).attributes:
-        return loads_from_table(read_table(options.motion), robot.model)
+        found = loads_from_table(read_table(options.motion), robot.model)
+        if Convention.of(**convention) not in (Convention(), found.convention):
+            raise FileError(
+                f"these loads are given {found.convention}; --on, --at and --in are for motions",
+                options.motion,
+            )
+        return found
     loop_loads.check(robot.model, options)
     motion = motion_file.read(options, robot.model)
     for note in motion.notes:
         screen.say(note)
-    return robot.joint_loads(
-        motion, joints=_names(options.joints), in_=options.in_, actuated=options.actuated
-    )
+    names, driven = _names(options.joints), options.actuated
+    return robot.joint_loads(motion, joints=names, actuated=driven, **convention)

@@ -38,3 +38,11 @@ def envelope(*values: Floats, most: int = MOST) -> NDArray[np.intp]:
             rest = numbers[whole:]
             kept.append(whole + np.array([np.argmin(rest), np.argmax(rest)]))
     return np.unique(np.concatenate(kept))
+
+
+def spread(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the flags spread by one point, so that what is drawn of them joins the others."""
+    out = flags.copy()
+    out[1:] |= flags[:-1]
+    out[:-1] |= flags[1:]
+    return out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.plots.decimate import MOST, envelope
+from mbd_bridge.plots.decimate import MOST, envelope, spread
 from mbd_bridge.plots.style import (
     COLOURS,
     DASHES,
@@ -129,7 +129,7 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
             ax.plot(there, np.where(flags, values, np.nan), label=line.name, **look)
         if not flags.all():
             name = f"{line.name} {UNSURE}"
-            rest = np.where(_with_neighbours(~flags), values, np.nan)
+            rest = np.where(spread(~flags), values, np.nan)
             ax.plot(there, rest, label=name, zorder=1.9, **UNDETERMINED)
     for name, place in panel.marks:
         ax.axvline(place, color="0.6", linewidth=0.8)
@@ -149,14 +149,6 @@ def _coincide(one: Line, other: Line) -> bool:
     """Return whether a line hides another one."""
     span = float(np.ptp(other.values)) or float(np.abs(other.values).max())
     return bool(np.abs(one.values - other.values).max() < HIDDEN * span)
-
-
-def _with_neighbours(flags: Flags) -> Flags:
-    """Return the flags spread by one point, so that the line joins the others."""
-    out = flags.copy()
-    out[1:] |= flags[:-1]
-    out[:-1] |= flags[1:]
-    return out
 
 
 def _no_magnified_zero(ax: Axes, panel: Panel) -> None:

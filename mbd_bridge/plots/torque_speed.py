@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.plots.decimate import MOST, envelope
+from mbd_bridge.plots.decimate import MOST, envelope, spread
 from mbd_bridge.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def draw_drive(ax: Axes, drive: Drive, most: int = MOST) -> None:
     unit = drive.effort_unit
     ax.axhline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
     ax.axvline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
-    ax.plot(speed, np.where(_joined(~braking), effort, np.nan), color=BLUE, label="drives")
+    ax.plot(speed, np.where(spread(~braking), effort, np.nan), color=BLUE, label="drives")
     if braking.any():
         ax.plot(speed, np.where(braking, effort, np.nan), color=ORANGE, label="brakes")
     peak = int(np.argmax(np.abs(drive.effort)))
@@ -133,11 +133,3 @@ def _limits(ax: Axes, drive: Drive) -> None:
         frame(-extent, extent)
     for word in words:
         ax.plot([], [], label=f"limit of the file {word}", **look)
-
-
-def _joined(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the flags spread by one point, so that the lines meet."""
-    out = flags.copy()
-    out[1:] |= flags[:-1]
-    out[:-1] |= flags[1:]
-    return out

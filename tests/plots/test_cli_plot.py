@@ -61,6 +61,14 @@ def test_loads_of_loops_need_their_drives(tmp_path, history, capsys):
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_history_keeps_its_convention(tmp_path, history, capsys):
+    out = str(tmp_path / "a.svg")
+    assert main(["plot", BAR, history, "--in", "world", "-o", out]) == 2
+    assert "these loads are given parent on child" in capsys.readouterr().err
+    assert main(["plot", ARM, MOTION, "--in", "world", "--joints", "root_joint", "-o", out]) == 0
+    assert "in world axes" in text_of(tmp_path / "a.svg")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

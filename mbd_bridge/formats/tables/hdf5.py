@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from mbd_bridge.formats.tables.source import (
     Block,
     TableSource,
     cannot_read,
-    file_size,
+    column_blocks,
     named_column,
     no_numbers,
+    one_length,
 )
 
 UNIT = "units"
@@ -56,32 +58,18 @@ class Hdf5Source(TableSource):
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
         found.sort()
-        rows = found[0][3] if found else 0
-        for _, name, _, length in found:
-            if length != rows:
-                raise FileError(
-                    f"expected columns of one length, but {found[0][1]!r} has {rows} numbers and "
-                    f"{name!r} {length}",
-                    path,
-                )
+        rows = one_length({name: length for _, name, _, length in found}, path)
         self._datasets = [name for _, name, _, _ in found]
         columns = [named_column(name, unit) for _, name, unit, _ in found]
         super().__init__(path, columns, attributes, rows)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield rows, a slice of every dataset at a time."""
-        assert self.rows is not None
         h5py = package(self.path)
-        share = file_size(self.path) / max(self.rows, 1)
         try:
             with h5py.File(self.path, "r") as file:
                 datasets = [file[self._datasets[k]] for k in places]
-                for start in range(0, self.rows, rows):
-                    count = min(rows, self.rows - start)
-                    values = np.empty((count, len(places)))
-                    for k, dataset in enumerate(datasets):
-                        values[:, k] = dataset[start : start + count]
-                    yield Block(values, None, share * count)
+                yield from column_blocks(self, rows, [partial(_slice, d) for d in datasets])
         except Bad as error:
             raise cannot_read(self.path, error, WHAT) from error
 
@@ -155,6 +143,10 @@ def package(path: str) -> Any:
     except ImportError:
         raise MissingPackageError(f"{path}: HDF5 files need h5py: {EXTRA}") from None
     return h5py
+
+
+def _slice(dataset: Any, start: int, count: int) -> Floats:
+    return np.asarray(dataset[start : start + count])
 
 
 def _described(item: Any, name: str, path: str, count: int) -> tuple[float, str, str | None, int]:

@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -25,9 +26,10 @@ from mbd_bridge.formats.tables.source import (
     Block,
     TableSource,
     cannot_read,
-    file_size,
+    column_blocks,
     named_column,
     no_numbers,
+    one_length,
 )
 
 COLUMNS, UNITS, ATTRIBUTES = "columns", "units", "attributes"
@@ -56,15 +58,7 @@ class NpzSource(TableSource):
                 }
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
-        lengths = {rows for rows, _ in self._kinds.values()}
-        if len(lengths) > 1:
-            first, *others = self._kinds
-            other = next(n for n in others if self._kinds[n][0] != self._kinds[first][0])
-            raise FileError(
-                f"expected columns of one length, but {first!r} has {self._kinds[first][0]} "
-                f"numbers and {other!r} {self._kinds[other][0]}",
-                path,
-            )
+        length = one_length({name: rows for name, (rows, _) in self._kinds.items()}, path)
         if COLUMNS in texts and set(texts[COLUMNS]) == set(self._kinds):
             self._kinds = {name: self._kinds[name] for name in texts[COLUMNS].tolist()}
         units: dict[str, str] = {}
@@ -76,27 +70,20 @@ class NpzSource(TableSource):
             }
         columns = [named_column(name, units.get(name)) for name in self._kinds]
         pairs = texts.get(ATTRIBUTES, np.zeros((0, 2), dtype=str)).reshape(-1, 2)
-        super().__init__(path, columns, dict(pairs.tolist()), next(iter(lengths), 0))
+        super().__init__(path, columns, dict(pairs.tolist()), length)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield rows, read from all columns side by side."""
-        assert self.rows is not None
-        share = file_size(self.path) / max(self.rows, 1)
         names = [list(self._kinds)[k] for k in places]
         try:
             with contextlib.ExitStack() as stack:
                 archive = stack.enter_context(zipfile.ZipFile(self.path))
-                files = [stack.enter_context(archive.open(name + END)) for name in names]
-                for file in files:
+                columns = []
+                for name in names:
+                    file = stack.enter_context(archive.open(name + END))
                     _heading(file)
-                for start in range(0, self.rows, rows):
-                    count = min(rows, self.rows - start)
-                    values = np.empty((count, len(names)))
-                    for k, (name, file) in enumerate(zip(names, files, strict=True)):
-                        kind = self._kinds[name][1]
-                        raw = file.read(count * kind.itemsize)
-                        values[:, k] = np.frombuffer(raw, dtype=kind, count=count)
-                    yield Block(values, None, share * count)
+                    columns.append(partial(_numbers, file, self._kinds[name][1]))
+                yield from column_blocks(self, rows, columns)
         except Bad as error:
             raise cannot_read(self.path, error, WHAT) from error
 
@@ -176,6 +163,13 @@ def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype
     if kind.kind not in "fiu":
         raise no_numbers(path, name, kind)
     return shape[0], kind
+
+
+def _numbers(
+    file: IO[bytes], kind: np.dtype[np.generic], start: int, count: int
+) -> NDArray[np.generic]:
+    """Return the next numbers of a column: it is read as a stream."""
+    return np.frombuffer(file.read(count * kind.itemsize), dtype=kind, count=count)
 
 
 def _texts(archive: zipfile.ZipFile, name: str) -> NDArray[np.str_]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from mbd_bridge.formats.tables.source import (
     Block,
     TableSource,
     cannot_read,
-    file_size,
     named_column,
     no_numbers,
 )
@@ -61,7 +61,7 @@ class ParquetSource(TableSource):
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield batches of the row groups."""
         arrow, parquet = packages(self.path)
-        share = file_size(self.path) / max(self.rows or 0, 1)
+        share = os.stat(self.path).st_size / max(self.rows or 0, 1)
         fields = [self._fields[k] for k in places]
         try:
             with parquet.ParquetFile(self.path, page_checksum_verification=True) as file:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, unknown_name
 from mbd_bridge.formats.table import Column, Floats, Lines, check_columns, check_finite, place_error
@@ -119,6 +122,33 @@ class TableSource(ABC):
         return f"{type(self).__name__}({self.path!r}: {len(self.columns)} columns, {rows})"
 
 
+def column_blocks(
+    source: TableSource, rows: int, columns: Sequence[Callable[[int, int], ArrayLike]]
+) -> Iterator[Block]:
+    """Yield blocks of columns that lie apart: each is read by a function of a start and a count."""
+    assert source.rows is not None
+    share = os.stat(source.path).st_size / max(source.rows, 1)
+    for start in range(0, source.rows, rows):
+        count = min(rows, source.rows - start)
+        values = np.empty((count, len(columns)))
+        for k, read in enumerate(columns):
+            values[:, k] = read(start, count)
+        yield Block(values, None, share * count)
+
+
+def one_length(lengths: Mapping[str, int], path: str) -> int:
+    """Return the length that all columns have."""
+    for name, length in lengths.items():
+        first = next(iter(lengths))
+        if length != lengths[first]:
+            raise FileError(
+                f"expected columns of one length, but {first!r} has {lengths[first]} numbers and "
+                f"{name!r} {length}",
+                path,
+            )
+    return next(iter(lengths.values()), 0)
+
+
 def named_column(name: str, unit: str | None) -> Column:
     """Return a column of a file that keeps units apart; without one the name may hold it."""
     return Column(name, unit) if unit is not None else Column.from_heading(name) or Column(name)
@@ -129,11 +159,6 @@ def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     reason = error.strerror if isinstance(error, OSError) and error.errno else None
     said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
     return FileError(f"cannot be read: {said}; give {what}", path)
-
-
-def file_size(path: str) -> int:
-    """Return the size of a file, bytes."""
-    return os.stat(path).st_size
 
 
 def no_numbers(path: str, name: str, kind: object) -> FileError:
