@@ -23,12 +23,14 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels.trace import Traceable
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Cut, Model, digest
+from mbd_bridge.mechanism import Cut, Model
+from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.spatial import Array, cross, zeros
 
 COUPLING = "coupling"
@@ -49,6 +51,7 @@ class LoopLoadSolver:
     on, at, in_ : see `Convention`; a cut joint's parent is its predecessor, and its load is at the
         joint's frame on the successor, in that frame's axes
     links : names of links that carry external wrenches
+    parameters : of variants: the kernel's last input are theirs
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class LoopLoadSolver:
         at: str | Sequence[float] = "joint",
         in_: str = "child",
         links: Sequence[str] = (),
+        parameters: Parameters | None = None,
     ) -> None:
         self.model = model
         self.convention = Convention.of(on, at, in_)
@@ -79,7 +83,7 @@ class LoopLoadSolver:
         if any(name in cuts for name in self.joints) and (in_ != "child" or at != "joint"):
             raise ModelError("loads of cut joints are given at='joint', in_='child' for now")
         self.tree = [n for n in self.joints if n in model.joint_index]
-        self.cut = [model.cuts[cuts[n]] for n in self.joints if n in cuts]
+        self.cut = [cuts[n] for n in self.joints if n in cuts]
         self.dynamics = ConstrainedDynamics(model, self.links, actuated)
         self._drive_names: list[str] = []
         self._places: list[slice] = []
@@ -96,13 +100,10 @@ class LoopLoadSolver:
         places = [(n in cuts, cuts[n] if n in cuts else model.joint_index[n]) for n in self.joints]
         if self.links:
             inputs["external"] = 6 * len(self.links)
-        self.kernel = compile_kernel(
-            self._function,
-            inputs,
-            outputs=("force", "moment", "drive"),
-            name="loop_loads",
-            identity=f"{digest(model)} {places} {self.convention!r} {self.links}",
-        )
+        outputs = ("force", "moment", "drive")
+        what = f"{places} {self.convention!r} {self.links}"
+        wanted = Wanted(self._function_of, inputs, outputs, "loop_loads", what)
+        self.kernel = wanted.kernel(model, parameters)
 
     def __call__(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *external: ArrayLike
@@ -128,7 +129,11 @@ class LoopLoadSolver:
         *external: ArrayLike,
     ) -> JointLoads:
         """Return the loads for given multipliers."""
-        force, moment, drive = self.kernel(q, v, a, lam, *external)
+        return self.named(self.kernel(q, v, a, lam, *external), unique)
+
+    def named(self, outputs: tuple[Array, ...], unique: Array) -> JointLoads:
+        """Return the kernel's outputs with their names and convention."""
+        force, moment, drive = outputs
         names, places = tuple(self._drive_names), tuple(self._places)
         return JointLoads(
             self.joints,
@@ -146,28 +151,38 @@ class LoopLoadSolver:
         """Return the multipliers that the equations leave open at q (columns, m)."""
         return self.dynamics.left_open(np.asarray(q, dtype=np.float64))
 
-    def unique(self, q: ArrayLike, left_open: Array) -> Array:
-        """Return which components (J, 6) no open multiplier (columns, m) changes at q."""
+    def unique(self, q: ArrayLike, left_open: Array, *more: Array) -> Array:
+        """Return which components (J, 6) no open multiplier (columns, m) changes at q.
+
+        Parameters
+        ----------
+        more : the parameters of the variant, where the solver was made for variants
+        """
         out = np.ones((len(self.joints), 6), dtype=bool)
         still = np.zeros(self.model.nv)
         for column in left_open.T:
-            force, moment, _ = self._change(q, still, column)
+            force, moment, _ = self._change(q, still, column, *more)
             change = np.concatenate([force, moment / self.model.size], axis=-1)
             out &= np.abs(change) <= UNDETERMINED * np.abs(change).max(initial=1e-300)
         return out
 
-    def _change(self, q: ArrayLike, still: Array, lam: Array) -> tuple[Array, ...]:
+    def _change(self, q: ArrayLike, still: Array, lam: Array, *more: Array) -> tuple[Array, ...]:
         """Return what multipliers alone do: the loads with them less the loads without."""
         zero = np.zeros_like(lam)
         external = [np.zeros(6 * len(self.links))] if self.links else []
-        with_it = self.kernel(q, still, still, lam, *external)
-        without = self.kernel(q, still, still, zero, *external)
+        with_it = self.kernel(q, still, still, lam, *external, *more)
+        without = self.kernel(q, still, still, zero, *external, *more)
         return tuple(x - y for x, y in zip(with_it, without, strict=True))
 
-    def _function(
-        self, q: Array, v: Array, a: Array, lam: Array, *rest: Array
+    def _function_of(self, model: Model) -> Traceable:
+        def function(q: Array, v: Array, a: Array, lam: Array, *rest: Array) -> tuple[Array, ...]:
+            return self._loads(model, q, v, a, lam, *rest)
+
+        return function
+
+    def _loads(
+        self, model: Model, q: Array, v: Array, a: Array, lam: Array, *rest: Array
     ) -> tuple[Array, ...]:
-        model = self.model
         state = state_vectors(model, q, v)
         wrenches = cut_wrenches(model, state, lam)
         pushes = dict(external_on(self.links, *rest))
@@ -195,7 +210,7 @@ class LoopLoadSolver:
                 drives[cut.name] = -lam[row : row + 1]
             row += len(cut.rows)
         by_name = {cut.name: w for cut, w in zip(model.cuts, wrenches, strict=True)}
-        for cut in self.cut:
+        for cut in (model.cuts[k] for k in self.cut):
             found[cut.name] = sign * _at_successor(state, cut, by_name[cut.name])
         out = zeros((len(self.joints), 6), *found.values())
         for k, name in enumerate(self.joints):

@@ -15,14 +15,17 @@ from mbd_bridge.equations.external import External, from_world_axes, shift_to_li
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.kernels import Single
 from mbd_bridge.kernels.layout import as_floats
+from mbd_bridge.kernels.trace import Traceable
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Model, ModelJoint, Motion, digest
+from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.solve.wrenches import check_axes
 from mbd_bridge.spatial import Array, zeros
 
@@ -41,6 +44,7 @@ class LoadSolver:
     reaction : give the load without the drive's part as well
     open_tree : of a machine with loops, give the loads of its tree with the loops left open; else
         such a machine is refused here (see `LoopLoadSolver`)
+    parameters : of variants: the kernel's last input are theirs
 
     Examples
     --------
@@ -60,6 +64,7 @@ class LoadSolver:
         external_in: str = "link",
         reaction: bool = False,
         open_tree: bool = False,
+        parameters: Parameters | None = None,
     ) -> None:
         if model.has_loops and not open_tree:
             loops = ", ".join(cut.name for cut in model.cuts)
@@ -92,20 +97,18 @@ class LoadSolver:
         if reaction:
             outputs += ["reaction_force", "reaction_moment"]
 
-        def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-            wrenches = external_on(self.links, *rest)
-            if axes == "world":
-                wrenches = from_world_axes(model, q, wrenches)
-            return selected_loads(model, numbers, self.convention, q, v, a, wrenches, reaction)
+        def function_of(model: Model) -> Traceable:
+            def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+                wrenches = external_on(self.links, *rest)
+                if axes == "world":
+                    wrenches = from_world_axes(model, q, wrenches)
+                return selected_loads(model, numbers, self.convention, q, v, a, wrenches, reaction)
 
-        self.kernel = compile_kernel(
-            function,
-            inputs,
-            outputs=outputs,
-            name="joint_loads",
-            identity=f"{digest(model)} loads {numbers} {self.convention!r} {self.links} {axes} "
-            f"{reaction}",
-        )
+            return function
+
+        what = f"loads {numbers} {self.convention!r} {self.links} {axes} {reaction}"
+        wanted = Wanted(function_of, inputs, tuple(outputs), "joint_loads", what)
+        self.kernel = wanted.kernel(model, parameters)
 
     def __call__(
         self,

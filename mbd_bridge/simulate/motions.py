@@ -83,6 +83,16 @@ def prescribe(
     )
 
 
+def fully_driven(model: Model, motions: PrescribedMotions) -> tuple[str, ...]:
+    """Return the joints all of whose freedoms are driven: their forces are not known before."""
+    driven = set(motions.v)
+    return tuple(
+        model.joints[body.joint].name
+        for body in model.bodies
+        if body.type.nv and not body.coupled and driven.issuperset(range(body.v.start, body.v.stop))
+    )
+
+
 def plain_places(model: Model) -> dict[str, tuple[int, int]]:
     """Return the places in q and v of every coordinate whose rate is a velocity."""
     found = {}

@@ -21,7 +21,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.courses import Constant, Course, Formula, Rows, course
 from mbd_bridge.simulate.forces import forces_along, velocity_place
 from mbd_bridge.simulate.jet import Jet
-from mbd_bridge.simulate.motions import PrescribedMotions, prescribe
+from mbd_bridge.simulate.motions import PrescribedMotions, fully_driven, prescribe
 from mbd_bridge.simulate.step import Stage, Torque
 from mbd_bridge.spatial import Array, zeros
 
@@ -151,6 +151,18 @@ class Signals:
             value, first = drive.along(np.array([time]), np.arange(number), 1)
             f[:, d], f1[:, d] = value[0], first[0]
         return f, f1
+
+    def accelerations(self, time: Array, own: Array) -> Array:
+        """Return f'' (L, K, D) of some trajectories at many times."""
+        out = np.empty((len(own), len(time), len(self.drives)))
+        for d, drive in enumerate(self.drives.values()):
+            out[:, :, d] = drive.along(time, own, 2)[2].T
+        return out
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Joints all of whose freedoms are prescribed."""
+        return () if self.motions is None else fully_driven(self.model, self.motions)
 
     def torque_of(self, number: int) -> Any:
         """Return the forces of one trajectory, as `simulate` takes them."""

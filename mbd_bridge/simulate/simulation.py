@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
+from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
 from mbd_bridge.simulate.external import Wrenches
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
-from mbd_bridge.simulate.motions import PrescribedMotions
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.simulate.motions import PrescribedMotions, fully_driven
+from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,31 +133,7 @@ class Simulation:
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
-        model = self.model
-
-        def energies(q: Array, v: Array) -> tuple[Array, ...]:
-            state = state_vectors(model, q, v, "world")
-            total: Any = 0.0
-            for body, at in zip(model.bodies, state.bodies, strict=True):
-                own = body.inertia
-                centre = at.position + at.rotation @ own.centre
-                velocity = at.Y[:3] + cross(at.Y[3:], centre)
-                spin = at.rotation.T @ at.Y[3:]
-                total = total + 0.5 * own.mass * (velocity @ velocity)
-                total = total + 0.5 * (spin @ (own.central @ spin))
-                total = total - own.mass * (model.gravity @ centre)
-            out = np.empty(1, dtype=object)
-            out[0] = total
-            return (out,)
-
-        kernel = compile_kernel(
-            energies,
-            {"q": model.nq, "v": model.nv},
-            outputs=("energy",),
-            name="energy",
-            identity=f"{digest(model)} energy",
-        )
-        return kernel(self.q, self.v)[0][:, 0]
+        return energy_kernel(self.model)(self.q, self.v)[0][:, 0]
 
     @cached_property
     def closure(self) -> Array:
@@ -238,7 +213,7 @@ class Simulation:
         if not self.model.has_loops:
             solve = LoadSolver(self.model, joints, links=links, **options)
             return solve(self.q, self.v, self.a, self._pushed[0] if links else None)
-        driven = self._driven_joints()
+        driven = () if self.motions is None else fully_driven(self.model, self.motions)
         solver = LoopLoadSolver(self.model, joints, actuated=driven, links=links, **options)
         sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
         flags = [solver.unique(self.q[k], solver.left_open(self.q[k])) for k in sample]
@@ -306,19 +281,6 @@ class Simulation:
         from mbd_bridge.simulate.pictures import plot_closure
 
         return plot_closure(self.model, self.time, self.q, ax=ax)
-
-    def _driven_joints(self) -> tuple[str, ...]:
-        """Return the joints all of whose freedoms are driven: their forces are not known before."""
-        if self.motions is None:
-            return ()
-        driven = set(self.motions.v)
-        return tuple(
-            self.model.joints[body.joint].name
-            for body in self.model.bodies
-            if body.type.nv
-            and not body.coupled
-            and driven.issuperset(range(body.v.start, body.v.stop))
-        )
 
     def __repr__(self) -> str:
         return (

@@ -105,7 +105,7 @@ class ConstrainedDynamics:
     ) -> Drives:
         model = self.model
         self._check_motion(k, phi, phi_q, gamma, v, a)
-        driven = self._driven(phi_q)
+        driven = self.driven_in(phi_q)
         rows, columns = model.row_scale, model.velocity_scale
         A = (phi_q / rows[:, None] * columns).T[~driven]
         b = -(forces * columns)[~driven]
@@ -130,13 +130,10 @@ class ConstrainedDynamics:
     def left_open(self, q: Array) -> Array:
         """Return a basis (m, r) of the multipliers that no passive coordinate notices at q."""
         _, phi_q, _ = self._constraints(q, np.zeros(self.model.nv))
-        rows, columns = self.model.row_scale, self.model.velocity_scale
-        A = (phi_q / rows[:, None] * columns).T[~self._driven(phi_q)]
-        _, s, Vt = np.linalg.svd(A)
-        rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
-        return np.asarray(Vt[rank:].T / rows[:, None])
+        return left_open(self.model, phi_q, self.driven_in(phi_q))
 
-    def _driven(self, phi_q: Array) -> Array:
+    def driven_in(self, phi_q: Array) -> Array:
+        """Return which velocities (nv,) have a drive; without any say how many there must be."""
         if self.driven is None:
             freedoms = self.model.nv - int(np.linalg.matrix_rank(phi_q))
             raise ModelError(
@@ -168,6 +165,15 @@ class ConstrainedDynamics:
                 return cut.name
             row -= len(cut.rows)
         raise AssertionError("a row of no cut")
+
+
+def left_open(model: Model, phi_q: Array, driven: Array) -> Array:
+    """Return a basis (m, r) of the multipliers that no velocity but the driven ones notices."""
+    rows = model.row_scale
+    A = (phi_q / rows[:, None] * model.velocity_scale).T[~driven]
+    _, s, Vt = np.linalg.svd(A)
+    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    return np.asarray(Vt[rank:].T / rows[:, None])
 
 
 def driven_velocities(model: Model, actuated: Iterable[str]) -> Array:

@@ -31,6 +31,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
+from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -130,13 +131,9 @@ def prepare(
 def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
     """Return the kernel of such a function whose last input are the parameters of a variant."""
     wanted = traceable(parameters.model, what)
-    return compile_kernel(
-        parameters.traced(lambda model: traceable(model, what).function),
-        {**wanted.inputs, "p": parameters.size},
-        outputs=wanted.outputs,
-        name=what,
-        identity=f"{digest(parameters.model)} {what} {parameters.identity}",
-    )
+    return Wanted(
+        lambda model: traceable(model, what).function, wanted.inputs, wanted.outputs, what, what
+    ).kernel(parameters.model, parameters)
 
 
 def prepare_placement(model: Model, link: int) -> Kernel:

@@ -1,0 +1,63 @@
+"""Joint loads along all motions of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.loads import JointLoads
+from mbd_bridge.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class BatchLoads:
+    """Loads of some joints along N motions.
+
+    Attributes
+    ----------
+    joints : names, in the order asked for
+    time : (K,) s
+    force, moment : (N, K, J, 3) N, N m; nan after a trajectory stopped
+    drive : (N, K, F) along each freedom of the joints, N m or N
+    unique : (J, 6) whether rigid-body mechanics determines the component, in all that was looked at
+    """
+
+    joints: tuple[str, ...]
+    time: Array
+    force: Array
+    moment: Array
+    drive: Array
+    unique: Array
+    _one: JointLoads
+    _v: Array
+
+    def __len__(self) -> int:
+        return len(self.force)
+
+    def __getitem__(self, number: int) -> JointLoads:
+        """Return the loads along one motion, as far as it goes: to plot, to save, to count."""
+        there = np.isfinite(self._v[number]).all(axis=-1)
+        columns = {
+            name: getattr(self, name)[number, there] for name in ("force", "moment", "drive")
+        }
+        return replace(self._one, **columns).along(self.time[there], self._v[number, there])
+
+    def peaks(self, joint: str) -> tuple[Array, Array]:
+        """Return the largest force (N,) N and moment (N,) N m that a joint sees in each motion.
+
+        Components that are not determined do not count.
+        """
+        if joint not in self.joints:
+            raise StateError(unknown_name("joint in these loads", joint, self.joints))
+        k = self.joints.index(joint)
+        found = []
+        for load, known in ((self.force, self.unique[k, :3]), (self.moment, self.unique[k, 3:])):
+            sizes = np.linalg.norm(np.nan_to_num(load[:, :, k]) * known, axis=-1)
+            found.append(sizes.max(axis=1, initial=0.0))
+        return found[0], found[1]
+
+    def __repr__(self) -> str:
+        number, records = self.force.shape[:2]
+        return f"BatchLoads({number} motions of {records} records; {', '.join(self.joints)})"
