@@ -13,9 +13,9 @@ p = pytest.importorskip("pybullet")
 
 import mbd_bridge as mbd  # noqa: E402
 from mbd_bridge.bridges.pybullet import Stepper  # noqa: E402
-from mbd_bridge.equations.state_vectors import state_vectors  # noqa: E402
 from mbd_bridge.errors import MbdWarning, ModelError, StateError  # noqa: E402
 from tests.bridges import worlds  # noqa: E402
+from tests.bridges.coupling_figures import ball_on_arm, ball_on_floater, momentum  # noqa: E402
 from tests.bridges.worlds import loose, place, velocity, world  # noqa: E402
 from tests.robots import robot, wheel_urdfs  # noqa: E402
 
@@ -32,23 +32,6 @@ def write(tmp_path):
         return tmp_path / name
 
     return to_file
-
-
-def momentum(stepper, others):
-    """Momentum and its moment about the world's origin: ours, and that of loose (body, mass)."""
-    P, L = np.zeros(3), np.zeros(3)
-    state = state_vectors(stepper.model, stepper.q, stepper.v, "world")
-    for body, at in zip(stepper.model.bodies, state.bodies, strict=True):
-        own, R = body.inertia, at.rotation
-        centre = at.position + R @ own.centre
-        push = own.mass * (at.Y[:3] + np.cross(at.Y[3:], centre))
-        P, L = P + push, L + np.cross(centre, push) + R @ own.central @ R.T @ at.Y[3:]
-    client = stepper.client.number
-    for body, mass in others:
-        (x, R), (v, w) = place(client, body), velocity(client, body)
-        inertia = np.diag(p.getDynamicsInfo(body, -1, physicsClientId=client)[2])
-        P, L = P + mass * v, L + np.cross(x, mass * v) + R @ inertia @ R.T @ w
-    return P, L
 
 
 MACHINES = {
@@ -116,47 +99,21 @@ def test_a_lift_carries_the_box_on_its_plate(write, mass):
         assert theirs[2] - stepper.q[0] == pytest.approx(0.1, abs=1e-4)
 
 
-def test_a_ball_and_a_floating_pendulum_keep_their_momentum(write):
+def test_a_ball_and_a_floating_pendulum_keep_their_momentum(tmp_path):
     """What pybullet gives to the ball, our equations take; and as one who moves, not as a wall."""
-    speeds = []
-    for h in (1 / 240, 1 / 2000):
-        with world(h, (0, 0, 0)) as client:
-            stepper = Stepper.load(write(worlds.FLOATER), client, floating=True)
-            ball = loose(client, 1.0, [0.5, 0.02, 0.2], v=[0.3, 0.1, -2])
-            stepper.reset(None, [0.1, 0, 0, 0, 0.2, 0.3, 0.5])
-            P, L = momentum(stepper, [(ball, 1.0)])
-            touched = False
-            for _ in range(round(0.3 / h)):
-                stepper.step()
-                touched |= bool(stepper.touches)
-            assert touched
-            after = momentum(stepper, [(ball, 1.0)])
-            assert np.abs(after[0] - P).max() < 1e-6
-            assert np.abs(after[1] - L).max() < 2e-4  # the ball is touched at its own side
-            speeds.append(np.concatenate([velocity(client, ball)[0], stepper.v]))
-    assert np.abs(speeds[0] - speeds[1]).max() < 0.01  # 2 m/s before; a wall would give 0.8 off
+    coarse, fine = (ball_on_floater(tmp_path, h) for h in (1 / 240, 1 / 2000))
+    for hit in (coarse, fine):
+        assert hit.momentum < 1e-6
+        assert hit.angular < 2e-4  # the ball is touched at its own side
+    assert np.abs(coarse.speeds - fine.speeds).max() < 0.01  # of 2 m/s
+    wall = ball_on_floater(tmp_path, 1 / 240, wall=True)
+    assert np.abs(wall.speeds - fine.speeds).max() > 0.5
 
 
-def hit(write, h, ours):
-    """State of an arm and a ball 0.3 s later; the whole is ours and pybullet's, or pybullet's."""
-    with world(h) as client:
-        stepper = Stepper.load(write(worlds.ARM), client, q=[-0.2, 0.5])
-        ball = loose(client, 0.5, [0.7, 0.0, 0.4], v=[0, 0, -1])
-        for _ in range(round(0.3 / h)):
-            if ours:
-                stepper.step([-20.0, -4.0])
-            else:
-                stepper.body.push(
-                    {"shoulder": np.array([-20.0]), "elbow": np.array([-4.0])}, np.zeros(0), None
-                )
-                p.stepSimulation(client)
-        q, v = (stepper.q, stepper.v) if ours else stepper.body.read()
-        return np.concatenate([q, v, place(client, ball)[0], velocity(client, ball)[0]])
-
-
-def test_the_coupling_converges_to_what_pybullet_alone_converges_to(write):
-    fine = hit(write, 1 / 16000, ours=False)
-    errors = [np.abs(hit(write, h, ours=True) - fine).max() for h in (1 / 250, 1 / 1000, 1 / 4000)]
+def test_the_coupling_converges_to_what_pybullet_alone_converges_to(tmp_path):
+    fine = ball_on_arm(tmp_path, 1 / 16000, ours=False)
+    steps = 1 / 250, 1 / 1000, 1 / 4000
+    errors = [np.abs(ball_on_arm(tmp_path, h, ours=True) - fine).max() for h in steps]
     assert errors[1] < 0.6 * errors[0]
     assert errors[2] < 0.6 * errors[1]
     assert errors[2] < 0.01  # of 2 m/s
