@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli.assemble import OPEN, add_state, assembled, wishes
+from mbd_bridge.cli import drives
+from mbd_bridge.cli.assemble import OPEN, PYTHON, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.simulate import Simulation
+    from mbd_bridge.simulate.forces import Force
+    from mbd_bridge.solve import Assembly
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
 DESCRIPTION = """\
-Let a mechanism move from a state that satisfies its loops, under gravity and constant drives, in
-steps of the fourth order (Runge-Kutta) that are put back onto the loops.
+Let a mechanism move from a state that satisfies its loops, under gravity, prescribed motions and
+forces, in steps of the fourth order (Runge-Kutta) that are put back onto the loops.
 
   mbd simulate urdf/four_bar.urdf --seconds 2 --near crank=0.5 --joints coupler_pin -o run.csv
   mbd simulate urdf/crank_rocker.urdf --seconds 1 --velocity crank=5 --torque crank=0.2 --every 10
+  mbd simulate urdf/crank_rocker.urdf --seconds 1 --drive "crank=2*pi*t" --joints crank rocker
+  mbd simulate urdf/slider_crank.urdf --seconds 9 --drive crank=motion.csv --checkpoint long.npz
 
-The start is that of mbd assemble with the same --near, --fixed and --velocity.
+The start is that of mbd assemble with the same --near, --fixed and --velocity; driven joints start
+where their drives do. A formula is made of t, numbers, + - * / ^, brackets, pi, sin, cos, tan,
+sqrt, units (deg, rpm, mm, kN, ...) and step(t, t0, a, t1, b), which goes smoothly from a to b.
+The force that a drive takes is the '.drive' of its joint, with --joints.
 Out comes a table, CSV or what the suffix of -o says (.parquet, .npz, .h5): time, the coordinates,
 their rates as <name>.vel and <name>.acc, so that mbd loads can read it as a motion; with --joints
 the loads of these joints, tree or loop joints, as mbd loads writes them. A column named
@@ -41,13 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--step", type=float, default=1e-3, metavar="H", help="of the integration, s (0.001)"
     )
     add_state(parser)
-    parser.add_argument(
-        "--torque",
-        nargs="+",
-        default=[],
-        metavar="NAME=VALUE",
-        help="constant drives along velocities, N m or N",
-    )
+    drives.add_arguments(parser)
     parser.add_argument(
         "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
     )
@@ -64,6 +66,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
     )
+    parser.add_argument(
+        "--method",
+        default="projection",
+        metavar="NAME",
+        help="how loops are kept: projection (compiled), svd, qr, multipliers, "
+        "projection-reference",
+    )
+    parser.add_argument(
+        "--integrator",
+        default="rk4",
+        metavar="NAME",
+        help="rk4 or ab3 with steps of --step; abm, scipy:RK45, scipy:LSODA, ... choose their own",
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-8, metavar="E", help="of steps of their own (1e-8)"
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the run in this .npz file as it goes; if it was killed, the same command with "
+        "--resume goes on from there, to the same digits",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint, if it is there"
+    )
+    parser.add_argument(
+        "--checkpoint-every",
+        type=whole_number,
+        metavar="K",
+        help="steps between checkpoints (100000; other methods and integrators 2000)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         motion = _simulated(robot, options)
     except SolveError as error:
-        screen.report_error(error)
+        screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
         return OPEN
     loads = None
     if options.joints:
@@ -87,7 +120,8 @@ def run(options: argparse.Namespace) -> int:
         with screen.waiting("computing loads"):
             loads = motion.joint_loads(joints)
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
-    notes += [f"drives {', '.join(options.torque)}"] if options.torque else []
+    notes += [f"drives {', '.join(options.drive)}"] if options.drive else []
+    notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
         screen.show(
@@ -118,15 +152,13 @@ def _check_joints(robot: Mechanism, options: argparse.Namespace) -> None:
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.api import simulate
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads.units import DRIVE, model_units
 
-    model = robot.model
-    _, of_v = model_units(model)
-    units = {name: DRIVE[unit] for name, unit in zip(model.velocity_names, of_v, strict=True)}
-    torque = wishes(options.torque, "torque", units)
+    _check_checkpoint(options)
+    moved, torque = drives.motions(robot, options.drive), drives.forces(robot, options.torque)
     with screen.waiting("assembling"):
-        start = assembled(robot, options)
+        start = _start(robot, options, moved)
     steps = options.seconds / options.step if options.step > 0.0 else None
+    every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}
     with screen.progress("simulating", steps) as step:
         return simulate(
             robot,
@@ -135,18 +167,69 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             q=start.q,
             v=start.v,
             torque=torque or None,
+            drives=moved or None,
+            method=options.method,
+            integrator=options.integrator,
+            tolerance=options.tolerance,
             every=options.every,
             check=False,
             progress=step,
+            checkpoint=options.checkpoint,
+            **every,
+        )
+
+
+def _start(robot: Mechanism, options: argparse.Namespace, moved: dict[str, Force]) -> Assembly:
+    """Return the state that is wished for, driven joints where their drives start."""
+    from mbd_bridge.errors import StateError
+    from mbd_bridge.simulate.motions import prescribe
+
+    if not moved:
+        return assembled(robot, options)
+    end = max(options.seconds, 0.0)
+    motions = prescribe(robot.model, moved, 0.0, end)
+    place, rate, _ = motions.at(0.0)
+    wished = argparse.Namespace(fixed=[*options.fixed, *motions.names])
+    for option, values in (("near", place), ("velocity", rate)):
+        words = list(getattr(options, option))
+        for name, value in zip(motions.names, values.tolist(), strict=True):
+            if any(word.partition("=")[0].strip() == name for word in words):
+                raise StateError(
+                    f"--{option} {name}: it is driven, and starts where its drive does"
+                )
+            words.append(f"{name}={value!r}")
+        setattr(wished, option, words)
+    return assembled(robot, wished)
+
+
+def _check_checkpoint(options: argparse.Namespace) -> None:
+    """Let nobody lose a run that is kept, or resume one that is not."""
+    from pathlib import Path
+
+    from mbd_bridge.errors import FileError, StateError
+
+    if options.checkpoint is None:
+        if options.resume:
+            raise StateError("--resume goes with --checkpoint FILE")
+        return
+    if Path(options.checkpoint).exists() and not options.resume:
+        raise FileError(
+            "this checkpoint is there already; add --resume to go on from it, or remove it",
+            options.checkpoint,
         )
 
 
 def _summary(motion: Simulation) -> list[str]:
-    lines = [f"{motion.steps} steps of {motion.step:g} s to t = {motion.time[-1]:g} s"]
+    steps = f"{motion.steps} steps"
+    if motion.facts["integrator"] in ("rk4", "ab3"):
+        steps += f" of {motion.step:g} s"
+    lines = [f"{steps} to t = {motion.time[-1]:g} s"]
+    if not motion.facts["freedoms"] and motion.motions is None:
+        lines.append("no freedom: the loops hold everything")
     energy = motion.energy
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
-    if motion.tau.any():
+    if motion.tau.any() or motion.motions is not None:
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (drives work)")
     else:
         lines.append(f"energy {energy[0]:.6g} J, kept to {max(change, span):.1e} J")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.simulate.formula import text_formula
 from mbd_bridge.simulate.jet import Jet, lift
 from mbd_bridge.simulate.table import FEWEST, check_covers, table_rows
 from mbd_bridge.spatial import Array
@@ -143,6 +144,8 @@ def course(
         found = table(name, *given)
         check_covers(where, float(found.times[0]), float(found.times[-1]), start, end)
         return found
+    if isinstance(given, str):
+        given = text_formula(kind, name, given)
     if callable(given):
         return Formula(given)
     try:
@@ -151,7 +154,7 @@ def course(
         values = np.array([[np.nan]])
     if values.ndim != 1 or not np.isfinite(values).all():
         raise StateError(
-            f"{where}: expected a number, one for each trajectory, (times, values) or a function "
-            f"of t, got {given!r:.60}"
+            f"{where}: expected a number, one for each trajectory, (times, values), a formula "
+            f"such as '2*pi*t' or a function of t, got {given!r:.60}"
         )
     return Constant(values)

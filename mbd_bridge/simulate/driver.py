@@ -38,8 +38,8 @@ MOST_STEPS = 200_000_000
 TOLERANCE = 1e-8
 """Error of a step that is allowed where steps are variable, relative and absolute."""
 
-CHECKPOINT = 100_000
-"""Steps between checkpoints."""
+CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
+"""Steps between checkpoints: compiled ones take a moment, others a second."""
 
 
 def simulate(
@@ -63,7 +63,7 @@ def simulate(
     check: bool = True,
     progress: Callable[[int], None] | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    checkpoint_every: int = CHECKPOINT,
+    checkpoint_every: int | None = None,
     events: Mapping[str, Watch] | None = None,
 ) -> Simulation:
     """Return the motion of a mechanism from a state that satisfies its loops.
@@ -73,17 +73,18 @@ def simulate(
     duration, step : s; the last step ends at start + duration
     q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
         and the nearest to it that closes the loops
-    torque : generalised forces along the velocities, see `Drive`: by name numbers or tables
-        (times, values), with straight lines from row to row; or a function, which is traced, and so
-        made of + - * / and NumPy's sin, cos, sqrt
+    torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
+        `formula`) or a table (times, values) with straight lines from row to row; or a vector
+        (nv,); or a function of (t, q, v), which is traced, and so made of + - * / and NumPy's sin,
+        cos, sqrt
     external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
         at the origin of the link's frame; or a function of (t, q, v) that returns one, made like
         that of the torque. It may ask `Mechanism.placement` and `Mechanism.velocity` where the link
         is and how it moves. The loads of the motion count these wrenches
     external_in : these are given in the axes of their "link" or of the "world"
     drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
-        joint), a function of t made like that of the torque, or a table (times, values), through
-        which a cubic spline goes. `Simulation.drives` has the forces
+        joint), a formula of t as a text or as a function made like that of the torque, or a table
+        (times, values), through which a cubic spline goes. `Simulation.drives` has the forces
     method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
         (KimYoo97), "multipliers" (Lee94), which are driven from Python: some 1000 times slower
     integrator : "rk4" is compiled with the method projection. "ab3" has fixed steps; "abm" and
@@ -99,7 +100,7 @@ def simulate(
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
     checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
-        it goes on if it is there (compiled steps only)
+        it goes on if it is there, to the same digits
     events : functions (t, q, v) -> number by name, any Python; `Simulation.events` tells where
         they change their signs. One with an attribute ``terminal = True`` ends the motion, which
         is simulated first and cut off then
@@ -118,6 +119,9 @@ def simulate(
             f"move. Remove one, or let one forbid less"
         )
     problem = Problem(model, whole, motions, q0, v0, start, duration / steps, steps, every)
+    if checkpoint_every is None:
+        compiled = (method, integrator) == ("projection", "rk4")
+        checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
     wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
     found = _run(problem, wishes, progress, kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.formula import Formula, text_formula
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.simulate.table import Lines, check_covers
 from mbd_bridge.spatial import Array, zeros
 
-Force: TypeAlias = float | tuple[ArrayLike, ArrayLike]
-"""A constant, or a table (times, values) with straight lines from row to row."""
+Force: TypeAlias = float | str | Formula | tuple[ArrayLike, ArrayLike]
+"""A constant, a formula of t as a text (see `formula`), or a table (times, values) with straight
+lines from row to row."""
 
 Drive = Mapping[str, Force] | ArrayLike | Torque | None
 """Forces by velocity name, a constant vector (nv,), a traceable function of (t, q, v), or none."""
@@ -27,18 +29,25 @@ def given_forces(
     """Return forces as a function of t, q and v, checked; tables reach from `start` to `end`."""
     if torque is None or callable(torque):
         return torque
-    constant, tables = np.zeros(model.nv), {}
+    constant, tables = np.zeros(model.nv), dict[int, Callable[[Any], Any]]()
     if isinstance(torque, Mapping):
         for name, value in torque.items():
             place = velocity_place(model, name)
             if isinstance(value, tuple):
                 tables[place] = _lines(name, value, start, end)
+            elif isinstance(value, str | Formula):
+                formula = (
+                    value if isinstance(value, Formula) else text_formula("torque", name, value)
+                )
+                tables[place] = _tried(name, formula, start)
             else:
                 constant[place] = value
     else:
         constant = np.array(torque, dtype=np.float64)
         if constant.shape != (model.nv,):
             raise StateError(f"torque: expected ({model.nv},), got {constant.shape}")
+    if not np.all(np.isfinite(constant)):
+        raise StateError(f"torque: expected finite numbers, got {constant}")
     if not tables:
         return lambda t, q, v: constant
 
@@ -57,6 +66,14 @@ def velocity_place(model: Model, name: str) -> int:
     if name not in model.velocity_names:
         raise StateError(unknown_name("velocity", name, model.velocity_names))
     return model.velocity_names.index(name)
+
+
+def _tried(name: str, formula: Formula, start: float) -> Formula:
+    """Return a formula that has a value at the start."""
+    value = float(formula(start if np.isfinite(start) else 0.0))
+    if not np.isfinite(value):
+        raise StateError(f"torque {name!r}: {formula.text!r} is {value} at the start")
+    return formula
 
 
 def _lines(name: str, given: tuple[ArrayLike, ...], start: float, end: float) -> Lines:

@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.formula import text_formula
 from mbd_bridge.simulate.jet import ADVICE, Jet, lift
 from mbd_bridge.simulate.table import Table, check_covers
 from mbd_bridge.spatial import Array
 
-Prescribed: TypeAlias = float | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
-"""A constant (0 locks the joint in its zero position), a formula of t, or a table."""
+Prescribed: TypeAlias = float | str | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
+"""A constant (0 locks the joint in its zero position), a formula of t as a text (see `formula`) or
+as a function, or a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,11 @@ def _unknown(model: Model, name: str, places: Mapping[str, Any]) -> str:
         if joint.moving:
             names = ", ".join(repr(name + suffix) for suffix in joint.type.velocities)
             return f"drive {name!r}: the joint has several coordinates; drive {names}"
+    if name in {cut.name for cut in model.cuts}:
+        return (
+            f"drive {name!r}: a loop joint is cut and has no coordinate. Load the mechanism with "
+            f"other cuts (cuts=[...]), so that this joint carries the tree, or drive another one"
+        )
     return unknown_name("coordinate that can be driven", name, places)
 
 
@@ -127,6 +134,8 @@ def _function(name: str, given: Prescribed, start: float, end: float) -> Callabl
         table = Table.through(name, *given)
         check_covers(f"drive {name!r}", float(table.start[0]), table.end, start, end)
         return table
+    if isinstance(given, str):
+        given = text_formula("drive", name, given)
     if callable(given):
         _try(name, given, start)
         return given
@@ -134,7 +143,8 @@ def _function(name: str, given: Prescribed, start: float, end: float) -> Callabl
         value = float(given)
     except (TypeError, ValueError):
         raise StateError(
-            f"drive {name!r}: expected a number, a function of t or (times, values), got {given!r}"
+            f"drive {name!r}: expected a number, a formula such as '2*pi*t', a function of t or "
+            f"(times, values), got {given!r}"
         ) from None
     if not np.isfinite(value):
         raise StateError(f"drive {name!r}: expected a finite number, got {value!r}")

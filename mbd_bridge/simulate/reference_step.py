@@ -125,12 +125,16 @@ class ReferenceStep:
         return trouble.at_rest(self.model, J, self._rows, len(self._rows) - here)
 
     def _onto(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
-        for _ in range(3):
+        least, _, inverse = self._open(q, v, t)
+        q = self.model.integrate(q, -inverse @ least)
+        for _ in range(2):
             phi, _, inverse = self._open(q, v, t)
+            if np.abs(phi).max(initial=0.0) < np.abs(least).max(initial=0.0):
+                least = phi
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
         if not np.max(np.abs(phi), initial=0.0) <= LEFT:
-            raise SolveError(trouble.stays_open(self.model, self.motions, phi, h))
+            raise SolveError(trouble.stays_open(self.model, self.motions, least, h))
         return q, v - inverse @ rate
 
     def _open(self, q: Array, v: Array, t: float) -> tuple[Array, Array, Array]:

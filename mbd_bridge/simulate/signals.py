@@ -20,6 +20,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.courses import Constant, Course, Formula, Rows, course
 from mbd_bridge.simulate.forces import forces_along, velocity_place
+from mbd_bridge.simulate.formula import Formula as TextFormula
 from mbd_bridge.simulate.jet import Jet
 from mbd_bridge.simulate.motions import PrescribedMotions, fully_driven, prescribe
 from mbd_bridge.simulate.step import Stage, Torque
@@ -207,7 +208,7 @@ def _forces(
         for name, value in torque.items()
     }
     for place, one in given.items():
-        if isinstance(one, Formula):
+        if isinstance(one, Formula) and not isinstance(one.function, TextFormula):
             raise StateError(
                 f"torque {model.velocity_names[place]!r}: a function gives the forces along all "
                 f"velocities, torque=f(t, q, v); by name give numbers or tables (times, values)"

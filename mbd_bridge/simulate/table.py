@@ -132,6 +132,24 @@ def check_covers(where: str, first: float, last: float, start: float, end: float
         )
 
 
+def thinned(times: Array, values: Array, smooth: bool = True) -> tuple[Array, Array, float]:
+    """Return as many rows of a long table as one may have, and by how much it leaves the others.
+
+    Every k-th row and the last one are kept; the third result is the largest distance of what goes
+    through these (a `Table` if it is to be smooth, else `Lines`) from the rows that are left out.
+    """
+    if len(times) <= MOST:
+        return times, values, 0.0
+    from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
+
+    kept = np.arange(0, len(times), -(-len(times) // (MOST - 1)))
+    if kept[-1] != len(times) - 1:
+        kept = np.append(kept, len(times) - 1)
+    t, x = times[kept], values[kept]
+    found = CubicSpline(t, x)(times) if smooth else np.interp(times, t, x)
+    return t, x, float(np.abs(found - values).max())
+
+
 def _above(x: Any) -> Any:
     """Return max(x, 0)."""
     return 0.5 * (x + np.sqrt(x * x))

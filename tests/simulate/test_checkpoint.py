@@ -11,9 +11,30 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
-from tests.machines import four_bar
+from tests.machines import four_bar, n_four_bar
+from tests.simulate.test_hard_to_break import FLAT
 
 STEPS = 300_000
+
+WAYS = [
+    ("projection", "ab3"),
+    ("projection", "abm"),
+    ("projection", "scipy:RK45"),
+    ("projection", "scipy:LSODA"),
+    ("svd", "rk4"),
+    ("qr", "ab3"),
+    ("projection-reference", "abm"),
+    ("multipliers", "rk4"),
+]
+"""Methods and integrators beside the compiled step."""
+
+BY_HAND = """
+import sys
+from tests.simulate.test_checkpoint import by_hand
+print("ready", flush=True)
+by_hand(sys.argv[2], sys.argv[3], sys.argv[1])
+print("done", flush=True)
+"""
 
 SCRIPT = """
 import sys
@@ -34,6 +55,33 @@ def run(checkpoint=None, **options):
     return mbd.simulate(bar, 1e-4 * STEPS, **wanted)
 
 
+def by_hand(method, integrator, checkpoint=None, **options):
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    wanted = {"step": 1e-3, "every": 10, "q": at.q, "v": at.v, "checkpoint": checkpoint}
+    wanted |= {"checkpoint_every": 100, "method": method, "integrator": integrator} | options
+    return mbd.simulate(bar, 1.0, **wanted)
+
+
+def killed(script, file, *words, after):
+    """Kill a run with SIGKILL when its checkpoint satisfies a condition."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, str(file), *words],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["."])},
+        text=True,
+    )
+    try:
+        assert child.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 60
+        while not after(file) and time.monotonic() < deadline:
+            time.sleep(0.002)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        rest, _ = child.communicate()
+    assert "done" not in rest
+
+
 def friction(t, q, v):
     out = np.zeros(3, dtype=np.asarray(q).dtype)
     out[0] = np.sin(t) - 0.05 * v[0]
@@ -47,26 +95,116 @@ def same(a, b):
 
 def test_a_killed_run_goes_on_to_the_same_digits(tmp_path):
     file = tmp_path / "run.npz"
-    child = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(file)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["."])},
-        text=True,
-    )
-    try:
-        assert child.stdout.readline() == "ready\n"
-        deadline = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < deadline:
-            time.sleep(0.002)
-    finally:
-        child.send_signal(signal.SIGKILL)
-        rest, _ = child.communicate()
-    assert "done" not in rest
+    killed(SCRIPT, file, after=lambda file: file.exists())
     with np.load(file) as kept:
         assert 0 < kept["counts"][1] < STEPS
     resumed, whole = run(file), run()
     assert same(resumed, whole)
     assert resumed.steps == STEPS
+
+
+@pytest.mark.parametrize(("method", "integrator"), WAYS)
+def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
+    """Interrupted in the middle of a stretch: what came after the last checkpoint is done again."""
+
+    class Killed(BaseException):
+        pass
+
+    told = []
+
+    def interrupt(steps):
+        told.append(steps)
+        if sum(told) > 450:
+            raise Killed
+
+    file = tmp_path / "run.npz"
+    with pytest.raises(Killed):
+        by_hand(method, integrator, file, progress=interrupt)
+    with np.load(file) as kept:
+        assert kept["counts"][1] == 400
+    resumed = by_hand(method, integrator, file)
+    whole = by_hand(method, integrator, tmp_path / "other.npz")
+    assert same(resumed, whole)
+    assert resumed.steps == whole.steps and resumed.finished
+    plain = by_hand(method, integrator)  # starting anew changes the last digits only
+    assert np.abs(plain.q - whole.q).max() < 1e-6
+
+
+@pytest.mark.parametrize(("method", "integrator"), [("svd", "rk4"), ("projection", "scipy:LSODA")])
+def test_a_run_by_hand_that_is_killed_goes_on_to_the_same_digits(tmp_path, method, integrator):
+    file = tmp_path / "run.npz"
+    killed(BY_HAND, file, method, integrator, after=lambda file: file.exists())
+    resumed = by_hand(method, integrator, file)
+    assert same(resumed, by_hand(method, integrator, tmp_path / "other.npz"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.npz", "run.npz"]
+
+
+def test_through_singular_positions_to_the_same_digits(tmp_path):
+    """Detours start methods anew; a checkpoint between them changes nothing."""
+    m = n_four_bar(1)
+    v = np.array([3.0, -3.0, 3.0])
+    options = {"step": 1e-3, "q": m.assemble(FLAT, fixed=FLAT).q, "v": v, "method": "svd"}
+    file = tmp_path / "run.npz"
+    options |= {"checkpoint": file, "checkpoint_every": 50}
+    with pytest.raises(ZeroDivisionError):
+        mbd.simulate(m, 0.3, progress=lambda _: 1 / (not file.exists()), **options)
+    resumed = mbd.simulate(m, 0.3, **options)
+    whole = mbd.simulate(m, 0.3, **options | {"checkpoint": tmp_path / "other.npz"})
+    assert same(resumed, whole)
+    assert resumed.detours == whole.detours > 0
+
+
+@pytest.mark.parametrize("change", [{"tolerance": 1e-7}, {"method": "qr"}, {"integrator": "rk4"}])
+def test_a_checkpoint_of_another_method_is_refused(tmp_path, change):
+    file = tmp_path / "run.npz"
+    by_hand("svd", "abm", file)
+    with pytest.raises(FileError, match="another simulation"):
+        by_hand(**{"method": "svd", "integrator": "abm", "checkpoint": file} | change)
+
+
+def test_two_runs_cannot_have_one_file(tmp_path):
+    file = tmp_path / "run.npz"
+    met = []
+
+    def second(steps):
+        if not met:
+            with pytest.raises(FileError, match=f"another run .*process {os.getpid()}.*Wait"):
+                run(file, every=1000)
+            met.append(True)
+
+    first = run(file, every=1000, progress=second)
+    assert met
+    assert same(first, run(file, every=1000))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
+    file = tmp_path / "run.npz"
+    child = subprocess.Popen(
+        [sys.executable, "-c", BY_HAND, str(file), "svd", "rk4"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["."])},
+    )
+    try:
+        child.stdout.readline()
+        lock = tmp_path / "run.npz.lock"
+        deadline = time.monotonic() + 60
+        while not (lock.exists() and lock.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.002)
+        with pytest.raises(FileError, match=f"another run .*process {child.pid}"):
+            by_hand("svd", "rk4", file)
+    finally:
+        child.kill()
+        child.communicate()
+    assert by_hand("svd", "rk4", file).finished
+
+
+def test_what_a_killed_run_left_behind_is_cleared_away(tmp_path):
+    file = tmp_path / "run.npz"
+    (tmp_path / "run.npz.abc.part").write_bytes(b"half")
+    (tmp_path / "run.npz.lock").write_text("1")
+    run(file, every=1000)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
 
 
 def test_a_run_that_is_done_is_only_read(tmp_path):

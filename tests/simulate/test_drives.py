@@ -178,7 +178,8 @@ def test_a_drive_that_leaves_the_workspace_keeps_what_there_is():
     ("drives", "message"),
     [
         ({"crnk": 0.0}, "did you mean 'crank'"),
-        ({"crank": "fast"}, "expected a number"),
+        ({"crank": "fast"}, "no name named 'fast'"),
+        ({"crank": [1.0, 2.0]}, "expected a number"),
         ({"crank": np.nan}, "finite"),
         ({"crank": lambda t: np.exp(t)}, "a table instead"),
         ({"crank": lambda t: 1.0 if t < 1 else 2.0}, "a table instead"),

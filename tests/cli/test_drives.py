@@ -1,0 +1,134 @@
+"""Claims about drives, forces, methods and checkpoints of mbd simulate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
+from mbd_bridge.formats.tables import read_table
+from tests.robots import OWN
+
+BAR = OWN / "crank_rocker.urdf"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
+
+
+@pytest.fixture
+def run(capsys, tmp_path):
+    """Return a function that simulates: exit code, table or None, stderr."""
+
+    def command(*words, robot=BAR, seconds="0.5"):
+        path = tmp_path / "out.csv"
+        path.unlink(missing_ok=True)
+        words = [str(word) for word in words]
+        code = main(["simulate", str(robot), "--seconds", seconds, *words, "-o", str(path)])
+        table = read_table(path) if path.exists() else None
+        return code, table, capsys.readouterr().err
+
+    return command
+
+
+def test_a_formula_drives_and_the_loads_say_the_force(run):
+    code, table, err = run("--drive", "crank=2*pi*t", "--every", "50", "--joints", "crank")
+    assert code == 0 and "drives work" in err
+    expected = mbd.simulate(mbd.load(BAR), 0.5, drives={"crank": "2*pi*t"}, every=50)
+    assert np.abs(table.column("crank") - 2 * np.pi * table.column("time")).max() < 1e-12
+    assert np.allclose(table.column("rocker"), expected.q[:, 2], atol=1e-12)
+    assert np.allclose(table.column("crank.drive"), expected.drives["crank"], atol=1e-10)
+
+
+def test_a_table_drives_in_its_units_by_name_or_alone(run, tmp_path):
+    times = np.linspace(0, 0.5, 51)
+    course = 30 * np.sin(4 * times)
+    rows = "\n".join(
+        f"{t!r},{x!r},{-x!r}" for t, x in zip(times.tolist(), course.tolist(), strict=True)
+    )
+    path = tmp_path / "motion.csv"
+    path.write_text(f"time,crank [deg],other [deg]\n{rows}\n")
+    code, table, _ = run("--drive", f"crank={path}", "--every", "50")
+    assert code == 0
+    expected = np.deg2rad(30 * np.sin(4 * table.column("time")))
+    assert np.abs(table.column("crank") - expected).max() < 1e-6
+    code, table, _ = run("--drive", f"crank={path}:other", "--every", "50")
+    assert code == 0
+    assert np.abs(table.column("crank") + expected).max() < 1e-6
+
+
+def test_forces_by_formula_and_table(run, tmp_path):
+    path = tmp_path / "push.csv"
+    path.write_text("time,M [kN m]\n" + "\n".join(f"{0.2 * k},0.001" for k in range(4)))
+    outs = [
+        run("--torque", f"crank={what}", "--every", "50")
+        for what in ("1", path, "step(t,-2,0,-1,1)")
+    ]
+    for code, table, _ in outs:
+        assert code == 0
+        assert np.allclose(table.values, outs[0][1].values, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--drive", "crank"), 2, "expected NAME=WHAT"),
+        (("--drive", "crnk=t"), 2, "did you mean 'crank'"),
+        (("--drive", "crank=spped*t"), 2, "character 1: no name named 'spped'"),
+        (("--drive", "crank=__import__('os').abort()"), 2, "no meaning here"),
+        (("--drive", "crank=nothing.csv"), 2, "nothing.csv"),
+        (("--drive", "crank=t", "crank=2*t"), 2, "given twice"),
+        (("--drive", "crank=t", "--near", "crank=1"), 2, "starts where its drive does"),
+        (("--drive", "coupler_pin=t"), 2, "a loop joint is cut"),
+        (("--torque", "crnk=1"), 2, "did you mean 'crank'"),
+        (("--drive", "crank=1", "rocker=3"), 1, "release one of fixed"),
+        (("--method", "svg"), 2, "use one of projection"),
+        (("--integrator", "rk5"), 2, "use one of rk4"),
+        (("--resume",), 2, "goes with --checkpoint"),
+        (("--step", "0.4", "--velocity", "crank=30"), 1, "shorter steps"),
+    ],
+)
+def test_what_cannot_be_driven_is_explained(run, words, code, message):
+    found, _, err = run(*words)
+    assert found == code
+    assert message in err
+    assert "check=False" not in err and "Traceback" not in err
+
+
+def test_joints_with_several_freedoms_say_what_can_be_driven(run):
+    code, _, err = run("--drive", "platform=0", robot=OWN / "stewart.urdf")
+    assert code == 2
+    assert "turns by a quaternion" in err and "joints in a row" in err
+
+
+def test_a_drive_out_of_reach_keeps_what_there_is(run):
+    code, table, err = run("--drive", "rocker=3*t", "--joints", "rocker", seconds="2")
+    assert code == 1
+    assert "stopped at t =" in err and "the drive of 'rocker' leads out" in err
+    assert 0 < table.column("time")[-1] < 2
+    assert np.isfinite(table.values).all()
+
+
+def test_methods_and_integrators_agree(run):
+    words = "--near", "crank=0.5", "--fixed", "crank", "--velocity", "crank=4", "--every", "100"
+    _, expected, _ = run(*words)
+    for more in (("--method", "svd"), ("--integrator", "abm"), ("--integrator", "scipy:RK45")):
+        code, table, _ = run(*words, *more)
+        assert code == 0
+        assert np.abs(table.column("crank") - expected.column("crank")).max() < 1e-5
+
+
+def test_a_checkpoint_is_kept_and_resumed_only_when_asked(run, tmp_path):
+    file = tmp_path / "run.npz"
+    words = "--near", "crank=0.5", "--every", "10", "--checkpoint", file
+    code, whole, _ = run(*words, "--checkpoint-every", "100")
+    assert code == 0 and file.exists()
+    code, _, err = run(*words)
+    assert code == 2 and "add --resume" in err
+    code, again, _ = run(*words, "--resume")
+    assert code == 0
+    assert np.array_equal(again.values, whole.values)
+    code, _, err = run("--near", "crank=0.6", *words[2:], "--resume")
+    assert code == 2 and "another simulation" in err

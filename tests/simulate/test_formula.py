@@ -1,0 +1,134 @@
+"""Formulas of time as texts: what they mean, that nothing else is read, and what they drive."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.simulate.formula import DEEPEST, LONGEST, Formula
+from mbd_bridge.simulate.jet import Jet
+from mbd_bridge.simulate.table import MOST, thinned
+from tests.machines import four_bar
+
+TEXTS = {
+    "2*pi*t": lambda t: 2 * np.pi * t,
+    "2 pi t": lambda t: 2 * np.pi * t,
+    "30deg": lambda t: np.pi / 6,
+    "-t^2 + 3*t**3 - 1": lambda t: -(t**2) + 3 * t**3 - 1,
+    "(1 + t)/(2 - cos(t))": lambda t: (1 + t) / (2 - np.cos(t)),
+    "1.5e-1 * sin(2Hz t) * sqrt(1 + t)": lambda t: 0.15 * np.sin(4 * np.pi * t) * np.sqrt(1 + t),
+    "--t - -2": lambda t: t + 2,
+    "tan(t/3)": lambda t: np.tan(t / 3),
+    "60 rpm t": lambda t: 2 * np.pi * t,
+    "2 - 3 - 4": lambda t: -5.0,
+    "8/4/2 t": lambda t: t,
+    "step(t, 0.2, 1, 0.2 + 1, -3)": lambda t: 1 - 4 * _rise(t - 0.2),
+    "step(t^2, 0, 0, 1, 1)": lambda t: _rise(t * t),
+}
+
+
+def _rise(u):
+    u = np.clip(u, 0, 1)
+    return u**3 * (10 - 15 * u + 6 * u**2)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_formula_means_what_it_says_with_both_derivatives(text):
+    f, expected, d = Formula(text), TEXTS[text], 1e-4
+    for t in (-0.5, 0.1, 0.3, 0.9, 1.7):
+        jet = f(Jet(t, 1.0, 0.0))
+        if not isinstance(jet, Jet):
+            jet = Jet(jet)
+        assert np.isclose(f(t), expected(t), rtol=1e-14, atol=1e-15)
+        assert np.isclose(jet.value, expected(t), rtol=1e-14, atol=1e-15)
+        first = (expected(t + d) - expected(t - d)) / (2 * d)
+        second = (expected(t + d) - 2 * expected(t) + expected(t - d)) / d**2
+        assert np.isclose(jet.first, first, atol=1e-5)
+        assert np.isclose(jet.second, second, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2*pit", r"character 3: no name named 'pit'; did you mean 'pi'"),
+        ("", "got 'the end'"),
+        ("2*", "got 'the end'"),
+        ("(1", r"expected '\)'"),
+        ("1)", "expected an operation"),
+        ("sin t", r"expected '\('"),
+        ("sin(1, 2)", "takes 1 arguments, got 2"),
+        ("t^t", "whole power"),
+        ("t^1000", "whole power"),
+        ("t^-1", "whole power"),
+        ("step(t, 1, 0, 0, 1)", "x1 > x0"),
+        ("step(t, t, 0, 1, 1)", "are numbers"),
+        ("exp(t)", "no name named 'exp'"),
+        ("__import__('os')", "no name|no meaning"),
+        ("t.real", "no meaning here"),
+        ("t if t else 1", "no name named 'if'"),
+        ("[t]", "no meaning here"),
+        ("t;t", "no meaning here"),
+        ("9" * (LONGEST + 1), "at most"),
+        ("(" * (DEEPEST + 1) + "t" + ")" * (DEEPEST + 1), "nested deeper"),
+    ],
+)
+def test_what_is_no_formula_is_explained(text, message):
+    with pytest.raises(StateError, match=message):
+        Formula(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="t()+-*/^,. 0123456789eEsincoqrtpdg_[]'\"=:;\n", max_size=60))
+def test_any_text_is_a_formula_or_an_error_of_ours(text):
+    try:
+        value = Formula(text)(0.5)
+    except MbdError:
+        return
+    assert isinstance(value, float | int | np.floating)
+
+
+def test_formulas_drive_and_push_as_functions_do():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    texts = {"drives": {"crank": "0.5 + 2*t"}, "torque": {"wrist": "5*sin(3*t)"}}
+
+    def push(t, q, v):
+        out = np.zeros(3, dtype=np.asarray(t).dtype)
+        out[2] = 5 * np.sin(3 * t)
+        return out
+
+    a = mbd.simulate(bar, 0.5, **texts, every=50)
+    b = mbd.simulate(bar, 0.5, drives={"crank": lambda t: 0.5 + 2 * t}, torque=push, every=50)
+    assert np.abs(a.q - b.q).max() < 1e-14
+    assert np.abs(a.drives["crank"] - b.drives["crank"]).max() < 1e-11
+    assert np.allclose(a.tau[:, 2], 5 * np.sin(3 * a.time), atol=1e-15)
+    times = np.linspace(0, 0.5, 101)
+    table = {"crank": 1.0, "wrist": (times, 5 * np.sin(3 * times))}
+    c = mbd.simulate(bar, 0.5, drives=texts["drives"], torque=table, every=50)
+    assert np.abs(c.tau - b.tau - [1.0, 0, 0]).max() < 1e-6
+
+
+def test_formulas_push_in_a_batch():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    q = bar.assemble({"crank": 0.5}, fixed="crank").q
+    push = {"crank": "20*cos(t)"}
+    batch = mbd.simulate_batch(bar, 0.2, q=[q, q], torque=push, every=50)
+    one = mbd.simulate(bar, 0.2, q=q, torque=push, every=50)
+    assert np.abs(batch.q[1] - one.q).max() < 1e-12
+
+
+@pytest.mark.parametrize("torque", [{"crank": "fast"}, {"crank": ([0, 1],)}, {"crank": np.nan}])
+def test_forces_that_mean_nothing_are_explained(torque):
+    with pytest.raises(StateError, match="torque"):
+        mbd.simulate(four_bar(), 0.1, torque=torque)
+
+
+def test_long_tables_are_thinned_and_say_by_how_much():
+    times = np.linspace(0, 10, 20001)
+    values = np.sin(times)
+    t, x, apart = thinned(times, values)
+    assert len(t) <= MOST and t[0] == 0 and t[-1] == 10
+    assert 0 < apart < 1e-9
+    assert np.array_equal(x, np.sin(t))
+    assert thinned(times[:100], values[:100])[2] == 0.0
