@@ -11,8 +11,10 @@ docs/cost_of_loops.png.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,10 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck.timing import in_turns
 from mbd_bridge.kernels import machine
-from mbd_bridge.kernels.march import SMALL, March, compile_march
+from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
-from tests.benchmarks.loop_peers import DEFAULT, STIFF, Exudyn, MuJoCo
+from tests.benchmarks.loop_peers import DEFAULT, NEWTON, STIFF, Exudyn, MuJoCo
 from tests.machines import four_bar, n_four_bar
 
 PLOT = Path(__file__).parents[2] / "docs" / "cost_of_loops.png"
@@ -34,6 +36,7 @@ SECOND = 1000
 """Steps after which errors are looked at."""
 SIZES = (1, 2, 5, 10, 20, 40)
 TRAJECTORIES = 1024
+WHOLE_BATCH = f"ours, whole simulate_batch of {TRAJECTORIES} for 1 s"
 MILLION = 1_000_000
 
 
@@ -49,12 +52,6 @@ class Ours:
 
     def steps(self, number: int) -> None:
         self.march.advance(self.stage, number, number)
-
-
-def lanes_of(march: March) -> int:
-    """Return the lanes that `simulate_batch` would take."""
-    twice = 2 if sum(march.counts.values()) <= SMALL else 1
-    return twice * machine.host().lanes
 
 
 def peers(bar: Any, q: Any, v: Any) -> list[tuple[str, Any, Callable[[int], object]]]:
@@ -83,8 +80,33 @@ def quickest(bar: Any, q: Any, v: Any) -> Exudyn:
     return trials[int(np.argmin(times))]
 
 
+def settings() -> dict[str, Any]:
+    """Print and return what was measured with what."""
+    found: dict[str, Any] = {"python": platform.python_version(), "processor": processor()}
+    for name in ("numpy", "llvmlite", "mujoco", "exudyn"):
+        found[name] = version(name) if find_spec(name) else "not there"
+    found["lanes"] = machine.host().lanes
+    found["steps"] = f"{H:g} s, all; one thread where nothing else is said"
+    found["mujoco, default loops"], found["mujoco, stiff loops"] = DEFAULT, STIFF
+    found["exudyn, Newton"] = f"relative tolerance {NEWTON:g}; the quickest linear solver"
+    for name, value in found.items():
+        print(f"  {name}: {value}")
+    return found
+
+
+def processor() -> str:
+    """Return the processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, {len(names)} threads" if names else platform.processor()
+
+
 def run() -> dict[str, Any]:
-    results: dict[str, Any] = {"four_bar": one_step(), "whole": whole()}
+    results: dict[str, Any] = {"settings": settings()}
+    results |= {"four_bar": one_step(), "whole": whole()}
     results["million"] = million()
     results["rows"] = rows()
     plot(results["rows"])
@@ -101,7 +123,7 @@ def one_step() -> list[dict[str, Any]]:
     """A step of one trajectory, and of one among many."""
     bar, q, v = started()
     own = Ours(bar, q, v)
-    many = Ours(bar, q, v, lanes_of(own.march))
+    many = Ours(bar, q, v, MOST_LANES)
     right = mbd.simulate(bar, 1.0, step=H / 10, q=q, v=v, every=10 * SECOND).q[-1, 0]
     mine = mbd.simulate(bar, 1.0, step=H, q=q, v=v)
     others = peers(bar, q, v)
@@ -120,12 +142,20 @@ def one_step() -> list[dict[str, Any]]:
         counts.append(SECOND)
     batch_q, batch_v = np.tile(q, (TRAJECTORIES, 1)), np.tile(v, (TRAJECTORIES, 1))
     kind = {"step": H, "q": batch_q, "v": batch_v}
-    works.append(partial(mbd.simulate_batch, bar, 1.0, every=SECOND, **kind))
-    counts.append(TRAJECTORIES * SECOND)
-    table.append((f"ours, simulate_batch of {TRAJECTORIES}, ends kept, each", error, gap))
-    works.append(partial(mbd.simulate_batch, bar, 1.0, **kind))
-    counts.append(TRAJECTORIES * SECOND)
-    table.append((f"ours, simulate_batch of {TRAJECTORIES}, every step kept, each", error, gap))
+    masses = {"coupler.mass": np.linspace(1.0, 3.0, TRAJECTORIES)}
+    course = np.linspace(0.0, 1.0, 21), np.random.default_rng(0).normal(size=(TRAJECTORIES, 21))
+    batches: list[tuple[str, dict[str, Any]]] = [
+        ("ends kept", {"every": SECOND}),
+        ("every tenth step kept", {"every": 10}),
+        ("every step kept", {}),
+        ("ends kept, 2 threads", {"every": SECOND, "threads": 2}),
+        ("a mass of its own, ends kept", {"every": SECOND, "parameters": masses}),
+        ("a torque table of its own", {"every": SECOND, "torque": {"crank": course}}),
+    ]
+    for what, options in batches:
+        works.append(partial(mbd.simulate_batch, bar, 1.0, **kind, **options))
+        counts.append(TRAJECTORIES * SECOND)
+        table.append((f"{WHOLE_BATCH}, {what}", error, gap))
     for name, peer, _ in others:
         if isinstance(peer, MuJoCo):
             works.append(peer.rollout(64, 100))
@@ -141,7 +171,7 @@ def one_step() -> list[dict[str, Any]]:
     print("  times ours:", end="")
     for row in found:
         if not row["what"].startswith("ours"):
-            batch = next(r for r in found if "ends kept" in r["what"])
+            batch = next(r for r in found if r["what"] == f"{WHOLE_BATCH}, ends kept")
             base = batch if "rollout" in row["what"] else found[0]
             row["ratio"] = row["ns"] / base["ns"]
             print(f"\n    {row['what']:<62} {row['ratio']:7.1f}", end="")
@@ -187,7 +217,7 @@ def rows() -> list[dict[str, Any]]:
         at = bar.assemble(velocity={"crank0": 1.0}, fixed="crank0")
         q, v = at.q, at.v
         own = Ours(bar, q, v)
-        many = Ours(bar, q, v, lanes_of(own.march))
+        many = Ours(bar, q, v, MOST_LANES)
         number = max(50, 2000 // n)
         cases: list[tuple[str, Callable[[int], object], int]] = [
             ("ours", own.steps, 1),

@@ -27,6 +27,11 @@ SAYS = {
     "07": ["travel           78.900", "agreement: True"],
     "08": ["3 redundant", "closed form 5.886", "coupler_pin  fy        not determined"],
     "09": ["2 windows: 5 coordinates, 10 rows, 4 independent", "millionth: True", "1e-8: True"],
+    "10": [
+        "1000 trajectories of 1000 steps of 0.001 s, 101 records, 1000 finished",
+        "lightest loaded: 0.421 m, 0.225 kg: pin 31.50 N",
+        "carries the same: True",
+    ],
     "11": ["loads.png     6 panels", "RMS 33.5 N m", "fy (undetermined), mx (undetermined)"],
     "12": [
         "kB, read back the same: True",
