@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md.
+"""Draw the pictures of docs/plots.md and docs/durability.md.
 
     python docs/make_plots.py [FOLDER]
 
@@ -8,15 +8,18 @@ Each is what one call of the page draws.
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import mbd_bridge as mbd  # noqa: E402
+from mbd_bridge.loads.durability import LoadSpectra  # noqa: E402
 
 URDF = HERE.parent / "urdf"
 DPI = 100
@@ -38,9 +41,24 @@ def main(folder: Path) -> None:
         "polar": loads.plot_polar()[0],
         "motion": run.plot()[0],
         "closure": run.plot_closure(),
+        "spectra": shift(arm).plot()[0],
     }
     for name, axes in pictures.items():
         axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+
+
+def shift(arm: mbd.Mechanism) -> LoadSpectra:
+    """Return the spectra of docs/durability.md."""
+    rng = np.random.default_rng(0)
+    time = np.arange(30_000) / 100
+    pace, phase = rng.uniform(0.2, 1.0, (7, 3)), rng.uniform(0.0, 6.3, (7, 3))
+    posture = np.array([0.0, 0.5, 0.4, -1.2, 0.5, 0.6, 0.0])
+    q = posture + 0.2 * np.sin(2 * np.pi * pace * time[:, None, None] + phase).sum(axis=-1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shift.npz"
+        np.savez(path, time=time, **dict(zip(arm.coordinate_names, q.T, strict=True)))
+        motion = mbd.load_motion(path, arm)
+    return arm.joint_loads(motion, joints=["lbr_iiwa_joint_5"]).spectra()
 
 
 if __name__ == "__main__":

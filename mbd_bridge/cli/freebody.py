@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import loop_loads
+from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ROUNDING = 1e-12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="table of the motion (see mbd loads)")
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     parser.add_argument("--link", required=True, metavar="LINK", help="name of the link")
     parser.add_argument(
         "--at",
@@ -66,11 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a coordinate system of this number into bulk data and use it; else the basic "
         "system is the link's frame",
     )
-    parser.add_argument(
-        "--rest",
-        action="store_true",
-        help="hold coordinates that MOTION has not in their neutral position, at rest",
-    )
+    motion_file.add_arguments(parser)
     parser.add_argument(
         "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
     )
@@ -79,14 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the instants, cut the link free there, show and write it."""
-    from mbd_bridge.api import load_motion
     from mbd_bridge.cli import screen
+    from mbd_bridge.errors import count
     from mbd_bridge.loads.oddities import left_out
 
     robot = screen.load_robot(options)
     loop_loads.check(robot.model, options)
     robot.model.link_number(options.link)
-    motion = load_motion(options.motion, robot, rest=options.rest)
+    motion = motion_file.read(options, robot.model)
     for note in (*motion.notes, left_out(robot.model, "these loads")):
         if note:
             screen.say(note)
@@ -106,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if not all(one.unique.all() for one in body.acting):
         screen.show(console, "", "(...) is not determined by rigid-body mechanics")
     if options.output is not None:
-        screen.say(f"{len(rows)} instants written to {options.output}")
+        screen.say(f"{count(len(rows), 'instant')} written to {options.output}")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import loop_loads, motion_file
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 KINDS = ("loads", "torque-speed", "polar", "motion", "closure")
 SUFFIXES = (".png", ".svg", ".pdf")
+DPI = 150
+"""Dots an inch of pictures made of dots."""
 
 SUMMARY = "pictures of a motion, and of the loads along it"
 DESCRIPTION = f"""\
@@ -57,35 +60,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plane", choices=("xy", "yz", "zx"), help="of --kind polar; default: across the axis"
     )
     parser.add_argument(
-        "--dpi", type=whole_number, default=150, metavar="N", help="of a .png (150)"
+        "--dpi", type=whole_number, default=DPI, metavar="N", help=f"of a .png ({DPI})"
     )
     motion_file.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the picture and write it."""
-    from pathlib import Path
-
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import FileError
-    from mbd_bridge.formats.whole_file import whole_path
 
-    suffix = Path(options.output).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise FileError(f"pictures are {', '.join(SUFFIXES)}, not {suffix!r}", options.output)
+    picture_suffix(options.output)
     robot = screen.load_robot(options)
-    import matplotlib
-
-    matplotlib.use("Agg")  # a picture needs no display
     with screen.waiting("drawing"):
-        axes = _drawn(robot, options)
-    from mbd_bridge.plots import style
-
-    figure: Any = axes[0].figure
-    with whole_path(options.output) as path, style():
-        figure.savefig(path, format=suffix[1:], dpi=options.dpi)
+        save_picture(lambda: _drawn(robot, options), options.output, options.dpi)
     screen.say(f"{options.kind} drawn to {options.output}")
     return 0
+
+
+def picture_suffix(path: str) -> str:
+    """Return the suffix of a picture's name, or say which there are."""
+    from pathlib import Path
+
+    from mbd_bridge.errors import FileError
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(f"pictures are {', '.join(SUFFIXES)}, not {suffix!r}", path)
+    return suffix
+
+
+def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> None:
+    """Draw a picture, without a display, and write it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from mbd_bridge.formats.whole_file import whole_path
+    from mbd_bridge.plots import style
+
+    figure: Any = draw()[0].figure
+    with whole_path(path) as target, style():
+        figure.savefig(target, format=picture_suffix(path)[1:], dpi=dpi)
 
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli.plot import picture_suffix, save_picture
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -83,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the loads along the motion there, too: .parquet, .csv, .npz or .h5",
     )
+    parser.add_argument("--plot", metavar="FILE", help="picture of the spectra: .png, .svg or .pdf")
     add_convention(parser)
     motion_file.add_arguments(parser)
     parser.add_argument(
@@ -98,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
     from mbd_bridge.loads.oddities import left_out
 
+    if options.plot is not None:
+        picture_suffix(options.plot)
     robot = screen.load_robot(options)
     loop_loads.check(robot.model, options)
     history = _count(robot, options)
@@ -118,6 +122,8 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", _worst(spectra, options))
     if not all(one.determined for one in spectra.spectra):
         screen.show(console, "", "undetermined: rigid-body mechanics does not determine this load")
+    if options.plot is not None:
+        save_picture(spectra.plot, options.plot)
     rows = f"{history.rows} rows"
     if history.file is not None:
         screen.say(f"{rows} written to {history.file}")

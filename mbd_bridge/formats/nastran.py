@@ -96,23 +96,19 @@ def field(value: float) -> str:
     best, error = "", np.inf
     for text in _candidates(value):
         off = abs(_read(text) - value)
-        if len(text) <= WIDTH and (off < error or (off == error and len(text) < len(best))):
+        if len(text) <= WIDTH and off < error:
             best, error = text, off
     return best
 
 
 def _candidates(value: float) -> Iterator[str]:
-    for digits in range(WIDTH, -1, -1):
-        fixed = f"{value:.{digits}f}"
-        if "." in fixed:
-            yield (
-                fixed.rstrip("0")
-                if not fixed.rstrip("0").endswith(".")
-                else fixed.rstrip("0") + "0"
-            )
+    """Yield forms of a number: those without an exponent first, short ones first."""
+    for digits in range(1, WIDTH):
+        fixed = f"{value:.{digits}f}".rstrip("0")
+        yield f"{fixed}0" if fixed.endswith(".") else fixed
+    for digits in range(1, WIDTH):
         mantissa, exponent = f"{value:.{digits}e}".split("e")
-        power = int(exponent)
-        yield f"{mantissa if '.' in mantissa else mantissa + '.'}{power:+d}"
+        yield f"{mantissa}{int(exponent):+d}"
 
 
 def _read(text: str) -> float:

@@ -6,6 +6,7 @@ and return the axes; they show nothing and change no settings of matplotlib's.
 
 from mbd_bridge.plots.lines import Line, Panel, draw_panels
 from mbd_bridge.plots.polar import Rose, draw_rose
+from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.plots.style import axes_for, explain, style
 from mbd_bridge.plots.torque_speed import Drive, draw_drive
 
@@ -14,10 +15,13 @@ __all__ = [
     "Line",
     "Panel",
     "Rose",
+    "SpectrumPanel",
+    "Steps",
     "axes_for",
     "draw_drive",
     "draw_panels",
     "draw_rose",
+    "draw_spectra",
     "explain",
     "style",
 ]

@@ -39,6 +39,8 @@ SAYS = {
         "pandas: 113.743 N",
         "101 states from 0 to 1 s",
     ],
+    "13": ["120000 rows", "97.5     38.3      56.0  N", "115 degrees from x: 48.5 N"],
+    "14": ["{'GRID': 3, 'LOAD': 8, 'FORCE': 24, 'MOMENT': 24}", "in equilibrium: True"],
     "15": ["before                 4.905", "weighs 19.62 N, and it does: 19.62 N"],
 }
 """What each example prints among other things."""

@@ -239,3 +239,33 @@ def test_times_go_on_and_one_state_is_no_history():
     with pytest.raises(StateError, match="at least one"):
         load_spectra(none)
     assert load_spectra(loads, time=2.0 * time).duration == 2.0 * found.duration
+
+
+def test_the_picture_draws_every_determined_component_and_marks_the_others(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    _, loads = arm_loads(["elbow", "shoulder"])
+    found = load_spectra(loads)
+    axes = found.plot()
+    assert [ax.get_title(loc="left") for ax in axes[:2]] == ["elbow: force", "elbow: moment"]
+    assert len(axes) == 4 and axes[0].get_ylabel() == "range [N]"
+    drawn = {line.get_label(): line for line in axes[0].lines}
+    one = found["elbow.fx"]
+    assert drawn["fx"].get_ydata().max() == one.largest
+    assert drawn["fx"].get_xdata().max() == one.cycles
+    assert len(found.plot("elbow")) == 2
+    with pytest.raises(StateError, match="no joint in these spectra named 'wrist'"):
+        found.plot("wrist")
+    bar = four_bar()
+    run = mbd.simulate(bar, 0.5, step=1e-3, q=bar.assemble(near={"crank": 0.5}, fixed="crank").q)
+    pin = run.joint_loads(["pin"])
+    shaken = pin.force + np.sin(40 * run.time)[:, None, None]
+    force, _ = load_spectra(replace(pin, force=shaken)).plot()
+    labels = [text.get_text() for text in force.get_legend().get_texts()]
+    assert labels == ["fx", "fy (undetermined)", "fz"]
+    still = load_spectra(replace(loads, force=0 * loads.force, moment=0 * loads.moment))
+    assert any("no cycles" in text.get_text() for text in still.plot()[0].texts)
+    pyplot.close("all")

@@ -8,9 +8,9 @@ place; which direction of a radial load damages most is found by looking along a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,9 @@ from mbd_bridge.loads.durability.spectrum import (
 from mbd_bridge.loads.durability.turning_points import Floats
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags, Signal, Signals, times_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RESULTANTS_MISLEAD = (
     "cycles of the length of a force or moment are not those of its components: a full swing "
@@ -97,6 +100,23 @@ class LoadSpectra:
         along = np.arange(len(found)) * np.pi / len(found)
         best = int(np.argmax(found))
         return Worst(float(along[best]), found[best], along, np.array(found))
+
+    def plot(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw the spectra and return the axes: the ranges that so many cycles reach or exceed.
+
+        Parameters
+        ----------
+        joints : names; None for all. Each has a panel of its force and one of its moment
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        from mbd_bridge.loads.durability.pictures import plot_spectra
+
+        return plot_spectra(self, joints, ax=ax)
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,61 @@
+"""Pictures of load spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
+from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mbd_bridge.loads.durability.load_spectra import LoadSpectra
+    from mbd_bridge.loads.durability.spectrum import Spectrum
+    from mbd_bridge.loads.signals import Signal
+
+ROUNDING = 1e-9
+"""Share of a joint's largest range below which a spectrum is that of rounding errors."""
+
+
+def plot_spectra(
+    spectra: LoadSpectra,
+    joints: Iterable[str] | str | None = None,
+    *,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw the spectra of force and of moment of joints; see `LoadSpectra.plot`."""
+    known = list(dict.fromkeys(signal.joint for signal in spectra.signals))
+    asked = known if joints is None else [joints] if isinstance(joints, str) else list(joints)
+    for joint in asked:
+        if joint not in known:
+            raise StateError(unknown_name("joint in these spectra", joint, known))
+    pairs = list(zip(spectra.signals, spectra.spectra, strict=True))
+    panels = []
+    for joint in asked:
+        own = [(signal, one) for signal, one in pairs if signal.joint == joint]
+        panels += [_panel(joint, own, "force", FORCES), _panel(joint, own, "moment", MOMENTS)]
+    text = f"{spectra.convention}; rainflow cycles in {spectra.duration:g} s"
+    return draw_spectra(panels, columns=2, text=text, ax=ax)
+
+
+def _panel(
+    joint: str, own: list[tuple[Signal, Spectrum]], what: str, components: tuple[str, ...]
+) -> SpectrumPanel:
+    unit = "N" if what == "force" else "N m"
+    shown = [
+        (signal, one)
+        for signal, one in own
+        if signal.quantity in components
+        or (signal.quantity.split(".")[0] == DRIVES and signal.unit == unit)
+    ]
+    largest = max(one.largest for _, one in own)
+    steps = []
+    for signal, one in shown:
+        if one.largest > ROUNDING * largest:
+            reached = one.exceedance
+            about = signal.quantity, reached.range, reached.cycles, one.largest, one.determined
+            steps.append(Steps(*about))
+    return SpectrumPanel(f"{joint}: {what}", unit, tuple(steps))
