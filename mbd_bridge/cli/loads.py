@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.cli import loop_loads, motion_file
-from mbd_bridge.cli.parser import Names, add_robot, vector, whole_number
+from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.loads import LoadSolver
@@ -45,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="names of joints (fixed ones too), blanks or commas between them, or all; "
         "root_joint is what holds the root link",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
-    )
+    add_output(parser)
     add_convention(parser)
     parser.add_argument(
         "--reaction",

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd_bridge.cli import drives
 from mbd_bridge.cli.assemble import OPEN, PYTHON, add_state, assembled
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -60,12 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="joints whose loads are written too (tree and loop joints), or all",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=".csv, .parquet, .npz or .h5 file to write; default: CSV to stdout",
-    )
+    add_output(parser)
     parser.add_argument(
         "--method",
         default="projection",

@@ -3,6 +3,7 @@ what cannot be read or written is refused with a reason, and no half-written fil
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 
 from mbd_bridge.errors import FileError, MissingPackageError, StateError
 from mbd_bridge.formats.tables import Column, TableWriter, open_table, read_table
+from mbd_bridge.formats.tables.disk import DiskFile
 
 KINDS = ("csv", "parquet", "npz", "h5")
 BINARY = KINDS[1:]
@@ -330,6 +332,38 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, kind):
     assert "cannot be written: File too large" in done.stdout
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_file_that_hides_a_full_disk_reads_back_all_and_tells_of_it_when_asked(
+    tmp_path, monkeypatch
+):
+    path, room, real = tmp_path / "f", 1000, os.pwrite
+
+    def until_full(handle, data, place):
+        if place >= room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data[: room - place], place)
+
+    path.touch()
+    monkeypatch.setattr(os, "pwrite", until_full)
+    rng, wanted = np.random.default_rng(0), bytearray(3000)
+    with DiskFile(path) as file:
+        wanted[:900] = rng.bytes(900)
+        file.write(wanted[:900])
+        file.check()
+        for _ in range(60):
+            place, length = int(rng.integers(2500)), int(rng.integers(1, 500))
+            data = rng.bytes(length)
+            wanted[place : place + length] = data
+            file.seek(place)
+            assert file.write(data) == length
+        end = file.seek(0, os.SEEK_END)
+        for place in range(0, end, 700):
+            file.seek(place)
+            assert file.read(700) == bytes(wanted[place : min(place + 700, end)])
+        with pytest.raises(OSError, match="No space left"):
+            file.check()
+    assert 900 <= path.stat().st_size <= room
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -59,8 +59,6 @@ class NpzSource(TableSource):
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
         length = one_length({name: rows for name, (rows, _) in self._kinds.items()}, path)
-        if COLUMNS in texts and set(texts[COLUMNS]) == set(self._kinds):
-            self._kinds = {name: self._kinds[name] for name in texts[COLUMNS].tolist()}
         units: dict[str, str] = {}
         if UNITS in texts and len(texts[UNITS]) == len(self._kinds):
             units = {
