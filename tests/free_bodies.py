@@ -108,7 +108,8 @@ def left_over(run, loads, k):
         place = at.point(frame.translation)[0]
         turn = at.R @ frame.rotation
         ends[loop.name] = (loop.predecessor.link, turn, place, loop.successor.link)
-    assert set(ends) == set(loads.joints)
+    gears = {coupling.name for coupling in model.description.couplings}  # between two freedoms
+    assert set(ends) | gears == set(loads.joints)
     for name, (parent, turn, place, child) in ends.items():
         force, moment = turn @ loads[name].force[k], turn @ loads[name].moment[k]
         push(child, force, moment, place)
@@ -133,20 +134,36 @@ def left_over(run, loads, k):
 def idle_work(run, loads, k):
     """Return the largest force or moment along a freedom that nothing drives, N or N m.
 
-    A joint of the tree gives along its freedoms what was given there; a loop joint gives nothing.
+    A joint of the tree gives along its freedoms what was given there, gears included; a loop joint
+    gives nothing.
     """
     model, worst = run.model, 0.0
+    geared = np.zeros(model.nv)
+    for gears in model.description.couplings:
+        drive = loads[gears.name].drive[k, 0]
+        geared[model.velocity_names.index(gears.joint)] += drive
+        geared[model.velocity_names.index(gears.follows)] -= gears.ratio * drive
     for name in loads.joints:
         if name in model.joint_index and model.joint(name).moving:
             places = model.bodies[model.joint(name).body].v
-            given = run.tau[k, places].copy()
+            given = run.tau[k, places] + geared[places]
             for n, velocity in enumerate(model.velocity_names[places]):
                 if velocity in run.drives.names:
                     given[n] += run.drives[velocity][k]
             worst = max(worst, np.abs(loads[name].drive[k] - given).max())
+    links = moving_links(model, run.q[k], run.v[k], run.a[k])
     for loop in model.loops:
-        axis, moment = np.array(loop.axis), loads[loop.name].moment[k]
-        free = {"revolute": [axis @ moment], "spherical": moment, "fixed": [0.0]}[loop.type]
+        turn = [
+            links[end.link].R @ end.frame.rotation for end in (loop.predecessor, loop.successor)
+        ]
+        turn = turn[0].T @ turn[1]  # to the predecessor's axes, in which rows of a mask are
+        force, moment = turn @ loads[loop.name].force[k], turn @ loads[loop.name].moment[k]
+        free = {
+            "revolute": [np.array(loop.axis) @ moment],
+            "spherical": moment,
+            "fixed": [0.0],
+            "mask": np.concatenate([force, moment])[np.array(loop.rows or [1] * 6) == 0],
+        }[loop.type]
         worst = max(worst, np.abs(free).max())
     return worst
 
@@ -180,6 +197,14 @@ def power(run, k):
         at = links[link]
         found += at.R @ wrench[k, :3] @ at.v + at.R @ wrench[k, 3:] @ at.w
     return found
+
+
+def weight_power(run, k):
+    """Return the power of the weights of all links, each taken positive, W."""
+    model = run.model
+    links = moving_links(model, run.q[k], run.v[k], run.a[k])
+    own = [(links[link.name], link.inertia) for link in model.description.links if link.inertia]
+    return sum(i.mass * abs(model.gravity @ at.point(i.centre)[1]) for at, i in own)
 
 
 def energy_rate(run, k, ahead):

@@ -27,10 +27,9 @@ from mbd_bridge.solve.bases.base import Held
 
 @dataclass
 class Steps:
-    """What happened: ends of steps, orders, what was left open; records of time, q and v."""
+    """What happened: ends of steps, what was left open; records of time, q and v."""
 
     time: list[float] = field(default_factory=list)
-    order: list[int] = field(default_factory=list)
     left: list[float] = field(default_factory=list)
     records: list[tuple[float, np.ndarray, np.ndarray]] = field(default_factory=list)
     restarts: int = 0
@@ -44,8 +43,8 @@ class Steps:
 class Independent:
     """The equations in q and z' with one of the two bases."""
 
-    def __init__(self, system: System, projected: bool, corrected: bool) -> None:
-        self.system, self.projected, self.corrected = system, projected, corrected
+    def __init__(self, system: System, projected: bool, corrected: bool, complete: bool) -> None:
+        self.system, self.corrected, self.complete = system, corrected, complete
         self.basis: Any = ProjectionBasis() if projected else SvdBasis()
         self.held: Held = self.basis.init(np.zeros((0, system.model.nv)))
         self.steps = Steps()
@@ -73,7 +72,22 @@ class Independent:
         N, right = self.basis.at(self.held, phi_q)
         particular = right @ gamma[list(self.held.rows)]
         z = np.linalg.solve(N.T @ M @ N, N.T @ (Q - M @ particular))
+        if self.complete:
+            z = z - np.linalg.lstsq(N, self._omitted(q, v, t), rcond=None)[0]
         return np.concatenate([coordinate_rates(self.system.model, q, v), z])
+
+    def _omitted(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+        """Return what (4.8) leaves out where b is not zero: P_N Phi_q'^T (Phi_q Phi_q^T)^-1 b.
+
+        The paper has I_R' = -I_R Phi_q' I_R; that is the part of it in the range of Phi_q^T.
+        """
+        rows, model, ahead = list(self.held.rows), self.system.model, 1e-5
+        lack = self.system.lack(q, np.zeros(len(v)), t)
+        J = lack.phi_q[rows]
+        moved = [model.integrate(q, d * v) for d in (ahead, -ahead)]
+        J1, J0 = (self.system.lack(there, v, t).phi_q[rows] for there in moved)
+        right = ((J1 - J0) / (2 * ahead)).T @ np.linalg.solve(J @ J.T, -lack.rate[rows])
+        return np.asarray(right - J.T @ np.linalg.solve(J @ J.T, J @ right))
 
     def settle(self, t: float, y: np.ndarray) -> np.ndarray:
         """Correct the position, (5.1), and renew the basis."""
@@ -117,10 +131,11 @@ def simulate(
     motions: PrescribedMotions | None = None,
     projected: bool = True,
     corrected: bool = True,
+    complete: bool = False,
     tolerance: float = 1e-8,
 ) -> Steps:
     """Return a motion by Adams-Bashforth-Moulton with steps of at most `longest` seconds."""
-    form = Independent(System(model, forces, motions), projected, corrected)
+    form = Independent(System(model, forces, motions), projected, corrected, complete)
     y, t = form.start(*state, span[0]), span[0]
     steps = form.steps
     way = AdamsBashforthMoulton(form.rate, form.settle, tolerance)
@@ -130,12 +145,9 @@ def simulate(
         end = span[0] + (k + 1) * longest
         if form.changed:  # the rates that it remembers are in another basis
             steps.restarts, form.changed = steps.restarts + 1, False
-            steps.order += [order for _, _, order in way.sizes]
-            steps.rejected += way.rejected
-            way = AdamsBashforthMoulton(form.rate, form.settle, tolerance)
+            way.forget()
         y = way.advance(t, y, end)
         t = end
         steps.records.append((t, y[: model.nq], form.velocity(t, y)))
-    steps.order += [order for _, _, order in way.sizes]
-    steps.rejected += way.rejected
+    steps.rejected = way.rejected
     return steps

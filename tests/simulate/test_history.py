@@ -5,6 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
+from mbd_bridge.simulate.motions import prescribe
 from tests import car, independent
 from tests.machines import four_bar
 
@@ -135,3 +136,47 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     sideways = turns.a[:, 1] + turns.v[:, 0] * turns.v[:, 5]
     assert 2.0 < np.abs(sideways).max() < 5.0
     assert turns.closure.max() < 1e-12
+
+
+def five_bar():
+    """Two freedoms: a crank that is driven, and the rest that swings."""
+    y, b = (0, 1, 0), mbd.Builder("five-bar", root="ground")
+    lengths = {"crank": 1.0, "one": 1.5, "two": 1.5, "rocker": 1.2}
+    before, place = "ground", (0, 0, 0)
+    for name, length in lengths.items():
+        b.link(name, 1.0, (length / 2, 0, 0), np.array([0, 1, 1]) * length**2 / 12)
+        b.joint(name, "revolute", before, name, place, axis=y)
+        before, place = name, (length, 0, 0)
+    ends = ("rocker", car.at(np.array(place))), ("ground", car.at(np.array([2.0, 0, 0])))
+    b.loop("pin", "revolute", *ends, axis=y)
+    return mbd.Mechanism.build(b)
+
+
+def test_the_printed_acceleration_omits_a_term_where_constraints_depend_on_time():
+    """(4.8) takes I_R' = -I_R Phi_q' I_R; its part across the constraints is missing."""
+    machine, drives = five_bar(), {"crank": lambda t: -1.2 + 2.0 * t}
+    near = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
+    q = machine.assemble(near, fixed="crank").q
+    first = mbd.simulate(machine, 0.5, q=q, step=1e-4, every=5000, drives=drives)
+    motions = prescribe(machine.model, drives, 0.0, 0.5)
+    errors = {}
+    for name, options in {
+        "printed": {},
+        "complete": {"complete": True},
+        "held": {"projected": False},
+    }.items():
+        for h in (4e-3, 2e-3):
+            steps = independent.simulate(
+                machine.model,
+                (first.q[0], first.v[0]),
+                (0.0, 0.5),
+                h,
+                motions=motions,
+                tolerance=1e-3,
+                **options,
+            )
+            errors[name, h] = np.abs(steps.records[-1][2] - first.v[-1]).max()
+    assert errors["printed", 2e-3] > 0.7 * errors["printed", 4e-3]  # shorter steps do not help
+    assert errors["complete", 2e-3] < 0.6 * errors["complete", 4e-3]
+    assert errors["complete", 2e-3] < 0.1 * errors["printed", 2e-3]
+    assert errors["held", 2e-3] < 0.01 * errors["printed", 2e-3]

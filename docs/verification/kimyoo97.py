@@ -1,0 +1,247 @@
+"""KimYoo97, Figs 4 to 7: what steps leave open and how long they are, for three bases.
+
+    python docs/verification/kimyoo97.py
+
+Needs the packages of the `test` extra. Writes kimyoo97_*.png beside itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+
+import mbd_bridge as mbd  # noqa: E402
+from mbd_bridge.simulate.external import all_forces, given_wrenches  # noqa: E402
+from mbd_bridge.simulate.motions import prescribe  # noqa: E402
+from tests import car, independent  # noqa: E402
+from tests.machines import four_bar  # noqa: E402
+
+BASES = ("projection-reference", "qr", "svd")
+PRINTED = {"paper's form, projected basis": True, "paper's form, held basis (QR)": False}
+STYLES = ("C0-", "C1--", "C2:", "C3-", "k--")
+TOLERANCE = 1e-8
+DROP = 0.03
+"""m; the car starts so high above where it is drawn, so that it has something to settle."""
+
+
+class Case(NamedTuple):
+    """A machine in motion: what `simulate` takes, and what the paper's form takes."""
+
+    name: str
+    machine: mbd.Mechanism
+    state: tuple[Any, Any]
+    span: tuple[float, float]
+    options: dict[str, Any]
+
+
+class Steps(NamedTuple):
+    """All steps of a motion: ends, lengths, what was left open; and how often one was rejected."""
+
+    time: Any
+    size: Any
+    left: Any
+    rejected: int
+    end: Any
+
+
+def main() -> None:
+    """Print the figures of the page and write its pictures."""
+    drop, steer, bar = falling_car(), steered_car(), turning_bar()
+    lane(steer)
+    violation(drop, steer)
+    sizes(drop, bar)
+    accuracy(steer, bar)
+
+
+def falling_car() -> Case:
+    """Return the car as it is dropped at 40 km/h: it settles in the paper's first 4 s."""
+    machine = car.car()
+    q, v = car.start(machine)
+    q[2] += DROP
+    options = {"torque": car.springs(machine), "external": car.tyres(machine)}
+    options |= {"external_in": "world", "drives": {"rack": 0.0}}
+    return Case("car, settling", machine, (q, v), (0.0, 4.0), options)
+
+
+def steered_car() -> Case:
+    """Return the car from 4 to 8 s: the lane change."""
+    before = falling_car()
+    q, v = before.state
+    run = mbd.simulate(before.machine, 4.0, q=q, v=v, every=1000, **before.options)
+    options = before.options | {"drives": {"rack": car.lane_change}}
+    return Case("car, lane change", before.machine, run.state(), (4.0, 8.0), options)
+
+
+def turning_bar() -> Case:
+    """Return a four-bar whose crank turns at 4 rad/s: its constraints turn fast."""
+    machine = four_bar(1, 2, 1.7, 2.5)
+    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    return Case("four-bar, crank at 4 rad/s", machine, (at.q, at.v), (0.0, 2.0), {})
+
+
+def ours(case: Case, method: str, longest: float, correction: str = "state") -> Steps:
+    """Return the steps of one of the package's methods with the integrator abm."""
+    run = mbd.simulate(
+        case.machine,
+        case.span[1] - case.span[0],
+        start=case.span[0],
+        q=case.state[0],
+        v=case.state[1],
+        step=longest,
+        integrator="abm",
+        method=method,
+        tolerance=TOLERANCE,
+        correction=correction,
+        history=True,
+        **case.options,
+    )
+    kept = run.history
+    return Steps(kept.time, kept.size, kept.left, run.facts["rejected"], run.v[-1])
+
+
+def printed(
+    case: Case, projected: bool, longest: float, corrected: bool = True, complete: bool = False
+) -> Steps:
+    """Return the steps of the paper's own form: independent velocities integrated."""
+    model, options, (start, end) = case.machine.model, case.options, case.span
+    external = options.get("external")
+    axes = options.get("external_in", "link")
+    wrenches = given_wrenches(model, external, axes, start, *case.state)
+    drives = options.get("drives")
+    found = independent.simulate(
+        model,
+        case.state,
+        case.span,
+        longest,
+        forces=all_forces(model, options.get("torque"), wrenches),
+        motions=prescribe(model, drives, start, end) if drives else None,
+        projected=projected,
+        corrected=corrected,
+        complete=complete,
+        tolerance=TOLERANCE,
+    )
+    last = found.records[-1][2]
+    left = np.array(found.left)
+    return Steps(np.array(found.time), found.sizes(start), left, found.rejected, last)
+
+
+FOUND: dict[tuple[str, float, bool], dict[str, Steps]] = {}
+
+
+def everything(case: Case, longest: float, corrected: bool = True) -> dict[str, Steps]:
+    """Return the steps of all methods and both forms."""
+    key = case.name, longest, corrected
+    if key not in FOUND:
+        FOUND[key] = computed(case, longest, corrected)
+    return FOUND[key]
+
+
+def computed(case: Case, longest: float, corrected: bool) -> dict[str, Steps]:
+    """Return them, computed now."""
+    print(f"{case.name}, longest step {longest:g} s, positions corrected: {corrected}")
+    correction = "state" if corrected else "velocity"
+    found = {f"ours, {m}": ours(case, m, longest, correction) for m in BASES}
+    found |= {name: printed(case, how, longest, corrected) for name, how in PRINTED.items()}
+    for name, steps in found.items():
+        print(
+            f"  {name:30} {len(steps.time):5d} steps, {steps.rejected:4d} rejected, shortest "
+            f"{steps.size.min():.1e}, left open: median {np.median(steps.left):.1e}, "
+            f"largest {steps.left.max():.1e}"
+        )
+    return found
+
+
+def lane(case: Case) -> None:
+    """Draw the car's answer (the paper's Figs 8, 10, 11)."""
+    run = mbd.simulate(
+        case.machine, 4.0, start=4.0, q=case.state[0], v=case.state[1], every=10, **case.options
+    )
+    rack = case.machine.coordinate_names.index("rack")
+    sideways = run.a[:, 1] + run.v[:, 0] * run.v[:, 5] - run.v[:, 2] * run.v[:, 3]
+    rows = (
+        ("rack, mm", 1e3 * run.q[:, rack]),
+        ("sideways\nacceleration, m/s²", sideways),
+        ("sideways way, m", run.q[:, 1]),
+        ("yaw rate, deg/s", np.degrees(run.v[:, 5])),
+    )
+    figure, axes = plt.subplots(4, 1, figsize=(8, 7), sharex=True, layout="constrained")
+    for one, (label, values) in zip(axes, rows, strict=True):
+        one.plot(run.time, values, "k")
+        one.set_ylabel(label)
+        one.grid(alpha=0.3)
+    axes[0].set_title("The car changes lanes at 40 km/h")
+    axes[-1].set_xlabel("time, s")
+    save(figure, "kimyoo97_lane.png")
+    print(f"lane change: {abs(run.q[-1, 1]):.2f} m, {np.abs(sideways).max():.2f} m/s² sideways")
+
+
+def violation(drop: Case, steer: Case) -> None:
+    """Draw what the steps leave open, corrected and not, at two longest steps (Figs 4, 5)."""
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained", sharex=True)
+    for column, longest in zip(axes.T, (1e-3, 1e-2), strict=True):
+        for axis, corrected in zip(column, (True, False), strict=True):
+            first = everything(drop, longest, corrected)
+            then = everything(steer, longest, corrected)
+            for style, name in zip(STYLES, first, strict=True):
+                time = np.concatenate([first[name].time, then[name].time])
+                left = np.concatenate([first[name].left, then[name].left])
+                axis.semilogy(time, left + 1e-18, style, lw=1, label=name)
+            axis.grid(alpha=0.3)
+        column[0].set_title(f"longest step {longest:g} s")
+        column[1].set_xlabel("time, s")
+    axes[0, 0].set_ylabel("left by each step,\nbefore it is corrected / size of the car")
+    axes[1, 0].set_ylabel("drift, positions not corrected\n(from 4 s on anew) / size of the car")
+    axes[0, 0].legend(fontsize=8)
+    save(figure, "kimyoo97_violation.png")
+
+
+def sizes(drop: Case, bar: Case) -> None:
+    """Draw the lengths of the steps at two longest steps (Figs 6, 7)."""
+    figure, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
+    for row, case in zip(axes, (drop, bar), strict=True):
+        for axis, longest in zip(row, (1e-3, 5e-3), strict=True):
+            for style, (name, steps) in zip(STYLES, everything(case, longest).items(), strict=True):
+                axis.semilogy(steps.time, steps.size, style, lw=1, label=name)
+            axis.set_title(f"{case.name}; longest step {longest:g} s", fontsize=10)
+            axis.set_xlabel("time, s")
+            axis.grid(alpha=0.3)
+            axis.set_ylim(1e-5, 1e-2)
+            axis.set_xlim(0, 1 if case is drop else 2)
+        row[0].set_ylabel("step, s")
+    axes[0, 0].legend(fontsize=8)
+    save(figure, "kimyoo97_steps.png")
+
+
+def accuracy(*cases: Case) -> None:
+    """Print how far the last velocities are from those of fine steps."""
+    for case in cases:
+        q, v = case.state
+        span = case.span[1] - case.span[0]
+        options = {"start": case.span[0], "q": q, "v": v, "every": 100_000} | case.options
+        exact = mbd.simulate(case.machine, span, step=1e-4, **options).v[-1]
+        size = np.abs(exact).max()
+        for longest in (1e-2, 1e-3):
+            found = {f"ours, {BASES[0]}": ours(case, BASES[0], longest)}
+            found |= {name: printed(case, how, longest) for name, how in PRINTED.items()}
+            found["... with what (4.8) leaves out"] = printed(case, True, longest, complete=True)
+            for name, steps in found.items():
+                apart = np.abs(steps.end - exact).max() / size
+                print(f"{case.name}, {longest:g} s, {name:30}: last velocity off by {apart:.1e}")
+
+
+def save(figure: Any, name: str) -> None:
+    """Write a picture."""
+    figure.savefig(HERE / name, dpi=110)
+    plt.close(figure)
+    print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main()
