@@ -12,8 +12,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.rows import Loops, independent_among, independent_rows
 from mbd_bridge.simulate.signals import Signals
-from mbd_bridge.simulate.start import weightless
-from mbd_bridge.solve.assembly import CLOSED
+from mbd_bridge.simulate.start import still, weightless
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.constrained import CONSISTENT
@@ -118,7 +117,7 @@ def sorted_starts(
     for first in range(0, len(q), share):
         part = slice(first, first + share)
         phi, phi_q, _ = constraints(q[part], v[part], part)
-        _judge(kind[part], rows, phi, phi_q, v[part])
+        _judge(model, kind[part], phi, phi_q, v[part])
         scaled = phi_q * (model.velocity_scale / rows[:, None])
         _choose(sets, scaled, first, kind[part] == GOOD, driven)
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items()]
@@ -154,12 +153,13 @@ def may_go(
     return len(independent_rows(model, q[first], signals.motions, v[first], loops)) == len(rows)
 
 
-def _judge(kind: Array, rows: Array, phi: Array, phi_q: Array, v: Array) -> None:
+def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array) -> None:
     """Mark starts that are not on the constraints, as `simulate` asks."""
     speed = np.einsum("nij,nj->ni", np.abs(phi_q), np.abs(v)).max(axis=1)[:, None]
     lack = np.abs(np.einsum("nij,nj->ni", phi_q, v))
+    rows = model.row_scale
     with np.errstate(invalid="ignore"):
-        slow = (lack <= CONSISTENT * np.maximum(speed, CLOSED * rows)).all(axis=1)
+        slow = (lack <= CONSISTENT * np.maximum(speed, still(model, v) * rows)).all(axis=1)
         closed = (np.abs(phi) <= CONSISTENT * rows).all(axis=1)
     kind[(kind == GOOD) & ~closed] = OPEN
     kind[(kind == GOOD) & ~slow] = MOVING_APART

@@ -90,11 +90,18 @@ def _check_loops(model: Model, q: Array, v: Array) -> None:
             f"Start from assemble(near=...).q"
         )
     rate = phi_q @ v
-    if np.any(np.abs(rate) > CONSISTENT * np.maximum(speed.max(), CLOSED * rows)):
+    allowed = CONSISTENT * np.maximum(speed.max(), still(model, v) * rows)
+    if np.any(np.abs(rate) > allowed):
         raise StateError(
             f"the velocity at the start does not keep the loops closed: "
             f"{named(model, rate / rows, '/s')}. Start from assemble(near=..., velocity=...).v"
         )
+
+
+def still(model: Model, v: Array) -> Array:
+    """Return the speed (..., 1), relative to each row's scale, that is rest beside velocities v."""
+    fastest = np.abs(v / model.velocity_scale).max(axis=-1, initial=0.0)
+    return np.asarray(np.maximum(CLOSED, CONSISTENT * fastest))[..., None]
 
 
 def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> None:

@@ -17,7 +17,10 @@ N_FOUR_BAR = {  # IFToMM multibody benchmark A02: t, B0
         (5, (-0.8113104610, -0.5846155454)),
         (10, (0.3284581115, 0.9445185382)),
     ],
+    40: [(10, (0.1805122267, 0.9835727406))],
 }
+SPEEDS = {2: (1.4230514702, -0.4948688455), 40: (1.1484412775, -0.2107700668)}
+"""Of B0 at t = 10."""
 
 
 @pytest.mark.parametrize("windows", N_FOUR_BAR)
@@ -28,6 +31,9 @@ def test_n_four_bar_goes_through_its_singular_positions(windows):
     for t, (x, y) in N_FOUR_BAR[windows]:
         angle = run.q[np.argmin(np.abs(run.time - t)), 0]
         assert np.hypot(np.sin(angle) - x, np.cos(angle) - y) < 1e-6
+    angle, rate = run.q[-1, 0], run.v[-1, 0]
+    speed = rate * np.array([np.cos(angle), -np.sin(angle)])
+    assert np.abs(speed - SPEEDS.get(windows, speed)).max() < 1e-6
     assert np.abs(run.energy / run.energy[0] - 1).max() < 1e-8
     assert run.closure.max() < 1e-12
 
