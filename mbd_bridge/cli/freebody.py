@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.loads import Motion
-    from mbd_bridge.loads.free_body import FreeBody
+    from mbd_bridge.loads.free_body import FreeBody, NearestInstants, PeakInstants
 
 SUMMARY = "all that acts on a link at chosen instants, for strength analysis"
 DESCRIPTION = """\
@@ -28,8 +25,6 @@ and at the centre of mass; for instant k the load set 10 k, the sum of 10 k + 1,
 10 k + 2, gravity and inertia). Without -o only what is written is shown.
 """
 
-BLOCK = 16_384
-"""Rows whose free bodies are held at a time."""
 ROUNDING = 1e-12
 """Share of the largest load on the link below which a number is shown as zero."""
 
@@ -82,13 +77,17 @@ def run(options: argparse.Namespace) -> int:
     robot = screen.load_robot(options)
     loop_loads.check(robot.model, options)
     robot.model.link_number(options.link)
-    motion = motion_file.read(options, robot.model)
-    for note in (*motion.notes, left_out(robot.model, "these loads")):
+    instants = _instants(options.at)
+    drives = {} if options.actuated is None else {"actuated": options.actuated}
+    with motion_file.pieces(options, robot.model) as pieces:
+        for motion in pieces:
+            body = robot.free_body(options.link, motion, threads=options.threads, **drives)
+            instants.add(body)
+    for note in (*pieces.notes, left_out(robot.model, "these loads")):
         if note:
             screen.say(note)
-    rows = _rows(robot, motion, options)
-    body = _cut_free(robot, motion, list(rows), options)
-    body = body.pick(range(len(rows)), list(rows.values()))
+    wanted = () if options.at == ["peak"] or _are_times(options.at) else options.at
+    body = instants.body(*wanted)
     if options.output is not None:
         choices = {"length": options.length, "first": options.first, "system": options.system}
         body.write(options.output, **choices)
@@ -96,44 +95,30 @@ def run(options: argparse.Namespace) -> int:
     screen.show(
         console, f"{body.link}: forces on it, in its axes, moments about the points; N, N m"
     )
-    for k in range(len(rows)):
+    for k in range(len(body.time)):
         sums = f"sum: {body.residual[k]:.0e} of the largest"
         screen.show(console, "", _heading(body, k), _table(body, k), sums)
     if not all(one.unique.all() for one in body.acting):
         screen.show(console, "", "(...) is not determined by rigid-body mechanics")
     if options.output is not None:
-        screen.say(f"{count(len(rows), 'instant')} written to {options.output}")
+        screen.say(f"{count(len(body.time), 'instant')} written to {options.output}")
     return 0
 
 
-def _cut_free(robot: Mechanism, motion: Motion, rows: Any, options: argparse.Namespace) -> FreeBody:
-    """Return the free body at some rows of the motion."""
-    drives = {} if options.actuated is None else {"actuated": options.actuated}
-    part = replace(
-        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
-    )
-    return robot.free_body(options.link, part, threads=options.threads, **drives)
-
-
-def _rows(robot: Mechanism, motion: Motion, options: argparse.Namespace) -> dict[int, str]:
-    """Return the rows of the motion that are asked for, and what they are."""
-    from mbd_bridge.cli import screen
+def _instants(words: list[str]) -> NearestInstants | PeakInstants:
+    """Return what keeps the instants that are asked for."""
     from mbd_bridge.errors import StateError
-    from mbd_bridge.loads.free_body import PeakInstants, rows_at
+    from mbd_bridge.loads.free_body import NearestInstants, PeakInstants
 
-    times = [_number(word) for word in options.at]
-    if all(map(math.isfinite, times)):
-        return dict.fromkeys(rows_at(motion.time, times), "")
-    if len(options.at) > 1:
-        raise StateError(f"--at: expected times, or one word; got {' '.join(options.at)}")
-    instants, count = PeakInstants(), len(motion.time)
-    with screen.progress("looking for peaks", count) as step:
-        for start in range(0, count, BLOCK):
-            part = slice(start, min(start + BLOCK, count))
-            instants.add(_cut_free(robot, motion, part, options), start)
-            step(part.stop - start)
-    word = options.at[0]
-    return instants.rows(None if word == "peak" else word)
+    if _are_times(words):
+        return NearestInstants([float(word) for word in words])
+    if len(words) > 1:
+        raise StateError(f"--at: expected times, or one word; got {' '.join(words)}")
+    return PeakInstants()
+
+
+def _are_times(words: list[str]) -> bool:
+    return all(math.isfinite(_number(word)) for word in words)
 
 
 def _number(word: str) -> float:

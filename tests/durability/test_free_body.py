@@ -222,6 +222,14 @@ def test_peaks_are_the_largest_components_along_the_motion():
     assert np.array_equal(chosen["inertia"].force[0], body["inertia"].force[row])
 
 
+def test_states_without_times_have_peaks_too():
+    arm, motion = iiwa_along_its_motion()
+    timed = arm.free_body("lbr_iiwa_link_3", motion).at("peak")
+    bare = arm.free_body("lbr_iiwa_link_3", motion.q, motion.v, motion.a).at("peak")
+    assert bare.labels == timed.labels and np.isnan(bare.time).all()
+    assert np.array_equal(bare.joints[0].force, timed.joints[0].force)
+
+
 def test_bad_questions_are_refused():
     arm, motion = iiwa_along_its_motion()
     body = arm.free_body("lbr_iiwa_link_3", motion)

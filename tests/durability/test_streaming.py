@@ -282,3 +282,14 @@ def test_memory_does_not_grow_with_the_motion(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_minute_of_the_hour_that_the_benchmark_takes(tmp_path):
+    """``python -m tests.benchmarks hour`` does sixty times as much."""
+    from tests.benchmarks import hour
+
+    (found,) = hour.measure(60, (hour.NOISE,))
+    assert found["rows"] == 60_000
+    assert found["cycles"] > 10_000  # of the noise
+    assert found["GiB"] < 1.0
+    assert found["seconds"] < 60.0  # a second or less on a quiet machine

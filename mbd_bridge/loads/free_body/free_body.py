@@ -11,7 +11,7 @@ computed the loads.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.free_body.attachments import Attachment, attachments
-from mbd_bridge.loads.free_body.instants import PeakInstants, rows_at
+from mbd_bridge.loads.free_body.instants import NearestInstants, PeakInstants
 from mbd_bridge.loads.free_body.link_motion import LinkMotion, link_motion
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import Model
@@ -125,24 +125,47 @@ class FreeBody:
             the nearest instants are taken
         """
         if not isinstance(when, str):
-            return self.pick(rows_at(self.time, when))
+            nearest = NearestInstants(when)
+            nearest.add(self)
+            return nearest.body()
         instants = PeakInstants()
         instants.add(self)
-        rows = instants.rows(None if when == "peak" else when)
-        return self.pick(list(rows), list(rows.values()))
+        return instants.body(None if when == "peak" else when)
 
-    def pick(self, rows: Sequence[int], labels: Sequence[str] | None = None) -> FreeBody:
+    def pick(self, rows: Sequence[int]) -> FreeBody:
         """Return the free body at some of its instants, by their numbers."""
         places = np.asarray(rows, dtype=int)
         return replace(
             self,
             time=self.time[places],
-            labels=tuple(labels or [self.labels[k] for k in places]),
+            labels=tuple(self.labels[k] for k in places),
             acting=tuple(
                 replace(one, force=one.force[places], moment=one.moment[places])
                 for one in self.acting
             ),
             motion=LinkMotion(*(part[places] for part in self.motion)),
+        )
+
+    def with_more(
+        self, others: Sequence[FreeBody], labels: Iterable[str] | None = None
+    ) -> FreeBody:
+        """Return the free body at its instants and then at those of others of the same link."""
+        every = [self, *others]
+        together = zip(*(body.acting for body in every), strict=True)
+        return replace(
+            self,
+            time=np.concatenate([body.time for body in every]),
+            labels=tuple(labels or [label for body in every for label in body.labels]),
+            acting=tuple(
+                replace(
+                    ones[0],
+                    force=np.concatenate([one.force for one in ones]),
+                    moment=np.concatenate([one.moment for one in ones]),
+                    unique=np.logical_and.reduce([one.unique for one in ones]),
+                )
+                for ones in together
+            ),
+            motion=LinkMotion(*map(np.concatenate, zip(*(b.motion for b in every), strict=True))),
         )
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:

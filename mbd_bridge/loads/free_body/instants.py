@@ -1,7 +1,11 @@
-"""Which instants of a motion to take: those of given times, or of the peaks of a link's loads."""
+"""Which instants of a motion to take: those of given times, or of the peaks of a link's loads.
+
+The motion may come in pieces, each as the free body along it; what is asked for is kept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.export import COMPONENTS, FORCES
-from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body.free_body import FreeBody
@@ -19,17 +22,15 @@ ROUNDING = 1e-9
 
 
 class PeakInstants:
-    """The instants at which components of the joints of one link are largest.
-
-    The motion may come in pieces: give each piece's free body and the number of its first row.
-    """
+    """The instants at which components of the joints of one link are largest in size."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[float, int]] = {}
+        self._found: dict[tuple[str, str], tuple[float, int, FreeBody]] = {}
         self._force = self._moment = 0.0
+        self._rows = 0
 
-    def add(self, body: FreeBody, first: int = 0) -> None:
-        """Take in the instants of a free body; ``first`` is the row of its first one."""
+    def add(self, body: FreeBody) -> None:
+        """Take in the next piece."""
         points = np.array([one.point for one in body.acting])
         span = float(np.linalg.norm(points[:, None] - points[None], axis=-1).max())
         for one in body.acting:
@@ -37,15 +38,16 @@ class PeakInstants:
             self._force = max(self._force, force)
             self._moment = max(self._moment, moment, force * span)
         for one in body.joints:
-            values = one.wrench
-            rows = np.argmax(np.abs(values), axis=0)
-            for k, (component, row) in enumerate(zip(COMPONENTS, rows, strict=True)):
-                value, name = abs(float(values[row, k])), (one.name, component)
+            values = np.abs(one.wrench)
+            rows = np.argmax(values, axis=0)
+            for k, (component, row) in enumerate(zip(COMPONENTS, rows.tolist(), strict=True)):
+                value, name = float(values[row, k]), (one.name, component)
                 if name not in self._found or value > self._found[name][0]:
-                    self._found[name] = value, first + int(row)
+                    self._found[name] = value, self._rows + row, body.pick([row])
+        self._rows += len(body.time)
 
-    def rows(self, wanted: str | None = None) -> dict[int, str]:
-        """Return rows and what peaks there, in their order.
+    def body(self, wanted: str | None = None) -> FreeBody:
+        """Return the free body at the peaks, in the order of time; labels say what peaks there.
 
         Parameters
         ----------
@@ -55,38 +57,64 @@ class PeakInstants:
         -----
         Components that are nothing but rounding errors have no peak.
         """
-        found: dict[int, list[str]] = {}
-        for (joint, component), (value, row) in self._found.items():
+        found: dict[int, tuple[FreeBody, list[str]]] = {}
+        for (joint, component), (value, row, body) in self._found.items():
             name = f"{joint}.{component}"
             if wanted not in (None, name, joint):
                 continue
             scale = self._force if component in FORCES else self._moment
             if wanted == name or value > ROUNDING * scale:
-                found.setdefault(row, []).append(name)
+                found.setdefault(row, (body, []))[1].append(name)
         if not found:
             names = [*dict.fromkeys(joint for joint, _ in self._found)]
             names += [f"{joint}.{component}" for joint, component in self._found]
             if wanted is not None and wanted not in names:
                 raise StateError(unknown_name("joint or component of the link", wanted, names))
             raise StateError("no load on the link has a peak: all are zero; give times")
-        return {row: "peak of " + ", ".join(found[row]) for row in sorted(found)}
+        chosen = [found[row] for row in sorted(found)]
+        return joined(
+            [body for body, _ in chosen], ["peak of " + ", ".join(names) for _, names in chosen]
+        )
 
 
-def rows_at(time: Array, wanted: ArrayLike) -> list[int]:
-    """Return the rows nearest to some times, s.
+class NearestInstants:
+    """The instants nearest to some times, s."""
 
-    Raises
-    ------
-    StateError
-        A time is not in the motion.
-    """
-    times = np.atleast_1d(np.asarray(wanted, dtype=np.float64))
-    step = float(np.diff(time).max(initial=0.0))
-    found = []
-    for t in times.tolist():
-        if not time[0] - 0.5 * step <= t <= time[-1] + 0.5 * step:
-            raise StateError(
-                f"t = {t:g} s is not in the motion, which goes from {time[0]:g} to {time[-1]:g} s"
-            )
-        found.append(int(np.argmin(np.abs(time - t))))
-    return found
+    def __init__(self, times: ArrayLike) -> None:
+        self._times: list[float] = np.atleast_1d(np.asarray(times, dtype=np.float64)).tolist()
+        self._found: dict[float, FreeBody] = {}
+        self._begin, self._end, self._step = np.inf, -np.inf, 0.0
+
+    def add(self, body: FreeBody) -> None:
+        """Take in the next piece."""
+        time = body.time
+        self._begin, self._end = min(self._begin, float(time[0])), float(time[-1])
+        self._step = max(self._step, float(np.diff(time).max(initial=0.0)))
+        for wanted in self._times:
+            row = int(np.argmin(np.abs(time - wanted)))
+            before = self._found.get(wanted)
+            if before is None or abs(time[row] - wanted) < abs(before.time[0] - wanted):
+                self._found[wanted] = body.pick([row])
+
+    def body(self) -> FreeBody:
+        """Return the free body at these instants.
+
+        Raises
+        ------
+        StateError
+            A time is not in the motion.
+        """
+        for wanted in self._times:
+            within = 0.5 * self._step
+            if not self._begin - within <= wanted <= self._end + within:
+                raise StateError(
+                    f"t = {wanted:g} s is not in the motion, which goes from {self._begin:g} to "
+                    f"{self._end:g} s"
+                )
+        return joined([self._found[wanted] for wanted in self._times])
+
+
+def joined(bodies: Iterable[FreeBody], labels: Iterable[str] | None = None) -> FreeBody:
+    """Return free bodies of one link at some instants as one."""
+    first, *rest = bodies
+    return first.with_more(rest, labels)
