@@ -17,11 +17,13 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK
-from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.simulate.watch import OPEN
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Array, zeros
 
@@ -53,18 +55,59 @@ class CoupledStep:
     Parameters
     ----------
     model : the mechanism
-    q : (nq,) a position at which its loops are closed; rows are chosen there
+    q, v : (nq,), (nv,) a state that satisfies its loops; rows of them are chosen there (see `rows`)
     """
 
-    def __init__(self, model: Model, q: Array) -> None:
+    def __init__(self, model: Model, q: Array, v: Array | None = None) -> None:
         self.model = model
-        self.rows = independent_rows(model, q)
         self._accelerations = Accelerations(model)
+        self._loops = Loops(model) if model.has_loops else None
+        self._steps: dict[tuple[int, ...], Single] = {}
+        self._motions: dict[tuple[int, ...], Single] = {}
+        self.choose(q, v)
+
+    def choose(self, q: Array, v: Array | None = None) -> None:
+        """Choose rows for steps that go on from another state."""
+        self.rows = independent_rows(self.model, q, None, v)
 
     def __call__(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
     ) -> tuple[Array, Array]:
-        """Return q and v after h seconds under forces tau (nv,) and wrenches (bodies, 6)."""
+        """Return q and v after h seconds under forces tau (nv,) and wrenches (bodies, 6).
+
+        Raises
+        ------
+        SolveError
+            The step cannot be taken: which loop or joint, and what to try.
+        """
+        found = self._taken(q, v, tau, wrenches, h)
+        if self._open(found[0]) > OPEN:  # others than the chosen rows have come to matter
+            self.choose(q, v)
+            found = self._taken(q, v, tau, wrenches, h)
+            if self._open(found[0]) > OPEN and self._loops is not None:
+                phi = self._loops.at(found[0])[0]
+                raise SolveError(trouble.stays_open(self.model, None, phi, h))
+        return found
+
+    def forces(self, q: Array, wrenches: Array) -> Array:
+        """Return the generalised forces (nv,) of wrenches (bodies, 6) about the world's origin."""
+        (found,) = self._forces.run(q, wrenches.reshape(-1))
+        return found.copy()
+
+    def accelerations(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return the accelerations (nv,) under the generalised forces tau (nv,), loops closed."""
+        a, risk = self._motion().run(q, v, tau)
+        if risk[0] < RISK and np.all(np.isfinite(a)):
+            return a.copy()
+        return np.asarray(self.answer(q, v, tau).a[0])
+
+    def answer(self, q: Array, v: Array, tau: Array) -> Answer:
+        """Return accelerations (1, nv) and multipliers (1, m), at singular positions too."""
+        return self._accelerations(q[None], v[None], tau[None], np.zeros(1))
+
+    def _taken(
+        self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
+    ) -> tuple[Array, Array]:
         for parts in ((1.0,), PARTS):
             state: tuple[Array, Array] | None = q, v
             for part in parts:
@@ -74,27 +117,18 @@ class CoupledStep:
                 return state
         return self._readable(q, v, tau, wrenches, h)
 
-    def forces(self, q: Array, wrenches: Array) -> Array:
-        """Return the generalised forces (nv,) of wrenches (bodies, 6) about the world's origin."""
-        (found,) = self._forces.run(q, wrenches.reshape(-1))
-        return found.copy()
-
-    def accelerations(self, q: Array, v: Array, tau: Array) -> Array:
-        """Return the accelerations (nv,) under the generalised forces tau (nv,), loops closed."""
-        a, risk = self._motion.run(q, v, tau)
-        if risk[0] < RISK and np.all(np.isfinite(a)):
-            return a.copy()
-        return np.asarray(self.answer(q, v, tau).a[0])
-
-    def answer(self, q: Array, v: Array, tau: Array) -> Answer:
-        """Return accelerations (1, nv) and multipliers (1, m), at singular positions too."""
-        return self._accelerations(q[None], v[None], tau[None], np.zeros(1))
+    def _open(self, q: Array) -> float:
+        """Return the largest residual of the loops, relative to the mechanism's size."""
+        if self._loops is None:
+            return 0.0
+        return float(np.abs(self._loops.at(q)[0]).max(initial=0.0))
 
     def _compiled(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
     ) -> tuple[Array, Array] | None:
         """Return the state after a step, or None where its pivots are not to be trusted."""
-        q, v, _, risk = self._step.run(q, v, np.zeros(1), np.array([h]), tau, wrenches.reshape(-1))
+        given = np.zeros(1), np.array([h]), tau, wrenches.reshape(-1)
+        q, v, _, risk = self._step().run(q, v, *given)
         if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v)) and risk[0] < RISK):
             return None
         return q.copy(), v.copy()
@@ -109,17 +143,12 @@ class CoupledStep:
 
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # the error says it
-                q, v = ReferenceStep(self.model, forces, None, self.rows)(q, v, 0.0, h)
-            sound = bool(np.all(np.isfinite(q)) and np.all(np.isfinite(v)))
+                return ReferenceStep(self.model, forces, None, self.rows)(q, v, 0.0, h)
         except np.linalg.LinAlgError:
-            sound = False
-        if not sound:
-            raise SolveError("the motion runs away: numbers overflow. Take shorter steps")
-        return q, v
+            raise SolveError(trouble.runs_away(self.model, v)) from None
 
-    @cached_property
     def _step(self) -> Single:
-        model, bodies = self.model, len(self.model.bodies)
+        model, bodies, rows = self.model, len(self.model.bodies), self.rows
 
         def step(
             q: Array, v: Array, t: Array, h: Array, tau: Array, packed: Array
@@ -129,34 +158,37 @@ class CoupledStep:
             def forces(t: Array, q: Array, v: Array) -> Array:
                 return tau + forces_of_wrenches(model, q, wrenches)
 
-            return runge_kutta_step(model, self.rows, forces)(q, v, t, h)
+            return runge_kutta_step(model, rows, forces)(q, v, t, h)
 
-        inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1, "tau": model.nv}
-        return compile_kernel(
-            step,
-            inputs | {"wrenches": 6 * bodies},
-            outputs=("q", "v", "t", "risk"),
-            name="coupled_step",
-            identity=f"{digest(model)} coupled step {self.rows}",
-        ).single()
+        if rows not in self._steps:
+            inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1, "tau": model.nv}
+            self._steps[rows] = compile_kernel(
+                step,
+                inputs | {"wrenches": 6 * bodies},
+                outputs=("q", "v", "t", "risk"),
+                name="coupled_step",
+                identity=f"{digest(model)} coupled step {rows}",
+            ).single()
+        return self._steps[rows]
 
-    @cached_property
     def _motion(self) -> Single:
-        model = self.model
+        model, rows = self.model, self.rows
 
         def function(q: Array, v: Array, tau: Array) -> tuple[Array, ...]:
-            found = closed_acceleration(model, self.rows, q, v, tau)
+            found = closed_acceleration(model, rows, q, v, tau)
             risk = zeros(1, q, v)
             risk[0] = found.risk
             return found.a, risk
 
-        return compile_kernel(
-            function,
-            {"q": model.nq, "v": model.nv, "tau": model.nv},
-            outputs=("a", "risk"),
-            name="coupled_motion",
-            identity=f"{digest(model)} coupled motion {self.rows}",
-        ).single()
+        if rows not in self._motions:
+            self._motions[rows] = compile_kernel(
+                function,
+                {"q": model.nq, "v": model.nv, "tau": model.nv},
+                outputs=("a", "risk"),
+                name="coupled_motion",
+                identity=f"{digest(model)} coupled motion {rows}",
+            ).single()
+        return self._motions[rows]
 
     @cached_property
     def _forces(self) -> Single:

@@ -118,8 +118,8 @@ class Stepper:
         self.body.need_states()
         self.body.release_joints()
         self.body.warn_of_other_inertia()
-        self.reset(q, v)
-        self._core = CoupledStep(self.model, self.q)
+        self._put(q, v)
+        self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)
 
     @staticmethod
@@ -166,6 +166,10 @@ class Stepper:
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Put the mechanism into a state, in pybullet too; what is not given is read there."""
+        self._put(q, v)
+        self._core.choose(self.q, self.v)
+
+    def _put(self, q: ArrayLike | None, v: ArrayLike | None) -> None:
         self.body.check()
         there = self.body.read()
         q, v = (x if given is None else given for x, given in zip(there, (q, v), strict=True))
