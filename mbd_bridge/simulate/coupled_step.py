@@ -19,6 +19,7 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.compiled_run import PARTS
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK
 from mbd_bridge.simulate.rows import Loops, independent_rows
@@ -26,9 +27,6 @@ from mbd_bridge.simulate.step import runge_kutta_step
 from mbd_bridge.simulate.watch import OPEN
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Array, zeros
-
-PARTS = (0.37, 0.63)
-"""Unequal parts of a step that comes too near to a singular position whole."""
 
 
 def forces_of_wrenches(model: Model, q: Array, wrenches: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,6 +97,18 @@ def main():
                 np.abs(ball_on_arm(folder, 1 / n, ours=ours) - fine).max() for ours in (True, False)
             ]
             print(f"1/{n} s: ours {errors[0]:.2g}, pybullet alone {errors[1]:.2g}")
+    with world() as client:
+        stepper = Stepper.load(Path(__file__).parents[2] / "urdf" / "kuka_iiwa.urdf", client)
+        best = min(seconds(stepper.step), seconds(stepper.step), seconds(stepper.step))
+        print(f"a step of an arm with seven joints, in all: {best * 1e6:.0f} us")
+
+
+def seconds(call, number=2000):
+    """Seconds of a call."""
+    start = time.perf_counter()
+    for _ in range(number):
+        call()
+    return (time.perf_counter() - start) / number
 
 
 if __name__ == "__main__":

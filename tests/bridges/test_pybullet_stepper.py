@@ -69,6 +69,18 @@ def test_pybullet_is_given_the_forces_that_make_it_move_as_we_do(name):
         assert np.abs(theirs - stepper.v).max() < 100 * h * change
 
 
+def test_neither_stops_nor_a_highest_speed_are_left_in_pybullet(write):
+    """A lift far beyond the limits of its file, faster than pybullet's 100 a second."""
+    with world(1e-4) as client:
+        stepper = Stepper.load(write(worlds.LIFT), client, q=[7.0], v=[150.0])
+        stepper.push([30.0])
+        p.stepSimulation(client)
+        _, theirs = stepper.body.read()
+        stepper.take()
+        assert theirs[0] == pytest.approx(stepper.v[0], abs=1e-9)
+        assert theirs[0] > 150.0
+
+
 def test_without_contact_a_run_is_that_of_simulate():
     with world(2e-3) as client:
         stepper = Stepper.load(URDF / "kuka_iiwa.urdf", client, substeps=2)

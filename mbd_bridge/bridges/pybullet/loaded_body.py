@@ -24,7 +24,7 @@ BASE = -1
 
 ONE_FREEDOM = ("revolute", "continuous", "prismatic")
 FREE = 1e10
-"""Limits of a joint that has none, rad or m."""
+"""Limits of a joint that has none: rad or m, and their rates."""
 
 LARGEST = 128
 """Joints of a body, fixed ones counted, up to which pybullet tells their states."""
@@ -139,6 +139,9 @@ class LoadedBody:
                 continue
             client.setJointMotorControl2(number, joint.number, engine.VELOCITY_CONTROL, force=0)
             client.changeDynamics(number, joint.number, jointLowerLimit=-FREE, jointUpperLimit=FREE)
+            # in a call of its own: together with the limits it takes them back
+            client.changeDynamics(number, joint.number, maxJointVelocity=FREE)
+
         for link, ours in self.links.items():
             client.changeDynamics(number, link, linearDamping=0, angularDamping=0, jointDamping=0)
             if link != BASE and self.model.links[ours].inertia.is_zero():

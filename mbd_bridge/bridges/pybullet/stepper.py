@@ -85,7 +85,7 @@ class Stepper:
 
     Attributes
     ----------
-    q, v, time : the state now, s
+    q, v, time : the state now, read-only (`reset` puts another); s
     tau : (nv,) generalised forces of the last step
     touches : what other bodies did to ours in the last step (see `Touch`)
 
@@ -173,7 +173,7 @@ class Stepper:
         self.body.check()
         there = self.body.read()
         q, v = (x if given is None else given for x, given in zip(there, (q, v), strict=True))
-        self.q, self.v = start_state(self.model, q, v)
+        self.q, self.v = map(_kept, start_state(self.model, q, v))
         self.tau = np.zeros(self.model.nv)
         self.touches: tuple[Touch, ...] = ()
         self._pushed: _Pushed | None = None
@@ -236,7 +236,7 @@ class Stepper:
             )
         for _ in range(self.substeps):
             q, v = self._core(q, v, tau, on_bodies, h / self.substeps)
-        self.q, self.v, self.time = q, v, self.time + h
+        self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self.body.write(q, v)
 
     def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
@@ -331,6 +331,12 @@ class Stepper:
             name="drives",
             identity=f"{digest(model)} drives of every joint",
         ).single()
+
+
+def _kept(values: Array) -> Array:
+    """Return an array that nobody writes to by mistake."""
+    values.flags.writeable = False
+    return values
 
 
 def _gravity(parameters: Mapping[str, Any]) -> Array:
