@@ -35,7 +35,7 @@ from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
-from mbd_bridge.simulate.forces import given_forces
+from mbd_bridge.simulate.forces import Drive, given_forces
 from mbd_bridge.simulate.start import start_state
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array, Frame, quaternion_matrix
@@ -43,8 +43,8 @@ from mbd_bridge.spatial import Array, Frame, quaternion_matrix
 SAME = 1e-6
 """How far pybullet's gravity may be from the mechanism's, m/s²."""
 
-Torque = Mapping[str, float] | ArrayLike | Callable[[float, Array, Array], ArrayLike] | None
-"""Generalised forces of a step: by velocity name, (nv,), a function of (t, q, v), or none."""
+Torque = Drive | Callable[[float, Array, Array], ArrayLike]
+"""Generalised forces: as for a simulation, or any function of (t, q, v), called once a step."""
 
 
 class _Pushed(NamedTuple):
@@ -190,7 +190,8 @@ class Stepper:
 
         Parameters
         ----------
-        torque : generalised forces along the velocities, constant in this step
+        torque : generalised forces along the velocities, constant in this step: by name, as (nv,),
+            from a function of (t, q, v); a formula or a table of time by name, as for `simulate`
         external, external_in : wrenches on links beside those of contacts, as in `joint_loads`,
             at the place where the links are now; constant in this step
         """
