@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,10 +111,14 @@ def run(options: argparse.Namespace) -> int:
         screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
         return OPEN
     loads = None
-    if options.joints:
-        joints = None if options.joints == ["all"] else options.joints
-        with screen.waiting("computing loads"):
-            loads = motion.joint_loads(joints)
+    try:
+        with screen.waiting("computing accelerations and loads"):
+            known = len(motion.a)
+            if options.joints and known:
+                loads = motion.joint_loads(None if options.joints == ["all"] else options.joints)
+    except SolveError as error:  # at the start alone, where the status says more
+        screen.report_error(error if motion.finished else SolveError(motion.status))
+        return OPEN
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
     notes += [f"drives {', '.join(options.drive)}"] if options.drive else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
@@ -147,6 +152,7 @@ def _check_joints(robot: Mechanism, options: argparse.Namespace) -> None:
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.api import simulate
     from mbd_bridge.cli import screen
+    from mbd_bridge.errors import MbdWarning
 
     _check_checkpoint(options)
     moved, torque = drives.motions(robot, options.drive), drives.forces(robot, options.torque)
@@ -154,8 +160,12 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
         start = _start(robot, options, moved)
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}
-    with screen.progress("simulating", steps) as step:
-        return simulate(
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        screen.progress("simulating", steps) as step,
+    ):
+        warnings.simplefilter("always", MbdWarning)
+        motion = simulate(
             robot,
             options.seconds,
             step=options.step,
@@ -172,6 +182,9 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             checkpoint=options.checkpoint,
             **every,
         )
+    for warning in caught:
+        screen.say(str(warning.message), "warning")
+    return motion
 
 
 def _start(robot: Mechanism, options: argparse.Namespace, moved: dict[str, Force]) -> Assembly:
@@ -215,12 +228,12 @@ def _check_checkpoint(options: argparse.Namespace) -> None:
 
 
 def _summary(motion: Simulation) -> list[str]:
+    from mbd_bridge.errors import count
+
     steps = f"{motion.steps} steps"
     if motion.facts["integrator"] in ("rk4", "ab3"):
         steps += f" of {motion.step:g} s"
     lines = [f"{steps} to t = {motion.time[-1]:g} s"]
-    if not motion.facts["freedoms"] and motion.motions is None:
-        lines.append("no freedom: the loops hold everything")
     energy = motion.energy
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
@@ -231,5 +244,6 @@ def _summary(motion: Simulation) -> list[str]:
     if motion.model.cuts:
         lines.append(f"loops closed to {motion.closure.max():.1e} of the mechanism's size")
     if motion.detours:
-        lines.append(f"{motion.detours} steps near a singular position were taken with more care")
+        steps = count(motion.detours, "step")
+        lines.append(f"{steps} near a singular position taken with more care")
     return lines

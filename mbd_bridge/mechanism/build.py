@@ -230,7 +230,7 @@ class _Builder:
         return coupling_cuts(self.description.couplings, names, ends, reserved)
 
     def _cut(self, loop: Loop) -> Cut:
-        where = f"loop {loop.name!r}: "
+        where = _where(loop)
         sides = []
         for end in (loop.predecessor, loop.successor):
             if end.link not in self.number:
@@ -264,7 +264,7 @@ class _Builder:
         mask = loop.rows
         if mask is None or len(mask) != 6 or not set(mask) <= {0, 1} or not any(mask):
             raise ModelError(
-                f"loop {loop.name!r}: a mask has rows=(x, y, z, turns about x, y, z), six of 0 or "
+                f"{_where(loop)}a mask has rows=(x, y, z, turns about x, y, z), six of 0 or "
                 f"1 with some 1, e.g. (1, 1, 1, 0, 0, 1); got {mask}"
             )
         return mask_rows(mask)
@@ -281,7 +281,7 @@ class _Builder:
             length = float(length)
             if not length > 0.0:
                 raise ModelError(
-                    f"loop {loop.name!r}: a distance joint of length {length} holds nothing at a "
+                    f"{_where(loop)}a distance joint of length {length} holds nothing at a "
                     f"distance; use a spherical joint for a common point"
                 )
         return length
@@ -356,3 +356,9 @@ class _Builder:
                 )
             found[j] = leader, ratio, offset
         return found
+
+
+def _where(loop: Loop) -> str:
+    """Return what a message about a loop begins with: file and line, if it has them, and name."""
+    place = ":".join(str(part) for part in (loop.source, loop.line) if part is not None)
+    return f"{place}: loop {loop.name!r}: " if place else f"loop {loop.name!r}: "

@@ -150,6 +150,8 @@ class Simulation:
                 f"t = {time!r} s is not in the motion, which goes from {self.time[0]:g} to "
                 f"{self.time[-1]:g} s"
             )
+        if len(self.time) == 1:
+            return State(self.q[0].copy(), self.v[0].copy(), self.a[0].copy())
         k = int(np.clip(np.searchsorted(self.time, time, "right") - 1, 0, len(self.time) - 2))
         if k not in self._pieces:
             ends = slice(k, k + 2)  # only these: accelerations of loops take their time

@@ -30,6 +30,10 @@ Wish = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""
 
 
+NAMED = 1e-3
+"""Part of the largest residual from which on a loop is named: others only give way to it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """An assembled state.
@@ -176,7 +180,8 @@ def _reversed(model: Model, q: Array) -> tuple[str, ...]:
 
 
 def _say_open(model: Model, loops: dict[str, float], fixed: Iterable[str] | str) -> None:
-    still_open = {name: r for name, r in loops.items() if r > CLOSED}
+    worst = max(loops.values())
+    still_open = {name: r for name, r in loops.items() if r > max(CLOSED, NAMED * worst)}
     shown = ", ".join(
         f"{name} by {r * model.size:.3g} m (or {r:.3g} rad)" for name, r in still_open.items()
     )

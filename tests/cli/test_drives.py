@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,74 @@ def test_a_drive_out_of_reach_keeps_what_there_is(run):
     assert "stopped at t =" in err and "the drive of 'rocker' leads out" in err
     assert 0 < table.column("time")[-1] < 2
     assert np.isfinite(table.values).all()
+
+
+SIDECAR = """loops:
+  - name: coupler_pin
+    type: revolute
+    predecessor: {link: coupler, xyz: [1, 0, 0]}
+    successor: {link: rocker, xyz: [0, 0, 1]}
+    axis: [0, 1, 0]
+  - {name: stay, %s}
+"""
+SPAN = "predecessor: {link: coupler, xyz: [1, 0, 0]}, successor: {link: ground}"
+
+
+@pytest.mark.parametrize(
+    ("loop", "words", "code", "message"),
+    [
+        (f"type: distance, {SPAN}, length: 5", (), 1, "cannot be closed: stay by|pin by .*stay by"),
+        (f"type: distance, {SPAN}, length: 0", (), 2, r"loops.yaml:7: .*above 0 m"),
+        (
+            "type: distance, predecessor: {link: crank}, successor: {link: ground}",
+            (),
+            2,
+            r"loops.yaml:7: loop 'stay': a distance joint of length 0.0 holds nothing",
+        ),
+        (
+            "type: spherical, predecessor: {link: crank}, successor: {link: crank}",
+            (),
+            2,
+            r"loops.yaml:7: loop 'stay': both sides are on link 'crank'",
+        ),
+        (f"type: distance, {SPAN}", (), 0, "warning: .* has no freedom where it starts"),
+        (
+            "type: spherical, predecessor: {link: coupler, xyz: [1, 0, 0]}, "
+            "successor: {link: rocker, xyz: [0, 0, 1]}",
+            ("--near", "crank=0.5", "--fixed", "crank", "--joints", "stay"),
+            0,
+            "loops closed to",
+        ),
+    ],
+)
+def test_loops_that_are_contradictory_doubled_of_no_length_or_on_one_link(
+    run, tmp_path, loop, words, code, message
+):
+    (tmp_path / "bar.urdf").write_text((OWN / "four_bar.urdf").read_text())
+    (tmp_path / "bar.loops.yaml").write_text(SIDECAR % loop)
+    found, table, err = run(*words, "--every", "100", robot=tmp_path / "bar.urdf")
+    assert found == code, err
+    assert re.search(message, err)
+    assert (table is not None) == (code == 0)
+
+
+def test_masses_that_vanish_and_rest_in_a_singular_position_are_said(run, tmp_path):
+    text = (OWN / "four_bar.urdf").read_text()
+    for number in ('value="1"', "0.08333333333333333"):
+        text = text.replace(number, number.replace("1", "0") if "v" in number else "0")
+    (tmp_path / "bar.urdf").write_text(text)
+    (tmp_path / "bar.loops.yaml").write_text((OWN / "four_bar.loops.yaml").read_text())
+    code, table, err = run("--near", "crank=0.5", robot=tmp_path / "bar.urdf")
+    assert (code, table) == (1, None)
+    assert "stopped at t = 0 s: masses vanish" in err and "'crank'" in err
+    flat = "--near", "crank=90deg", "elbow=-90deg", "rocker=90deg", "--fixed", "crank,elbow,rocker"
+    code, table, err = run(*flat, robot=OWN / "four_bar.urdf")
+    assert code == 1 and len(table.values) == 1
+    assert "'coupler_pin' depend on each other here" in err and "Start with a velocity" in err
+    speeds = "--velocity", "crank=3", "elbow=-3", "rocker=3"
+    code, table, err = run(*flat, *speeds, robot=OWN / "four_bar.urdf")
+    assert code == 0 and "1 step near a singular position" in err
+    assert np.abs(table.column("crank") + table.column("elbow")).max() < 1e-12
 
 
 def test_methods_and_integrators_agree(run):

@@ -55,6 +55,15 @@ def test_quaternions_between_records():
     assert np.abs(np.linalg.norm([x.q[3:] for x in between], axis=1) - 1).max() < 1e-14
 
 
+def test_a_motion_that_never_began_has_its_start_and_no_events():
+    bar, at = bar_in_motion()
+    options = {"step": 1.0, "events": {"up": lambda t, q, v: q[0]}, "check": False}
+    run = mbd.simulate(bar, 5.0, **options, **at | {"v": 10 * at["v"]})
+    assert len(run.time) == 1
+    assert np.array_equal(run.at(0.0).q, at["q"])
+    assert len(run.events["up"]) == 0
+
+
 def test_outside_of_the_motion_there_is_nothing():
     run = mbd.simulate(falling(), 1.0, step=0.1)
     with pytest.raises(StateError, match="from 0 to 1 s"):
