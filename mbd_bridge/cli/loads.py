@@ -36,15 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        required=True,
-        metavar="JOINT",
-        help="names of joints (fixed ones too), blanks or commas between them, or all; "
-        "root_joint is what holds the root link",
-    )
+    add_joints(parser)
     add_output(parser)
     add_convention(parser)
     parser.add_argument(
@@ -64,6 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
+
+
+def add_joints(parser: argparse.ArgumentParser) -> None:
+    """Declare which joints."""
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        action=Names,
+        required=True,
+        metavar="JOINT",
+        help="names of joints (fixed ones too), blanks or commas between them, or all; "
+        "root_joint is what holds the root link",
+    )
 
 
 def add_convention(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import loop_loads, motion_file
-from mbd_bridge.cli.loads import add_convention
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli.loads import add_convention, add_joints
+from mbd_bridge.cli.parser import add_robot, whole_number
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 
 if TYPE_CHECKING:
@@ -44,14 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        required=True,
-        metavar="JOINT",
-        help="names of joints (fixed ones too), blanks or commas between them, or all",
-    )
+    add_joints(parser)
     parser.add_argument(
         "--exponent",
         nargs="+",

@@ -143,6 +143,16 @@ def test_a_driven_machine_and_a_push_on_it():
     assert np.allclose(body["external"].wrench, push["coupler"])
 
 
+def test_prescribed_motions_act_through_the_joints_that_they_drive():
+    bar = four_bar()
+    q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
+    drives = {"crank": lambda t: 0.5 + 8.0 * t * t}
+    run = mbd.simulate(bar, 0.1, step=1e-3, q=q, drives=drives)
+    for link in ("ground", "crank", "coupler", "rocker"):
+        assert run.free_body(link, [0.0, 0.05, 0.1]).residual.max() < 1e-12
+    assert abs(run.free_body("crank", [0.1])["crank"].moment[0, 1]) > 1.0  # the motor's
+
+
 def test_inertia_is_that_of_a_motion_differentiated_by_hand():
     """Positions alone: the centre's second difference and the rotation's, beside the free body."""
     from scipy.spatial.transform import Rotation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -228,6 +229,22 @@ def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
     assert not history.spectra.spectra[1].determined
     assert "pin.fy (undetermined)" in open_table(tmp_path / "loads.npz").names
     assert np.isclose(history["pin.fz"].largest.value, wanted["pin"].force[:, 2].max(), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_ceases_to_be_determined_is_said_and_marked(tmp_path):
+    def answer(motion):
+        loads = ARM.joint_loads(motion, joints=JOINTS)
+        unique = loads.unique.copy()
+        unique[1, 2] = motion.time[0] == 0.0  # as at a singular position on the way
+        return replace(loads, unique=unique)
+
+    path = arm_motion(tmp_path / "motion.npz", rows=1500)
+    history = stream(path, tmp_path / "loads.npz", answer=answer)
+    assert not history[f"{JOINTS[1]}.fz"].determined and history[f"{JOINTS[1]}.fx"].determined
+    assert not history.spectra.spectra[len(history.spectra.spectra) // 2 + 2].determined
+    (said,) = [note for note in history.notes if "not determined throughout" in note]
+    assert said.endswith(f": {JOINTS[1]}.fz")
 
 
 @pytest.mark.usefixtures("small_pieces")

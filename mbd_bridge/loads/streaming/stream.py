@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import TextIO
 
 import numpy as np
 
+from mbd_bridge.errors import some
 from mbd_bridge.formats.tables import TableWriter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
+from mbd_bridge.loads.export import (
+    COMPONENTS,
+    TIME,
+    attributes,
+    determined,
+    load_attributes,
+    load_columns,
+    load_rows,
+)
 from mbd_bridge.loads.motion import Motion
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.signals import Flags
 from mbd_bridge.loads.streaming.load_history import LoadHistory, LoadHistoryCounter
 from mbd_bridge.loads.streaming.pieces import Pieces
 
@@ -43,17 +54,35 @@ def stream_loads(
     exponents, plane : see `LoadSpectraCounter`
     """
     counter = LoadHistoryCounter(exponents, plane=plane)
+    named: Flags | None = None
     with ExitStack() as stack:
         writer: TableWriter | None = None
         for motion in pieces:
             loads = answer(motion)
             if output is not None and writer is None:
                 writer = stack.enter_context(loads_writer(output, loads, pieces, digits))
+                named = determined(loads)
             if writer is not None:
                 writer.append(np.column_stack([motion.time, load_rows(loads)]))
             counter.add(loads)
     name = fspath(output) if isinstance(output, str | PathLike) else None
-    return counter.history(pieces.notes, name)
+    history = counter.history(pieces.notes, name)
+    return history if named is None else replace(history, notes=_with_lost(history, named))
+
+
+def _with_lost(history: LoadHistory, named: Flags) -> tuple[str, ...]:
+    """Return the notes, and which columns were begun as determined ones, but are not throughout."""
+    lost = [
+        f"{joint}.{component}"
+        for joint, flags in zip(history.joints, named, strict=True)
+        for component, sure in zip(COMPONENTS, flags, strict=True)
+        if sure and not history[f"{joint}.{component}"].determined
+    ]
+    if not lost:
+        return history.notes
+    names = some(lost, 6)
+    said = f"not determined throughout, though the names of their columns do not say so: {names}"
+    return (*history.notes, said)
 
 
 def loads_writer(
