@@ -194,6 +194,7 @@ def violation(drop: Case, steer: Case) -> None:
                 left = np.concatenate([first[name].left, then[name].left])
                 axis.semilogy(time, left + 1e-18, style, lw=1, label=name)
             axis.grid(alpha=0.3)
+            axis.set_ylim(bottom=1e-17 if corrected else 1e-14)
         column[0].set_title(f"longest step {longest:g} s")
         column[1].set_xlabel("time, s")
     axes[0, 0].set_ylabel("left by each step,\nbefore it is corrected / size of the car")

@@ -113,7 +113,9 @@ def three(
     axes[1].set_ylabel(f"x reaction of {joint}, N\n(world axes, parent on child)")
     axes[2].set_ylabel("difference to mbd_bridge / peak")
     axes[2].set_xlabel("time, s")
-    axes[0].legend()
+    low, high = axes[0].get_ylim()
+    axes[0].set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axes[0].legend(loc="upper right", ncols=2, fontsize=8)
     axes[2].legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     axes[0].set_title(title)
     for one in axes:

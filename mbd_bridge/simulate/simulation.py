@@ -185,6 +185,7 @@ class Simulation:
             steps=round((end - float(self.time[0])) / self.step),
             status="event",
             events=events,
+            history=None if self.history is None else self.history.until(end),
         )
 
     def _forces_until(self, end: float, kept: Array) -> Array:

@@ -47,6 +47,18 @@ def test_variable_steps_tell_lengths_and_orders(bar):
     assert run.history.order[0] == 1
 
 
+def test_a_terminal_event_ends_the_history_too(bar):
+    def half(t, q, v):
+        return t - 0.5
+
+    half.terminal = True
+    run = mbd.simulate(
+        bar[0], 1.0, step=0.01, integrator="abm", history=True, events={"half": half}, **bar[1]
+    )
+    assert run.history.time[-1] <= run.time[-1] < 0.51
+    assert run.history.size.sum() == pytest.approx(run.history.time[-1])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_without_correction_loops_drift_and_with_it_they_do_not(bar, method):
     machine, at = bar
