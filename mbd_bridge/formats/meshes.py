@@ -62,7 +62,7 @@ class MeshFinder:
             return None
         for scheme in PACKAGE_SCHEMES:
             if uri.startswith(scheme):
-                package, _, inside = uri[len(scheme) :].partition("/")
+                package, _, inside = uri[len(scheme) :].lstrip("/").partition("/")
                 if package not in self._packages:
                     self._packages[package] = list(self._package_directories(package))
                 homes = self._packages[package]

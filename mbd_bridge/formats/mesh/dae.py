@@ -28,7 +28,14 @@ def read_dae(data: bytes, file: str) -> list[Surface]:
         raise FileError(f"this is no XML: {error}", file) from None
     try:
         return _Collada(root, file).surfaces()
-    except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        StopIteration,
+        TypeError,
+        ValueError,
+    ) as error:
         raise FileError(
             f"cannot be understood as COLLADA ({error}); export it anew", file
         ) from error

@@ -1,0 +1,206 @@
+"""Arrows point where forces point, are as long as they are large, and say what nobody knows."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.bridges.pybullet.canvas import Canvas
+from mbd_bridge.mechanism import build_model
+from mbd_bridge.view import arrows as look
+from mbd_bridge.view.arrows import Arrows, telescope
+from mbd_bridge.view.camera import direction, framing
+from mbd_bridge.view.joints import joint_axes, joint_frames, shown_loads
+from mbd_bridge.view.pieces import Stage
+from mbd_bridge.view.record import Shot, camera_of
+from mbd_bridge.view.scale import Scale, round_number
+from mbd_bridge.view.source import Rest, of_simulation
+from mbd_bridge.view.take import Take
+from tests.robots import own_urdfs
+from tests.trees import random_state, random_tree
+
+SIZE = (480, 360)
+
+
+def test_a_telescope_covers_its_length_and_nothing_else():
+    for length in np.random.default_rng(0).uniform(0.11, 40.0, 300):
+        pieces = list(telescope(length, 0.1))
+        assert min(place for _, place in pieces) == 0.0
+        assert max(size + place for size, place in pieces) == pytest.approx(length)
+        assert sum(size for size, _ in pieces) >= length - 1e-12
+        assert all(np.log2(size / 0.1) % 1 == 0 for size, _ in pieces)
+    assert not list(telescope(0.09, 0.1))
+
+
+def principal(mask):
+    """Direction (right, down) of the pixels of a mask, and where they are."""
+    rows, columns = np.nonzero(mask)
+    points = np.column_stack([columns, rows]) + 0.5
+    _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    return axes[0], points
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_pixels_of_an_arrow_lie_along_the_projected_force(seed):
+    """The picture with the arrow less that without it: its long side, and its head's end."""
+    rng = np.random.default_rng(seed)
+    start, vector = rng.uniform(-0.3, 0.3, 3), rng.normal(size=3)
+    vector *= rng.uniform(0.5, 1.0) / np.linalg.norm(vector)
+    corners = np.array([[-1.3] * 3, [1.3] * 3])
+    camera = framing(corners, direction(*rng.uniform([-180, -50], [180, 50])), SIZE)
+    with Canvas() as canvas:
+        stage = Stage(canvas)
+        empty = canvas.image(camera.view(), camera.projection(SIZE), SIZE).colours
+        stage.show(Arrows(1.0).arrow(start, vector, look.FORCE))
+        full = canvas.image(camera.view(), camera.projection(SIZE), SIZE).colours
+    changed = np.abs(full.astype(int) - empty).max(axis=-1) > 10
+    tail, tip = camera.pixels([start, start + vector], SIZE)
+    way = tip - tail
+    if np.linalg.norm(way) < 60:
+        pytest.skip("it points at the camera")
+    axis, points = principal(changed)
+    assert abs(axis @ way) / np.linalg.norm(way) > np.cos(np.deg2rad(2.5))
+    along = (points - tail) @ way / np.linalg.norm(way)
+    assert along.max() == pytest.approx(np.linalg.norm(way), abs=4)
+    assert along.min() == pytest.approx(0.0, abs=7)
+    across = np.abs((points - tail) @ [-axis[1], axis[0]])
+    assert along[across.argmax()] > 0.6 * np.linalg.norm(way)  # the head is the wide end
+    red = full[changed].mean(axis=0)
+    assert red[0] > 2 * red[1:].max()
+
+
+@pytest.mark.parametrize(("share", "turn"), [(0.7, 1.0), (-0.7, -1.0), (0.2, 1.0)])
+def test_an_arc_turns_to_the_right_round_its_axis_for_a_positive_drive(share, turn):
+    axis = np.array([0.6, 0.0, 0.8])
+    pieces = Arrows(1.0).drive(np.array([1.0, 2.0, 3.0]), axis, share)
+    head = pieces[-1].pose
+    arm = head[:3, 3] - [1.0, 2.0, 3.0]
+    assert np.cross(arm, head[:3, 2]) @ axis * turn > 0.1  # the cone's tip looks along +z
+    sizes = [p.pose[:3, 2] @ axis for p in pieces[:-1]]
+    assert sizes == pytest.approx([turn] * len(sizes))
+
+
+def test_nothing_is_drawn_of_nothing():
+    draw, at = Arrows(1.0), np.zeros(3)
+    for vector in (np.zeros(3), np.full(3, np.nan), np.full(3, 1e-3), np.array([np.inf, 0, 0])):
+        assert draw.arrow(at, vector, look.FORCE) == []
+        assert draw.dashed(at, vector) == []
+    for share in (0.0, 1e-3, np.nan):
+        assert draw.drive(at, np.array([0.0, 0.0, 1.0]), share) == []
+
+
+def test_few_surfaces_make_all_arrows():
+    """A window draws arrows for hours: no arrow may need a surface of its own."""
+    draw, rng = Arrows(1.0), np.random.default_rng(1)
+    used = set()
+    for _ in range(500):
+        vector = rng.normal(size=3)
+        for piece in (
+            *draw.arrow(np.zeros(3), vector, look.FORCE),
+            *draw.dashed(np.zeros(3), vector, 2),
+            *draw.drive(np.zeros(3), np.eye(3)[0], rng.uniform(-1, 1)),
+        ):
+            used.add(id(piece.surface))
+    assert len(used) < 60
+
+
+# -- loads in the world --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loads_drawn_are_those_in_world_axes_at_the_joints(seed):
+    rng = np.random.default_rng(seed)
+    robot = mbd.Mechanism.build(random_tree(rng, 8, mimics=0.2))
+    states = [random_state(robot.model, rng) for _ in range(3)]
+    q, v, a = (np.array(x) for x in zip(*states, strict=True))
+    world = robot.joint_loads(q, v, a, in_="world")
+    take = Take(Rest(robot.model).start())
+    bodies = take.bodies(q)
+    for k, load in enumerate(shown_loads(robot.model, robot.joint_loads(q, v, a), bodies)):
+        scale = np.abs(world.force).max()
+        assert load.force == pytest.approx(world.force[:, k], abs=1e-11 * scale)
+        assert load.moment == pytest.approx(world.moment[:, k], abs=1e-10 * scale)
+        assert not load.open_force.any()
+        child = robot.model.links[robot.model.joints[robot.model.joint_index[load.joint]].child]
+        there = robot.placement(q, child.name)[:, :3, 3]
+        assert load.point == pytest.approx(there, abs=1e-12)
+        if load.drive is not None:  # the drive is the load's part along the axis that is drawn
+            kind = robot.model.joint(load.joint).type
+            own = load.moment if load.turns else load.force
+            if kind.name == "helical":  # a screw: the moment, and the force on its way
+                own = own + kind.pitch * load.force
+            along = np.einsum("ni,ni->n", own, load.axis)
+            assert load.drive == pytest.approx(along, abs=1e-10 * scale)
+
+
+def test_loads_and_axes_of_joints_walked_the_other_way_are_the_same():
+    description = build_model(mbd.load(own_urdfs()["four_bar"]).model.description).description
+    drawn = {}
+    for cuts in ("authored", ["crank"]):
+        bar = mbd.Mechanism.build(description, cuts=cuts)
+        place = bar.assemble(near={"elbow": -0.5, "rocker": 0.4}).q
+        still = np.zeros(bar.nv)
+        names = ["crank", "elbow", "rocker", "coupler_pin"]
+        drives = ["rocker"]
+        loads = bar.joint_loads(place[None], still[None], still[None], names, actuated=drives)
+        take = Take(Rest(bar.model).start(place))
+        bodies = take.bodies(place[None])
+        drawn[str(cuts)] = bodies, {x.joint: x for x in shown_loads(bar.model, loads, bodies)}, bar
+    (_, first, _), (bodies, second, bar) = drawn.values()
+    assert any(joint.turned for joint in bar.model.joints)
+    assert joint_axes(bar.model, "elbow", bodies)[0] == pytest.approx([0.0, 1.0, 0.0])
+    assert second["rocker"].drive == pytest.approx(
+        np.einsum("ni,ni->n", second["rocker"].moment, second["rocker"].axis), abs=1e-9
+    )
+    frames = {name: joint_frames(bar.model, name, bodies) for name in second}
+    assert all(np.isfinite(f).all() for f in frames.values())
+    assert set(first) == set(second)
+
+
+def test_what_is_not_determined_is_grey_and_dashed_and_the_rest_is_not():
+    bar = mbd.load(own_urdfs()["four_bar"])
+    tilted = mbd.Mechanism.build(bar.model.description, gravity=(0.0, -3.0, -9.0))
+    start = tilted.assemble(near={"crank": 0.5}, fixed="crank").q
+    source = Rest(tilted.model, ("elbow",), ("crank",)).start(start)
+    take = Take(source)
+    moment = take.of(source)
+    colours = {piece.colour for piece in moment.over}
+    assert look.OPEN in colours
+    assert look.FORCE in colours
+    assert any(label.text.endswith("?") for label in moment.labels)
+    assert any("not determined" in words for words, _ in take.legend())
+    (load,) = shown_loads(tilted.model, source.loads, take.bodies(source.q))
+    assert load.force[0, 1] == 0.0  # sideways nobody knows
+    assert load.open_force[0, [0, 2]] == pytest.approx([0.0, 0.0])
+    assert abs(load.open_force[0, 1]) > 0.1
+    upright = Rest(bar.model, ("elbow",), ("crank",)).start(start)
+    assert look.OPEN not in {piece.colour for piece in Take(upright).of(upright).over}
+
+
+def test_the_largest_load_has_a_long_arrow_and_none_is_too_long():
+    bar = mbd.load(own_urdfs()["crank_rocker"])
+    start = bar.assemble(near={"crank": 0.5}, fixed="crank")
+    run = mbd.simulate(bar, 0.5, step=1e-3, q=start.q, v=start.v, every=10)
+    source = of_simulation(run, "all")
+    scale = Scale.of(bar.model, source.loads, 0.2)
+    force = scale.force * np.linalg.norm(source.loads.force, axis=-1).max()
+    assert 0.2 / 2.5 - 1e-9 < force < 0.2 * (1 + 1e-6)
+    assert round_number(0.999) == pytest.approx(0.5)
+    assert round_number(1.0) == 1.0
+    assert round_number(777.0) == 500.0
+    take = Take(source)
+    camera = camera_of(take, Shot(SIZE))
+    for time in run.time[::10]:
+        moment = take.moment(float(time))
+        for piece in moment.over:  # all arrows are in the picture
+            there = camera.pixels(piece.pose[:3, 3], SIZE)
+            assert (there > 0).all()
+            assert (there < SIZE).all()
+
+
+def test_rounding_errors_are_no_loads():
+    rod = mbd.load(own_urdfs()["pendulum"])
+    source = Rest(rod.model, ("hinge",)).start([0.0])  # hangs: no moment at all
+    loads = source.loads
+    assert Scale.of(rod.model, loads, 1.0).moment == 0.0
+    assert Scale.of(rod.model, loads, 1.0).force > 0.0
+    assert {p.colour for p in Take(source).of(source).over} == {look.FORCE}
