@@ -157,12 +157,18 @@ def _write(
         halo = max(1, height // 7)
         draw.text(place, text, ink, font, stroke_width=halo, stroke_fill=(255, 255, 255))
 
+    for k, (text, colour) in enumerate(reversed(legend)):
+        top = image.height - (k + 1.4) * 1.35 * height
+        write((0.7 * height, top), text, colour)
+    taken: list[tuple[float, float, float]] = []
     for label in labels:
         x, y = camera.pixels(label.point, image.size)
         width = draw.textlength(label.text, font)
         left = float(np.clip(x + 0.4 * height, 0.0, image.width - width - 2.0))
         top = float(np.clip(y - 1.2 * height, 0.0, image.height - 1.3 * height))
+        for _ in taken:  # below those that are there, each of which it can meet once
+            for start, end, line in taken:
+                if left < end and start < left + width and abs(top - line) < height:
+                    top = line + 1.1 * height
+        taken.append((left, left + width, top))
         write((left, top), label.text, label.colour)
-    for k, (text, colour) in enumerate(reversed(legend)):
-        top = image.height - (k + 1.4) * 1.35 * height
-        write((0.7 * height, top), text, colour)

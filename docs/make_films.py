@@ -1,0 +1,53 @@
+"""Draw the pictures and films of docs/see_it_move.md and the README.
+
+    python docs/make_films.py [FOLDER]
+
+Each is what one call of the page draws; it takes two minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import mbd_bridge as mbd  # noqa: E402
+
+URDF = HERE.parent / "urdf"
+
+
+def main(folder: Path) -> None:
+    """Draw all of them into a folder."""
+    linkage = mbd.load(URDF / "crank_rocker.urdf")
+    start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
+    turn = 2.0  # s
+    course = {"crank": lambda t: 2.0 * np.pi / turn * t}
+    run = mbd.simulate(linkage, turn, step=1e-3, q=start, every=10, drives=course)
+    loads = ["crank", "coupler_pin"]
+    mbd.render(run, folder / "four_bar.gif", loads=loads, size=(480, 360), fps=20)
+
+    arm = mbd.load(URDF / "kuka_iiwa.urdf")
+    motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+    joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"]
+    mbd.render(arm, folder / "see_arm.png", motion, time=0.6, loads=joints, centre=True)
+
+    bar = mbd.load(URDF / "four_bar.urdf")
+    tilted = mbd.load(URDF / "four_bar.urdf", gravity=(0, -4, -9))
+    place = bar.assemble(near={"crank": 0.5}, fixed="crank").q
+    mbd.render(
+        tilted,
+        folder / "see_undetermined.png",
+        q=place,
+        loads=["elbow", "crank"],
+        actuated=["crank"],
+        size=(720, 540),
+        view=(35, 20),
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
