@@ -84,10 +84,14 @@ class Scene:
 
 
 def scene(model: Model) -> Scene:
-    """Return a machine's parts: the file's visuals, and a skeleton where it has none."""
+    """Return a machine's parts: the file's visuals, and a skeleton where it has none.
+
+    A mesh's own colours count more than the file's, as in RViz.
+    """
     parts: list[Part] = []
     missing: list[str] = []
     bare: list[int] = []
+    broken: set[int] = set()
     meshes: dict[str, tuple[Surface, ...]] = {}
     described = {link.name: link for link in model.description.links}
     for number, link in enumerate(model.links):
@@ -99,8 +103,12 @@ def scene(model: Model) -> Scene:
                 parts += _parts(shape, link.body, link.frame, meshes)
             except FileError as error:
                 missing.append(f"{link.name}: {error}")
+                broken.add(number)
         if len(parts) == before:
             bare.append(number)
+    # A sole or a sensor without a shape, on a body that has some, is well left out.
+    drawn = {part.body for part in parts}
+    bare = [k for k in bare if k in broken or model.links[k].body not in drawn]
     for body, surface, pose in skeleton(model, bare):
         parts.append(Part(surface, colour_of(body), body, pose))
     return Scene(tuple(parts), tuple(dict.fromkeys(missing)))
@@ -131,7 +139,7 @@ def _parts(
     pose = matrix(link @ shape.origin)
     if shape.kind == "mesh":
         for surface in _mesh(shape, meshes):
-            yield Part(surface, shape.colour or surface.colour or PLAIN, body, pose)
+            yield Part(surface, surface.colour or shape.colour or PLAIN, body, pose)
         return
     solid = _SOLIDS.get(shape.kind)
     if solid is None:

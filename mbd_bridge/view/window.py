@@ -53,6 +53,12 @@ SIDE = 250
 LEVELS = (22, 122)
 """Heights of the panels above and below, pixels."""
 
+NEARER = 0.4
+"""How much nearer than the machine its texts are, so that it does not hide them."""
+
+FIELD = 90.0
+"""Angle of view of pybullet's window from bottom to top, degrees."""
+
 TEXT = 1.3
 """Size of texts."""
 
@@ -111,16 +117,20 @@ def _end_with_owner() -> None:
 
 def camera_of(take: Take, order: Order) -> Camera:
     """Return the window's camera: it sees the whole motion between the window's panels."""
-    from mbd_bridge.bridges.pybullet.window import FIELD
-
-    (width, height), (top, bottom) = order.size, LEVELS
-    free = max(width - 2 * SIDE, width // 4), max(height - top - bottom, height // 4)
-    slope = np.tan(np.deg2rad(FIELD) / 2.0) / height  # of a pixel, twice
-    field = 2.0 * float(np.rad2deg(np.arctan(free[1] * slope)))
-    found = framing(take.seen, direction(*order.view), free, field)
-    distance = float(np.linalg.norm(found.eye - found.target))
-    down = (bottom - top) * slope * distance * found.axes()[1]
+    wide, high, up = free_part(order.size)
+    field = 2.0 * float(np.rad2deg(np.arctan(high)))
+    aspect = round(1000.0 * wide / high), 1000
+    found = framing(take.seen, direction(*order.view), aspect, field)
+    down = up * float(np.linalg.norm(found.eye - found.target)) * found.axes()[1]
     return Camera(found.eye - down, found.target - down, FIELD)
+
+
+def free_part(size: tuple[int, int]) -> tuple[float, float, float]:
+    """Return half the width and height that panels leave free, and its middle, at distance 1."""
+    (width, height), (top, bottom) = size, LEVELS
+    pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height
+    wide, high = max(width - 2 * SIDE, width // 4), max(height - top - bottom, height // 4)
+    return 0.5 * wide * pixel, 0.5 * high * pixel, 0.5 * (bottom - top) * pixel
 
 
 class _Screen:
@@ -143,12 +153,15 @@ class _Screen:
         self._open = True
         self.window.drawing(True)
 
-    def show(self, moment: Moment, texts: list[Label]) -> None:
-        """Show a moment and texts."""
+    def show(self, moment: Moment, headline: str) -> None:
+        """Show a moment and a text above it."""
         began = time.monotonic()
+        if self._open:
+            target, distance, yaw, pitch = self.window.looking()
+            self._camera = Camera(target + distance * direction(yaw, pitch), target, FIELD)
         self.window.drawing(False)  # or a picture is taken while half of it has moved
         self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
-        self._write([*moment.labels, *texts])
+        self._write([*(self._nearer(label) for label in moment.labels), self._top(headline)])
         self.window.drawing(self._open)
         if self._shadows and self._open and time.monotonic() - began > SLOW:
             self._shadows = False
@@ -162,13 +175,19 @@ class _Screen:
             self.window.write(str(k), f" {label.text}", label.point, label.colour, TEXT)
         self._written = keys
 
-    def headline(self, text: str) -> Label:
-        """Return a text above the machine, with the lengths of arrows."""
+    def _nearer(self, label: Label) -> Label:
+        """Return a label at the same place of the picture, before the machine."""
+        way = self._camera.eye - label.point
+        return label._replace(point=label.point + NEARER * way)
+
+    def _top(self, text: str) -> Label:
+        """Return a text at the top of the free part of the window, with the lengths of arrows."""
         text = "; ".join([text, *(words for words, _ in self.take.legend()[1:] if ":" in words)])
-        seen, right = self.take.seen, self._camera.axes()[0]
-        middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
-        middle[2] = seen[:, 2].max() + 0.06 * self.take.span
-        return Label(middle - 0.4 * self.take.span * right, text, (0.1, 0.1, 0.1, 1.0))
+        wide, high, middle = free_part(self.order.size)
+        eye, (right, up, back) = self._camera.eye, self._camera.axes()
+        way = (middle + 0.9 * high) * up - 0.95 * wide * right - back
+        size = (1.0 - NEARER) * float(np.linalg.norm(eye - self._camera.target))
+        return Label(eye + size * way, text, (0.1, 0.1, 0.1, 1.0))
 
     def switched(self, key: str) -> bool:
         """Obey a key that changes what is shown; return whether it does."""
@@ -203,7 +222,7 @@ class _Playing(_Screen):
         """Play until the window is closed (`WindowClosed`)."""
         self._sliders()
         for when in np.linspace(self.player.start, self.player.end, WARMING):
-            self.show(self.take.moment(float(when)), [])
+            self.show(self.take.moment(float(when)), "")
         first, last = True, time.monotonic()
         while True:
             now = time.monotonic()
@@ -211,7 +230,7 @@ class _Playing(_Screen):
             last = now
             pause = "" if self.player.playing else ", pause"
             text = f"t = {shown:.3f} s, speed {self.player.speed:.3g}{pause}"
-            self.show(self.take.moment(shown), [self.headline(text)])
+            self.show(self.take.moment(shown), text)
             if first:
                 self.opened()
                 first = False
@@ -263,7 +282,7 @@ class _Posing(_Screen):
         while True:
             now = time.monotonic()
             text = "" if state.loads is None else "loads at rest under gravity"
-            self.show(self.take.of(state), [self.headline(text)] if text else [])
+            self.show(self.take.of(state), text)
             if first:
                 self.opened()
                 first = False

@@ -181,3 +181,12 @@ def test_meshes_are_those_that_assimp_reads():
         assert ours.max(axis=0) == pytest.approx(points.max(axis=0), abs=2e-6 * size), path
         compared += 1
     assert compared >= 10 or not meshes()
+
+
+def test_meshes_of_the_wheels_are_read():
+    """Every fifth one; all of them take some seconds, and are read as well."""
+    folders = {path.parents[1] for path in robots().values()}
+    files = {f for folder in folders for f in folder.rglob("*")}
+    known = sorted(f for f in files if f.suffix.lower() in (".dae", ".stl", ".obj"))
+    for path in known[::5]:
+        assert sum(len(surface.triangles) for surface in read_mesh(str(path))) > 0

@@ -136,6 +136,9 @@ class Paper(Canvas):
     def look(self, *where):
         self.looked = where
 
+    def looking(self):
+        return self.looked
+
     def slider(self, name, low, high, start):
         assert low <= start <= high
         self.sliders[name] = start

@@ -15,9 +15,6 @@ from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.spatial import Array
 
-FIELD = 90.0
-"""Angle of view from bottom to top of pybullet's window, degrees."""
-
 NO_ITEM = -1
 
 
@@ -84,6 +81,12 @@ class Window(Canvas):
     def look(self, target: Array, distance: float, yaw: float, pitch: float) -> None:
         """Look at a point (3,) m from a distance; yaw and pitch as for `view.camera.direction`."""
         self._ask("resetDebugVisualizerCamera", distance, yaw, -pitch, np.asarray(target).tolist())
+
+    def looking(self) -> tuple[Array, float, float, float]:
+        """Return what `look` was told, or where the mouse has led since."""
+        found = self._ask("getDebugVisualizerCamera")
+        yaw, pitch, distance, target = found[8:12]
+        return np.array(target), distance, yaw, -pitch
 
     def slider(self, name: str, low: float, high: float, start: float) -> int:
         """Return the number of a new slider."""
