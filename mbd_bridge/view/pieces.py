@@ -16,7 +16,7 @@ from mbd_bridge.formats.mesh import Colour, Surface
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.shading import shaded
 
-AWAY = (0.0, 0.0, -1e4)
+AWAY = (0.0, 0.0, -1e9)
 """Where bodies are put that are not to be seen, m."""
 
 

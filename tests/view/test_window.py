@@ -96,6 +96,8 @@ def test_a_motion_is_played_until_ctrl_c_without_a_traceback(display):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     first = display.wait(40, lambda seen: orange(seen[:, 250:650]).sum() > 20)
     before = first[:, 250:650].astype(int)
