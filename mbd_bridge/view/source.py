@@ -141,7 +141,7 @@ def _solver(
     if actuated is None:
         raise ModelError(
             f"{model.name!r} has loops, so its loads depend on which joints are driven: name them "
-            f"in actuated=[...], one for each freedom"
+            f"in actuated=[...] (--actuated), one for each freedom"
         )
     drives = [actuated] if isinstance(actuated, str) else list(actuated)
     return LoopLoadSolver(model, names, actuated=drives)

@@ -1,0 +1,106 @@
+"""``mbd view --record``: what it writes, and what it says when it cannot."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mbd_bridge.cli import main
+from tests.robots import own_urdfs
+
+ARM, BAR = own_urdfs()["kuka_iiwa"], own_urdfs()["four_bar"]
+MOTION = Path(ARM).with_name("kuka_iiwa_motion.csv")
+FLANGE = "lbr_iiwa_joint_ee"
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+    def command(*words):
+        code = main(["view", *map(str, words), "--size", "160x120"])
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        return code, captured.err
+
+    return command
+
+
+def pixels(name):
+    with Image.open(name) as image:
+        return np.asarray(image.convert("RGB")).astype(int)
+
+
+def test_options_change_what_is_seen(run):
+    plain = ("--near", "lbr_iiwa_joint_2=1", "--record", "a.png")
+    assert run(ARM, *plain) == (0, "note: a.png written\n")
+    first = pixels("a.png")
+    for more in (
+        ("--centre",),
+        ("--pins",),
+        ("--frames", "lbr_iiwa_link_ee"),
+        ("--loads", FLANGE),
+        ("--no-ground",),
+        ("--camera=-30,40",),
+        ("--floating",),
+    ):
+        assert run(ARM, *plain, *more)[0] == 0
+        changed = np.abs(pixels("a.png") - first).max()
+        assert (changed > 30) == (more != ("--floating",)), more
+
+
+def test_a_motion_is_filmed_and_its_notes_are_said(run):
+    words = (ARM, MOTION, "--fps", 2, "--speed", 2, "--record", "a.gif", "--loads", FLANGE)
+    code, err = run(*words)
+    assert code == 0
+    assert "rates derived" in err
+    with Image.open("a.gif") as film:
+        assert film.n_frames == 3
+        assert film.size == (160, 120)
+
+
+def test_a_simulation_is_filmed(run):
+    start = ("--near", "crank=30deg", "--fixed", "crank", "--seconds", 0.2, "--fps", 10)
+    assert run(BAR, *start, "--loads", "coupler_pin", "--record", "a.gif")[0] == 0
+    with Image.open("a.gif") as film:
+        assert film.n_frames == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((ARM,), 2, "--record motion.gif"),
+        ((ARM, MOTION, "--seconds", 1, "--record", "a.gif"), 2, "not both"),
+        ((ARM, "--record", "a.gif"), 2, "a film needs a motion"),
+        ((ARM, "--record", "nowhere/a.png"), 2, "is there a folder"),
+        ((ARM, "--record", "a.xyz"), 2, ".png"),
+        ((ARM, "--record", "a.png", "--loads", "elbow"), 2, "no joint named 'elbow'"),
+        ((ARM, "--record", "a.png", "--camera", "up"), 2, "YAW,PITCH"),
+        ((BAR, "--record", "a.png", "--loads", "crank"), 2, "--actuated"),
+        ((BAR, "--near", "crank=1m", "--record", "a.png"), 2, "rad"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_line(run, words, code, told, tmp_path):
+    got, err = run(*words)
+    assert got == code
+    assert told in err
+    assert "Traceback" not in err
+    assert not [path for path in tmp_path.iterdir() if "png" in path.name or "gif" in path.name]
+
+
+def test_what_is_not_drawn_is_a_warning(run, tmp_path):
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://no/b.stl"/>'
+        "</geometry></visual></link></robot>"
+    )
+    code, err = run("r.urdf", "--record", "a.png")
+    assert code == 0
+    assert "warning: 1 shape not drawn: a: the mesh package://no/b.stl is nowhere" in err
+    assert err.count("b.stl") == 1
+    (tmp_path / "no").mkdir()
+    (tmp_path / "no" / "b.stl").write_text(
+        "solid\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendsolid\n"
+    )
+    assert "warning" not in run("r.urdf", "--record", "a.png", "--meshes", tmp_path)[1]
