@@ -26,6 +26,7 @@ from mbd_bridge.errors import (
     MbdWarning,
     MissingPackageError,
     ModelError,
+    NoDisplayError,
     SolveError,
     StateError,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "MissingPackageError",
     "ModelError",
     "Motion",
+    "NoDisplayError",
     "Simulation",
     "SimulationBatch",
     "SolveError",

@@ -59,6 +59,10 @@ class MissingPackageError(MbdError):
     """An optional package is needed for what was asked."""
 
 
+class NoDisplayError(MbdError):
+    """There is no display on which a window could be opened."""
+
+
 class MbdWarning(UserWarning):
     """Something in the input is unusual, but was read as it stands."""
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-from mbd_bridge.errors import MbdError, MissingPackageError
+from mbd_bridge.errors import MbdError, MissingPackageError, NoDisplayError
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
@@ -23,10 +23,6 @@ ADVICE = (
 
 ENOUGH = 5.0
 """Time for the window's process to end when it is asked to, s."""
-
-
-class NoDisplayError(MbdError):
-    """There is no display on which a window could be opened."""
 
 
 def show(

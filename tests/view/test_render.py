@@ -130,3 +130,29 @@ def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated(tmp_path):
     other = mbd.load(own_urdfs()["pendulum"])
     with pytest.raises(StateError, match="load it for this mechanism"):
         mbd.render(other, None, motion)
+
+
+def test_joints_are_seen_where_they_are(bar):
+    """The pixels of each pin, and our projection of where the joint is (`placement`)."""
+    from mbd_bridge.bridges.pybullet.canvas import Canvas
+    from mbd_bridge.view.pieces import Stage
+    from mbd_bridge.view.record import Shot, camera_of
+    from mbd_bridge.view.source import Rest
+    from mbd_bridge.view.take import Take
+
+    size = (480, 360)
+    q = bar.assemble(near={"crank": 0.7}, fixed="crank").q
+    source = Rest(bar.model).start(q)
+    take = Take(source)
+    camera = camera_of(take, Shot(size))
+    moment = take.of(source)
+    with Canvas() as canvas:
+        bodies = Stage(canvas).show(moment.pins)
+        seen = canvas.image(camera.view(), camera.projection(size), size).bodies
+    joints = [bar.placement(q, link)[:3, 3] for link in ("crank", "coupler", "rocker")]
+    joints.append((bar.placement(q, "coupler") @ [1.0, 0.0, 0.0, 1.0])[:3])
+    assert len(moment.pins) == len(joints) + 1  # the loop's has two halves
+    for joint, pin in zip(joints, bodies, strict=False):
+        rows, columns = np.nonzero(np.isin(seen, pin))
+        middle = [0.5 * (x.min() + x.max()) + 0.5 for x in (columns, rows)]
+        assert middle == pytest.approx(camera.pixels(joint, size), abs=1.5)

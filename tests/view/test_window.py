@@ -15,9 +15,9 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.bridges.pybullet.window import WindowClosed
+from mbd_bridge.errors import NoDisplayError
 from mbd_bridge.view import window as held
 from mbd_bridge.view.marks import CUT
-from mbd_bridge.view.show import NoDisplayError
 from mbd_bridge.view.source import Rest, of_simulation
 from mbd_bridge.view.take import Take, Wanted
 from tests.robots import own_urdfs
