@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Take, Wanted
-from mbd_bridge.view.window import FAULT, READY, Order
+from mbd_bridge.view.window import FAULT, READY, REFUSED, Order
 
 ADVICE = (
     "a window needs a display (X11, with OpenGL); without one, record instead: "
@@ -79,16 +80,19 @@ def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(pickle.dumps(order))
         process.stdin.flush()
-    first = process.stdout.readline().decode().rstrip("\n")
-    rest = process.stdout.read().decode()
+    said = process.stdout.read().decode()
     code = process.wait()
-    if (first != READY and code == FAULT) or rest.startswith("Traceback"):
-        raise RuntimeError(f"the window's process failed:\n{first}\n{rest}")
-    if first != READY:
+    opened, words = said.startswith(READY), said.removeprefix(READY).strip()
+    if code == FAULT:
+        raise RuntimeError(f"the window's process failed:\n{words}")
+    if code == REFUSED:
+        raise MbdError(words)
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise MbdError(f"the window's process was ended by {name}; {ADVICE}")
+    if not opened:
         display = os.environ.get("DISPLAY", "")
-        raise NoDisplayError(first or f"no window could be opened on DISPLAY={display}: {ADVICE}")
-    if rest:
-        raise MbdError(rest.strip())
+        raise NoDisplayError(f"no window could be opened on DISPLAY={display}: {ADVICE}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mbd_bridge.bridges.pybullet.window import Window
 
 READY = "ready"
-FAULT = 70
-"""Exit code of a fault of ours."""
+REFUSED, FAULT = 2, 70
+"""Exit codes: something could not be shown, and a fault of ours."""
 
 FRAME = 1.0 / 60.0
 """Shortest time between two pictures, s."""
@@ -100,7 +100,7 @@ def main() -> int:
     except MbdError as error:
         talk.write(f"{error}\n")
         talk.flush()
-        return 2
+        return REFUSED
     except Exception:
         talk.write(traceback.format_exc())
         talk.flush()

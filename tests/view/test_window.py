@@ -15,7 +15,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.bridges.pybullet.window import WindowClosed
-from mbd_bridge.errors import NoDisplayError
+from mbd_bridge.errors import MbdError, NoDisplayError
 from mbd_bridge.view import window as held
 from mbd_bridge.view.marks import CUT
 from mbd_bridge.view.source import Rest, of_simulation
@@ -116,6 +116,26 @@ def test_without_a_display_the_recording_is_offered(run, bar, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":987")
     with pytest.raises(NoDisplayError, match=r"DISPLAY=:987.*--record"):
         mbd.show(bar)
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "told"),
+    [
+        ("echo ready; kill -SEGV $$", MbdError, "ended by SIGSEGV.*--record"),
+        ("echo ready; echo Traceback: oh; exit 70", RuntimeError, "Traceback: oh"),
+        ("echo it is too large; exit 2", MbdError, "it is too large"),
+        ("exit 1", NoDisplayError, "no window could be opened"),
+        ("echo ready; exit 1", None, ""),  # X ends a process so whose window is closed
+    ],
+)
+def test_how_the_windows_process_ends_is_told(run, script, error, told, tmp_path, monkeypatch):
+    other = tmp_path / "python"
+    other.write_text(f"#!/bin/sh\n{script}\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(other))
+    monkeypatch.setenv("DISPLAY", ":0")
+    with pytest.raises(error, match=told) if error else contextlib.nullcontext():
+        mbd.show(run)
 
 
 # -- the window's loop, without a window ---------------------------------------------------------
