@@ -10,7 +10,7 @@ bar = mbd.load(Path(__file__).parents[1] / "urdf" / "four_bar.urdf")  # and four
 start = bar.assemble(near={"crank": np.pi / 6}, fixed="crank")
 for name, value in zip(bar.coordinate_names, start.q, strict=True):
     print(f"{name:<12}{value:8.4f} rad")
-print(bar.loop_report(start.q))
+print(bar.loops.report(start.q))
 
 run = mbd.simulate(bar, 2.0, q=start.q, v=start.v, every=10)
 drift = np.abs(run.energy - run.energy[0]).max()

@@ -30,7 +30,7 @@ TIP = {  # of the first crank after 10 s, as the benchmark has it
 for windows, expected in TIP.items():
     row = n_four_bar(windows)
     start = row.assemble(velocity={"crank0": 1.0}, fixed="crank0")
-    report = row.loop_report(start.q)
+    report = row.loops.report(start.q)
     run = mbd.simulate(row, 10.0, step=1e-3, q=start.q, v=start.v, every=1000)
     angle = run.q[-1, 0]
     away = np.hypot(np.sin(angle) - expected[0], np.cos(angle) - expected[1])

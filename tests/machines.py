@@ -8,7 +8,20 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.formats import Loop, LoopEnd
+from mbd_bridge.mechanism import CUT_ROWS, build_model
 from mbd_bridge.spatial import Frame
+from tests.carry import poses
+from tests.trees import random_state, random_tree
+
+LINKAGE_KINDS = (
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "fixed",
+)
 
 CUT_NAME = {"prismatic": "translational", "continuous": "revolute"}
 
@@ -116,3 +129,27 @@ def n_four_bar(windows):
         )
         b.loop(f"pin{k}", "revolute", *((end.link, end.frame) for end in ends), axis=y)
     return mbd.Mechanism.build(b)
+
+
+def linkage(rng, kinds=LINKAGE_KINDS, loops=1):
+    """A random tree with loop joints that close exactly at a random position; None if one cannot.
+
+    Loops that are shorter than their joints' rows are redundant.
+    """
+    builder = random_tree(rng, 6, kinds)
+    tree = build_model(builder.description())
+    q, _, _ = random_state(tree, rng)
+    at = poses(tree, q)
+    for k in range(loops):
+        first, second = (f"link{n}" for n in rng.choice(7, 2, replace=False))
+        own = {j: (tree.links[tree.link_number(j)].body) for j in (first, second)}
+        if own[first] == own[second]:
+            return None, None
+        end = Frame.from_rpy(rng.normal(size=3), rng.normal(size=3))
+        (R1, p1), (R2, p2) = at[first], at[second]
+        here = Frame(R2.T @ R1, R2.T @ (p1 - p2)) @ end
+        axis, across = np.linalg.qr(rng.normal(size=(3, 2)))[0].T
+        kind = str(rng.choice([k for k in CUT_ROWS if k not in ("floating", "fixed")]))
+        second_axis = across if kind == "universal" else None
+        builder.loop(f"loop{k}", kind, (first, end), (second, here), axis, second_axis)
+    return build_model(builder.description()), q

@@ -13,33 +13,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.api.loops import Loops
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import ModelError, StateError, warn
+from mbd_bridge.errors import StateError, warn
 from mbd_bridge.formats import Description
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import (
     Convention,
     JointLoads,
     LoadSolver,
-    LoopLoadSolver,
     Motion,
 )
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
+from mbd_bridge.loads.selected import asked_for
 from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.solve import (
     Assembly,
     ConstrainedDynamics,
     Dynamics,
-    LoopReport,
     assemble,
-    report,
 )
 from mbd_bridge.solve.assembly import Wish
+from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of, pack_external
+from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
@@ -134,7 +134,8 @@ class Mechanism:
         reaction: bool = False,
         threads: int = 1,
         check: bool = True,
-        actuated: Iterable[str] | None = None,
+        actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
     ) -> JointLoads:
         """Return force, moment and drive of chosen joints at one state or at N states.
 
@@ -142,7 +143,8 @@ class Mechanism:
         ----------
         q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates; or a motion
             (`mbd.load_motion`) in the place of q, without v and a: then the loads know their times
-        joints : names; None for all joints. ``"root_joint"`` is what holds the root link
+        joints : names, of loop joints too; None for all. ``"root_joint"`` is what holds the root
+            link
         on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
             "parent": the opposite
         at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
@@ -154,57 +156,39 @@ class Mechanism:
         external_in : these are given in the axes of their "link" or of the "world"
         reaction : give the load without the drive's part as well
         threads : share the states among this many threads
-        check : raise if a result is not finite; False leaves nan where it comes out
-        actuated : in a mechanism with loops, the joints that have a drive; loops may then be named
-            among `joints` as well
+        check : raise if a result is not finite, or a motion does not satisfy the loops or cannot
+            be made by the drives; False leaves what comes out
+        actuated : in a mechanism with loops, the joints that have a drive, as many as it has
+            freedoms; None: those that the file names
+        minimum_norm : allow more; what they share is then the smallest for the loop joints
         """
         if isinstance(q, Motion):
             if v is not None or a is not None:
                 raise StateError("a motion has its own v and a: joint_loads(motion, joints=[...])")
-            options: dict[str, Any] = {"on": on, "at": at, "in_": in_, "reaction": reaction}
-            options |= {"external": external, "external_in": external_in, "actuated": actuated}
-            found = self.joint_loads(q.q, q.v, q.a, joints, threads=threads, check=check, **options)
-            return found.along(q.time, q.v)
+            own: dict[str, Any] = {"on": on, "at": at, "in_": in_, "reaction": reaction}
+            own |= {"external": external, "external_in": external_in, "actuated": actuated}
+            own |= {"minimum_norm": minimum_norm, "threads": threads, "check": check}
+            return self.joint_loads(q.q, q.v, q.a, joints, **own).along(q.time, q.v)
         if v is None or a is None:
             raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
-        if self.model.has_loops:
-            options = {"on": on, "at": at, "in_": in_}
-            if reaction:
-                raise ModelError("reaction=True is not there yet for machines with loops")
-            pushes = self._in_link_axes(q, external, external_in)
-            return self._loop_loads(q, v, a, joints, options, pushes, actuated)
-        wanted = self.model.joint_numbers(joints)
+        wanted, places = asked_for(self.model, joints, cuts=self.model.has_loops)
+        drives = actuated if actuated is None or isinstance(actuated, str) else tuple(actuated)
         links = links_of(external)
-        names = ("on", "at", "in_", "links", "external_in", "reaction")
-        values = (on, at, in_, links, external_in, reaction)
+        options: dict[str, Any] = {
+            "on": on,
+            "at": at,
+            "in_": in_,
+            "links": links,
+            "external_in": external_in,
+        }
+        options |= {"reaction": reaction, "actuated": drives, "minimum_norm": minimum_norm}
+        how = Convention.of(on, at, in_)
         solver = self.prepared.get(
-            ("loads", wanted, Convention.of(on, at, in_), links, external_in, reaction),
-            lambda: self.load_solver(wanted, **dict(zip(names, values, strict=True))),
+            ("loads", places, how, links, external_in, reaction, drives, minimum_norm),
+            lambda: self.load_solver(wanted, **options),
         )
         packed = pack_external(external, links) if external else None
         return solver(q, v, a, packed, threads=threads, check=check)
-
-    def _loop_loads(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        joints: Iterable[str | int] | str | None,
-        options: dict[str, Any],
-        external: External | None,
-        actuated: Iterable[str] | None,
-    ) -> JointLoads:
-        names = (joints,) if isinstance(joints, str) else joints
-        wanted = None if names is None else tuple(names)
-        drives = (actuated,) if isinstance(actuated, str) else actuated
-        drives = None if drives is None else tuple(drives)
-        links = links_of(external)
-        key = ("loop loads", wanted, drives, links, *map(str, options.values()))
-        solver = self.prepared.get(
-            key,
-            lambda: LoopLoadSolver(self.model, wanted, actuated=drives, links=links, **options),
-        )
-        return solver(q, v, a, *((flat_external(external, links),) if external else ()))
 
     def _in_link_axes(self, q: ArrayLike, external: External | None, given: str) -> External | None:
         if check_axes(given) == "link" or not external:
@@ -250,18 +234,15 @@ class Mechanism:
         """
         return assemble(self.model, near, **options)
 
-    def loop_report(self, q: ArrayLike) -> LoopReport:
-        """Return freedoms, redundant rows, condition and passive freedoms at a position."""
-        _, phi_q, _ = self.kernel("constraints")(q, np.zeros(self.nv))
-        return report(self.model, phi_q)
+    @property
+    def loops(self) -> Loops:
+        """The loops: ``mechanism.loops.report(q)`` has freedoms, redundancy, singularity."""
+        return Loops(self.model)
 
     def load_solver(
         self, joints: Iterable[str | int] | str | None = None, **options: Any
     ) -> LoadSolver:
-        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
-
-        Of a machine with loops make a `LoopLoadSolver` of ``self.model``.
-        """
+        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times."""
         return LoadSolver(self.model, joints, **options)
 
     def inverse_dynamics(
@@ -274,11 +255,18 @@ class Mechanism:
         external_in: str = "link",
         threads: int = 1,
         check: bool = True,
+        actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
     ) -> Array:
         """Return the generalised forces (nv,) or (N, nv) that give the accelerations a.
 
-        For `external` and `external_in`, here and below, see `joint_loads`.
+        In a mechanism with loops only the actuated joints have any. For `external`, `external_in`,
+        `actuated` and `minimum_norm`, here and below, see `joint_loads`.
         """
+        if self.model.has_loops:
+            drives = actuated_joints(self.model, actuated)
+            options = {"threads": threads, "check": check, "minimum_norm": minimum_norm}
+            return self.prepared.drives((q, v, a), external, external_in, drives, **options)
         inputs = {"q": q, "v": v, "a": a}
         return self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
 
@@ -311,7 +299,10 @@ class Mechanism:
         threads: int = 1,
         check: bool = True,
     ) -> Array:
-        """Return the accelerations (nv,) or (N, nv) under the generalised forces tau."""
+        """Return the accelerations (nv,) or (N, nv) under the generalised forces tau, loops closed.
+
+        The multipliers of the loops come with `constrained_dynamics`.
+        """
         inputs = {"q": q, "v": v, "tau": tau}
         return self.prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
 

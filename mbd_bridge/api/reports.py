@@ -144,7 +144,7 @@ class _Worst:
 
 
 def _loops(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
-    return mechanism.loop_report(q) if mechanism.model.has_loops and q is not None else None
+    return mechanism.loops.report(q) if mechanism.model.has_loops and q is not None else None
 
 
 def _picture(mechanism: Mechanism, worst: _Worst) -> tuple[Any, str]:

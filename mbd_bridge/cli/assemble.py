@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             found = assembled(robot, options)
         except SolveError as error:
             problem, found = error, assembled(robot, options, check=False)
-        report = robot.loop_report(found.q)
+        report = robot.loops.report(found.q)
     console = screen.stdout()
     screen.show(console, _headline(robot, found, report), "")
     screen.show(console, _coordinates(robot, found, moving=bool(options.velocity)))

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     loop_loads.check(robot.model, options)
     robot.model.link_number(options.link)
     instants = _instants(options.at)
-    drives = {} if options.actuated is None else {"actuated": options.actuated}
+    drives = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}
     with motion_file.pieces(options, robot.model) as pieces:
         for motion in pieces:
             body = robot.free_body(options.link, motion, threads=options.threads, **drives)

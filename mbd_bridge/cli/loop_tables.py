@@ -30,7 +30,7 @@ def info(console: Console, robot: Mechanism) -> None:
 
     try:
         found = robot.assemble(check=False)
-        report = robot.loop_report(found.q)
+        report = robot.loops.report(found.q)
     except MbdError as error:
         screen.show(console, "", f"loops not assembled: {error}")
         return
@@ -96,7 +96,7 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
     from mbd_bridge.loads.units import DRIVE, drive_units
 
     rows: list[tuple[str, ...]] = []
-    for k, (joint, flags) in enumerate(zip(loads.joints, loads.unique, strict=True)):
+    for k, (joint, flags) in enumerate(zip(loads.joints, loads.determined, strict=True)):
         for what, unit, vectors, part in (
             ("force", "N", loads.force[:, k], slice(0, 3)),
             ("moment", "N m", loads.moment[:, k], slice(3, 6)),
@@ -115,8 +115,10 @@ def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
             peak = Peak(joint, f"drive{drive.removeprefix(joint)}", DRIVE[unit])
             peak.add(time, along)
             rows.append(_row(peak, first=False, without=""))
+            if not loads.drive_unique[:, loads.drive_names.index(drive)].all():
+                rows[-1] = (*rows[-1][:2], "-", "-", rows[-1][4], "", "drive")
     headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")
-    if loads.unique.all():
+    if loads.unique.all() and loads.drive_unique.all():
         return screen.table(headings[:-1], [row[:-1] for row in rows])
     return screen.table(headings, rows)
 

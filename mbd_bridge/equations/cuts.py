@@ -79,6 +79,19 @@ def constraints(model: Model, state: MechanismState) -> Constraints:
     return Constraints(phi, phi_q, gamma, wrenches)
 
 
+def cut_wrenches(model: Model, state: MechanismState, lam: Array) -> list[Array]:
+    """Return the (6,) wrench of predecessor on successor of each cut, about the root's origin."""
+    found = constraints(model, state)
+    wrenches, k = [], 0
+    for cut in model.cuts:
+        total: Array = np.zeros(6)
+        for row in range(k, k + len(cut.rows)):
+            total = total - lam[row] * found.wrenches[row]
+        wrenches.append(total)
+        k += len(cut.rows)
+    return wrenches
+
+
 def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
     """Return Φ of a coupling and write its row of Φ_q; γ and the wrench are zero.
 

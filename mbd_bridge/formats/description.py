@@ -165,6 +165,8 @@ class Description:
     materials, extras : kept for the pictures; no part in the dynamics
     source : path of the file, or None
     notes : the warnings that reading gave: what is odd in the file and was read as it stands
+    actuated : joints with a drive, as the sidecar or the file's transmissions say; None where
+        neither does
     """
 
     name: str
@@ -175,3 +177,4 @@ class Description:
     extras: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
+    actuated: tuple[str, ...] | None = None

@@ -15,14 +15,17 @@
         rows: [0, 1, 1, 0, 0, 0]    # held: along x, y, z, about x, y, z of the predecessor's frame
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
+    actuated: [crank]               # joints with a drive; without it the <transmission>s tell
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from mbd_bridge.formats.description import Coupling, Loop, LoopEnd, Vector3
-from mbd_bridge.formats.document import pose, unit_vector
+from mbd_bridge.formats.description import Coupling, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.formats.document import pose, unit_vector, unknown
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.loops import TYPES_WITH_AXIS, check_ratio, loop_type, mask_of
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
@@ -41,12 +44,34 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name((name or path.name) + SUFFIX)
 
 
-def read_sidecar(path: str | Path) -> tuple[list[Loop], list[Coupling]]:
-    """Return loops and couplings of a sidecar file; names are checked with the robot's."""
-    table = read_yaml(path).table(("loops", "couplings"))
-    return [_loop(n) for n in _items(table, "loops")], [
-        _coupling(n) for n in _items(table, "couplings")
-    ]
+class Sidecar(NamedTuple):
+    """What a sidecar says; `actuated` is None where it does not say which joints are driven."""
+
+    loops: tuple[Loop, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    actuated: tuple[Node, ...] | None = None
+
+
+def read_sidecar(path: str | Path) -> Sidecar:
+    """Return what a sidecar file says; names are checked with the robot's."""
+    table = read_yaml(path).table(("loops", "couplings", "actuated"))
+    return Sidecar(
+        tuple(_loop(node) for node in _items(table, "loops")),
+        tuple(_coupling(node) for node in _items(table, "couplings")),
+        tuple(table["actuated"].items()) if "actuated" in table else None,
+    )
+
+
+def actuated_names(
+    nodes: Sequence[Node], joints: Sequence[Joint], loops: Sequence[Loop]
+) -> tuple[str, ...]:
+    """Return the names of the joints with a drive, each a joint that can have one."""
+    free = [j.name for j in joints if j.type != "fixed" and j.mimic is None]
+    known = [*free, *(loop.name for loop in loops)]
+    for node in nodes:
+        if node.text() not in known:
+            raise node.error(unknown("joint that can be driven", node.text(), known))
+    return tuple(node.text() for node in nodes)
 
 
 def _items(table: dict[str, Node], key: str) -> list[Node]:

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.checks import check_couplings, check_loops, check_mimics, check_tree
-from mbd_bridge.formats.description import Coupling, Description, Joint, Link, Loop
+from mbd_bridge.formats.description import Description, Joint, Link
 from mbd_bridge.formats.document import Document
 from mbd_bridge.formats.geometry import read_shapes
 from mbd_bridge.formats.inertial import read_inertial
 from mbd_bridge.formats.joints import read_joint
 from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
-from mbd_bridge.formats.sidecar import read_sidecar, sidecar_path
+from mbd_bridge.formats.sidecar import Sidecar, actuated_names, read_sidecar, sidecar_path
 from mbd_bridge.formats.xacro import expand_xacro
 from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
 
@@ -74,7 +74,7 @@ def read(
         base=os.path.dirname(os.path.abspath(name)),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        beside=read_sidecar(sidecar) if sidecar.is_file() else ([], []),
+        beside=read_sidecar(sidecar) if sidecar.is_file() else Sidecar(),
         source=name,
     )
 
@@ -102,7 +102,7 @@ def read_urdf_text(
         base=None if base_directory is None else os.fspath(base_directory),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        beside=([], []),
+        beside=Sidecar(),
         source=source,
     )
 
@@ -114,7 +114,7 @@ def _read(
     base: str | None,
     mesh_directories: Iterable[str | os.PathLike[str]],
     max_bytes: int,
-    beside: tuple[list[Loop], list[Coupling]],
+    beside: Sidecar,
     source: str | None,
 ) -> Description:
     robot, remarks = parse(text, file, max_bytes)
@@ -128,9 +128,8 @@ def _read(
     check_tree(links, joints, file)
     joints = _without_unknown_mimics(document, joints)
     check_mimics(joints, file)
-    loops, couplings = beside
-    all_loops = (*read_loops(document, robot), *loops)
-    all_couplings = (*read_couplings(document, robot), *couplings)
+    all_loops = (*read_loops(document, robot), *beside.loops)
+    all_couplings = (*read_couplings(document, robot), *beside.couplings)
     check_loops(all_loops, links, joints, file)
     check_couplings(all_couplings, all_loops, joints, file)
     return Description(
@@ -141,7 +140,21 @@ def _read(
         couplings=all_couplings,
         source=source,
         notes=document.warn(),
+        actuated=_driven(robot, joints)
+        if beside.actuated is None
+        else actuated_names(beside.actuated, joints, all_loops),
     )
+
+
+def _driven(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | None:
+    """Return the joints that the file's ``<transmission>`` elements drive; None if it has none.
+
+    What they say of joints that cannot have a drive, or are not there, is for other programs.
+    """
+    free = {joint.name for joint in joints if joint.type != "fixed" and joint.mimic is None}
+    named = [one.get("name") for one in robot.iterfind("transmission/joint")]
+    found = [name for name in dict.fromkeys(named) if name in free and name is not None]
+    return tuple(found) or None
 
 
 def _check_root(robot: Element, file: str) -> None:

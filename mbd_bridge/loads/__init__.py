@@ -2,7 +2,6 @@
 
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.history import loads_from_table
-from mbd_bridge.loads.loop_solver import LoopLoadSolver
 from mbd_bridge.loads.motion import Motion, motion_from_table
 from mbd_bridge.loads.motion_file import motion_from_file
 from mbd_bridge.loads.result import JointLoads, OneJoint
@@ -12,7 +11,6 @@ __all__ = [
     "Convention",
     "JointLoads",
     "LoadSolver",
-    "LoopLoadSolver",
     "Motion",
     "OneJoint",
     "loads_from_table",

@@ -13,8 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbd_bridge.equations.reactions import at_body_origin
+from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.mechanism import Cut, Model, ModelJoint, Motion
 from mbd_bridge.spatial import Array, Frame, cross
 
 On = Literal["child", "parent"]
@@ -103,6 +105,40 @@ class Convention:
             moment = moment - cross(np.array(self.at), force)
         if self.in_ != "child":
             turn = self._axes(model, joint, motions)
+            force, moment = turn @ force, turn @ moment
+        out: Array = np.concatenate([force, moment])
+        return -out if self.on == "parent" else out
+
+    def apply_cut(
+        self,
+        model: Model,
+        cut: Cut,
+        wrench: Array,
+        state: MechanismState,
+        motions: Sequence[Motion],
+    ) -> Array:
+        """Return a cut joint's load as asked for: its parent is the predecessor.
+
+        Parameters
+        ----------
+        wrench : (6,) of predecessor on successor, about the root frame's origin (`cut_wrenches`)
+        """
+        before, after = state.bodies[cut.predecessor], state.bodies[cut.successor]
+        own = _shifted(cut.described, at_body_origin(after, wrench))
+        force, moment = own[:3], own[3:]
+        if self.at == "parent":
+            left = before.position + before.rotation @ cut.a.translation - after.position
+            point = after.rotation.T @ left - cut.described.translation
+            moment = moment - cross(cut.described.rotation.T @ point, force)
+        elif self.at != "joint":
+            moment = moment - cross(np.array(self.at), force)
+        if self.in_ != "child":
+            turn = cut.described.rotation
+            if self.in_ == "world":
+                turn = _up(model, cut.successor, turn, motions)
+            else:
+                carrier = model.links[cut.links[0]].frame.rotation
+                turn = carrier.T @ (before.rotation.T @ (after.rotation @ turn))
             force, moment = turn @ force, turn @ moment
         out: Array = np.concatenate([force, moment])
         return -out if self.on == "parent" else out

@@ -35,12 +35,6 @@ FRAMES = (
 )
 
 
-def determined(loads: JointLoads) -> NDArray[np.bool_]:
-    """Return which components (J, 6) are determined at every state."""
-    flags = np.asarray(loads.unique, dtype=bool)
-    return np.asarray(flags.reshape(-1, *flags.shape[-2:]).all(axis=0))
-
-
 def load_columns(loads: JointLoads) -> tuple[Column, ...]:
     """Return for each joint its force, moment, drives and (asked for) reaction.
 
@@ -50,14 +44,17 @@ def load_columns(loads: JointLoads) -> tuple[Column, ...]:
     if loads.model is None:
         raise StateError("these loads do not know their mechanism, so the units of drives neither")
     columns = []
-    for joint, flags, place in zip(loads.joints, determined(loads), loads.drive_of, strict=True):
+    sure = np.asarray(np.atleast_2d(loads.drive_unique).all(axis=0))
+    for joint, flags, place in zip(loads.joints, loads.determined, loads.drive_of, strict=True):
         columns += _wrench(joint, flags)
         names = loads.drive_names[place]
         units = drive_units(loads.model, joint) if names else ()
-        for name, unit in zip(names, units, strict=True):
-            columns.append(Column(f"{joint}.{DRIVES}{name.removeprefix(joint)}", DRIVE[unit]))
-        if loads.reaction_force is not None:
-            columns += _wrench(f"{joint}.{REACTION}", flags)
+        for name, unit, known in zip(names, units, sure[place], strict=True):
+            column = f"{joint}.{DRIVES}{name.removeprefix(joint)}"
+            columns.append(Column(column + ("" if known else UNDETERMINED), DRIVE[unit]))
+        if loads.reaction_unique is not None:
+            own = loads.reaction_unique[..., loads.joints.index(joint), :].reshape(-1, 6)
+            columns += _wrench(f"{joint}.{REACTION}", np.asarray(own.all(axis=0)))
     return tuple(columns)
 
 
@@ -81,7 +78,7 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
     }
     if loads.reaction_force is not None:
         said[REACTION] = "the load without the drive's part: what the bearing carries"
-    if not determined(loads).all():
+    if any(column.name.endswith(UNDETERMINED) for column in load_columns(loads)):
         said[UNDETERMINED.strip(" ()")] = (
             "rigid-body mechanics does not determine this component; the smallest solution stands "
             "there"

@@ -40,12 +40,15 @@ def loads_from_table(table: Table, model: Model) -> JointLoads:
         )
     time = times(table)
     wrenches = np.stack([_wrench(table, found[joint]) for joint in joints], axis=1)
-    unique = [[not column.endswith(UNDETERMINED) for column in found[joint]] for joint in joints]
+    unique = _flags([found[joint] for joint in joints])
     drives, drive_names, places = list[Floats](), list[str](), list[slice]()
+    drive_flags: list[bool] = []
     for joint in joints:
         start = len(drives)
         for name, unit in _drives(model, joint):
             column = f"{joint}.{DRIVES}{name.removeprefix(joint)}"
+            drive_flags.append(column + UNDETERMINED not in table.names)
+            column += "" if drive_flags[-1] else UNDETERMINED
             if column not in table.names:
                 raise table.error(f"expected a column {column!r}, the drive of {joint!r}")
             drives.append(in_si(table, column, unit))
@@ -60,10 +63,12 @@ def loads_from_table(table: Table, model: Model) -> JointLoads:
         np.array(drives).reshape(-1, len(time)).T,
         tuple(drive_names),
         tuple(places),
-        np.array(unique),
+        np.broadcast_to(unique, wrenches.shape),
+        np.broadcast_to(np.array(drive_flags, dtype=bool), (len(time), len(drives))),
         _convention(table),
         None if reaction is None else reaction[..., :3],
         None if reaction is None else reaction[..., 3:],
+        None if reaction is None else np.broadcast_to(_flags(rest), reaction.shape),
         model=model,
         time=time,
     )
@@ -73,6 +78,11 @@ def loads_from_table(table: Table, model: Model) -> JointLoads:
     _, of_v = model_units(model)
     v = [in_si(table, name, unit + RATE[1]) for name, unit in zip(rates, of_v, strict=True)]
     return loads.along(time, np.array(v).reshape(-1, len(time)).T)
+
+
+def _flags(columns: list[list[str]]) -> NDArray[np.bool_]:
+    """Return which columns, by joint, are not called undetermined."""
+    return np.array([[not name.endswith(UNDETERMINED) for name in each] for each in columns])
 
 
 def is_load(name: str, model: Model) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.formats import Joint, Limits
-from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS, determined
+from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
 from mbd_bridge.loads.units import DRIVE, drive_units
 from mbd_bridge.plots import (
     Drive,
@@ -120,7 +120,7 @@ def plot_polar(
         names = [loads.joints[k] for k in places if _with_axis(loads, loads.joints[k])]
         places = _places(loads, names or None)
     x, _ = _along(loads)
-    sure, text = determined(loads), str(loads.convention)
+    sure, text = loads.determined, str(loads.convention)
     roses = []
     for k in places:
         directions, axes_names = _plane(loads, loads.joints[k], plane)

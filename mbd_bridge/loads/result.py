@@ -22,12 +22,21 @@ if TYPE_CHECKING:
 
 
 class OneJoint(NamedTuple):
-    """The load of one joint: force (..., 3) N, moment (..., 3) N m, drive (..., its freedoms)."""
+    """The load of one joint, with a flag beside each number: whether it is determined.
+
+    Attributes
+    ----------
+    force, moment : (..., 3) N, N m
+    drive : (..., freedoms of the joint) N m or N
+    unique : (..., 6) booleans, of force and moment
+    drive_unique : shaped as `drive`
+    """
 
     force: Array
     moment: Array
     drive: Array
     unique: Array
+    drive_unique: Array
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 1 else len(self.force), "state")
@@ -45,11 +54,13 @@ class JointLoads:
     moment : (J, 3) or (N, J, 3) N m
     drive : (F,) or (N, F): along each freedom of the joints asked for, N m or N
     drive_names : names of these freedoms; a fixed joint has none
-    unique : (J, 6) booleans: whether rigid-body mechanics determines the component of the load
-        (force, then moment). Always true in a tree
+    unique : (J, 6) or (N, J, 6) booleans, shaped as `wrench`: whether rigid-body mechanics
+        determines the component of the load (force, then moment). Always true in a tree
+    drive_unique : the same for `drive`, and shaped like it
     convention : on whom, where, in which axes
     reaction_force, reaction_moment : the part of the load that the drive does not give, shaped
         as force and moment; None unless asked for with ``reaction=True``
+    reaction_unique : whether its components are determined, shaped as `unique`
     model : whose joints these are
     time : (N,) s, where they are loads along a motion
     speed : (N, F) rates along the freedoms of `drive`, rad/s or m/s, likewise
@@ -62,9 +73,11 @@ class JointLoads:
     drive_names: tuple[str, ...]
     drive_of: tuple[slice, ...]
     unique: Array
+    drive_unique: Array
     convention: Convention
     reaction_force: Array | None = None
     reaction_moment: Array | None = None
+    reaction_unique: Array | None = None
     model: Model | None = None
     time: Array | None = None
     speed: Array | None = None
@@ -79,7 +92,13 @@ class JointLoads:
             self.moment[..., k, :],
             self.drive[..., self.drive_of[k]],
             self.unique[..., k, :],
+            self.drive_unique[..., self.drive_of[k]],
         )
+
+    @property
+    def determined(self) -> Array:
+        """Which components (J, 6) are determined at all states: what a column may be called."""
+        return np.asarray(self.unique.reshape(-1, len(self.joints), 6).all(axis=0))
 
     def wrench(self) -> Array:
         """Return force and moment in one array, (..., J, 6)."""

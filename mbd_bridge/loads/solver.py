@@ -2,49 +2,59 @@
 
 What is not asked for is not computed: tracing the recursion for some joints leaves only the
 operations that their loads need (the papers' selected joints, found by the compiler).
+
+In a mechanism with loops the multipliers of the cut joints come first (`solve.closed_inverse`), and
+a component of a load is determined if no multiplier that the equations leave open changes it
+(Wojtyra 2005; Wojtyra and Fraczek 2013).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.equations.external import External, from_world_axes, shift_to_link
-from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.kernels import Single
+from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.errors import StateError
+from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.kernels.trace import Traceable
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.loads.selected import Sizes, asked_for, changes, drive_names, selected_loads
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve import explain
+from mbd_bridge.solve.closed_inverse import OPEN, ClosedInverse
+from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.loop_terms import PROBES, probes
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.solve.wrenches import check_axes
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.spatial import Array
 
 
 class LoadSolver:
-    """Force, moment and drive of chosen joints of one mechanism.
+    """Force, moment and drive of chosen joints of one mechanism, with or without loops.
 
     Parameters
     ----------
     model : the mechanism
-    joints : names (or indices) of the joints; None for all but the root joint
+    joints : names (or indices) of the joints, tree or cut; None for all but the root joint
     on, at, in_ : see `Convention`
     links : names of links that carry external wrenches; these are then a further argument:
         force (N), then moment (N m) on the link, at the origin of its frame
     external_in : these wrenches are given in the axes of their "link" or of the "world"
     reaction : give the load without the drive's part as well
-    open_tree : of a machine with loops, give the loads of its tree with the loops left open; else
-        such a machine is refused here (see `LoopLoadSolver`)
-    parameters : of variants: the kernel's last input are theirs
+    open_tree : of a machine with loops, give the loads of its tree with the loops left open
+    actuated : in a machine with loops, the joints that have a drive; None: those that the file
+        names
+    minimum_norm : more drives than the motion determines are allowed; the loads are then the
+        smallest for the loop joints, with flags at all that is not determined
+    parameters : of variants: the last input of the kernels are theirs
 
     Examples
     --------
@@ -64,33 +74,20 @@ class LoadSolver:
         external_in: str = "link",
         reaction: bool = False,
         open_tree: bool = False,
+        actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
         parameters: Parameters | None = None,
     ) -> None:
-        if model.has_loops and not open_tree:
-            loops = ", ".join(cut.name for cut in model.cuts)
-            raise ModelError(
-                f"{model.name!r} has loops ({loops}): use LoopLoadSolver, or joint_loads(..., "
-                f"actuated=[...]); open_tree=True gives the loads with the loops left open"
-            )
-        self.model = model
+        self.model, self._reaction, self._minimum_norm = model, reaction, minimum_norm
         self.convention = Convention.of(on, at, in_)
-        numbers = model.joint_numbers(joints)
-        if not numbers:
-            raise ModelError("no joint was asked for; name at least one in joints=[...]")
+        closed = model.has_loops and not open_tree
+        self.joints, self._asked = asked_for(model, joints, cuts=closed)
+        self._names, self._places = drive_names(model, self._asked)
         self.links = tuple(model.link_number(name) for name in links)
-        self.joints = tuple(model.joints[j].name for j in numbers)
-        names: list[str] = []
-        places = []
-        for joint in (model.joints[j] for j in numbers):
-            start = len(names)
-            if joint.moving:
-                names += [joint.name + suffix for suffix in joint.type.velocities]
-            places.append(slice(start, len(names)))
-        self._names, self._places = tuple(names), tuple(places)
-        self._unique = np.ones((len(numbers), 6), dtype=bool)
-        self._unique.flags.writeable = False
-        axes = check_axes(external_in)
+        self._axes = check_axes(external_in)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
+        if closed:
+            inputs["lam"] = len(model.row_scale)
         if self.links:
             inputs["external"] = 6 * len(self.links)
         outputs = ["force", "moment", "drive"]
@@ -99,16 +96,25 @@ class LoadSolver:
 
         def function_of(model: Model) -> Traceable:
             def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-                wrenches = external_on(self.links, *rest)
-                if axes == "world":
+                lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
+                wrenches: External = external_on(self.links, *rest)
+                if self._axes == "world":
                     wrenches = from_world_axes(model, q, wrenches)
-                return selected_loads(model, numbers, self.convention, q, v, a, wrenches, reaction)
+                asked, how = self._asked, self.convention
+                return selected_loads(model, asked, how, q, v, a, wrenches, reaction, lam)
 
             return function
 
-        what = f"loads {numbers} {self.convention!r} {self.links} {axes} {reaction}"
+        # Names have no part in the digest, so they must not choose the kernel either.
+        places = [tuple(place) for place in self._asked]
+        self._what = f"{places} {self.convention!r} {reaction}"
+        what = f"{self._what} loads {closed} {self.links} {self._axes}"
         wanted = Wanted(function_of, inputs, tuple(outputs), "joint_loads", what)
         self.kernel = wanted.kernel(model, parameters)
+        self._drives: tuple[str, ...] | None = None
+        if closed:
+            self._drives = actuated_joints(model, actuated)
+            self._changes = self._changes_kernel(parameters)
 
     def __call__(
         self,
@@ -117,6 +123,7 @@ class LoadSolver:
         a: ArrayLike,
         external: ArrayLike | None = None,
         *,
+        lam: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
     ) -> JointLoads:
@@ -124,31 +131,53 @@ class LoadSolver:
 
         Parameters
         ----------
-        q, v, a : (n,) or (N, n) coordinates, velocities, accelerations
+        q, v, a : (n,) or (N, n) coordinates, velocities, accelerations; they satisfy the loops
         external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
             link's origin, in the axes that the solver was prepared for
+        lam : (m,) or (N, m) multipliers of the loops, where they are known (of a simulation, in
+            which forces along passive coordinates are given); None: they follow from the motion
         threads : share the states among this many threads
-        check : raise if a result is not finite or a quaternion not of unit length; False leaves
-            nan where it comes out
+        check : raise if a result is not finite, a quaternion not of unit length, a loop not
+            closed, or a motion not possible with the drives; False leaves what comes out
         """
-        inputs = {"q": unit_quaternions(self.model, q) if check else q, "v": v, "a": a}
+        own_q = unit_quaternions(self.model, q) if check else q
+        inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
+        pushes: tuple[Array, ...] = ()
         if self.links:
-            inputs["external"] = self._packed(external)
+            pushes = (self._packed(external),)
         elif external is not None:
             raise StateError(
                 "external: this solver was prepared for no wrenches; name the links that carry "
                 "them in links=[...]"
             )
+        flags: tuple[Array, ...] | None = None
+        if self._drives is not None:
+            found = self._inverse(
+                own_q,
+                v,
+                a,
+                *pushes,
+                threads=threads,
+                check=check and lam is None,
+                minimum_norm=self._minimum_norm,
+            )
+            inputs["lam"] = found.lam if lam is None else lam
+            flags = self._flags(own_q, found.open, threads)
+        elif lam is not None:
+            raise StateError("lam: this mechanism has no loops (or they were left open)")
+        if pushes:
+            inputs["external"] = pushes[0]
         outputs, finite = self.kernel.run(*inputs.values(), threads=threads)
         if check and not finite:
             explain(self.model, inputs, *outputs)
-        return self.result(outputs)
+        return self.result(outputs, flags)
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.
 
         ``run(q, v, a)`` of the result returns force (J, 3), moment (J, 3) and drive (F,): always
-        the same arrays, overwritten by the next call, unchecked for nan.
+        the same arrays, overwritten by the next call, unchecked for nan. Of a machine with loops
+        it takes the multipliers of the loops too: ``run(q, v, a, lam)``.
         """
         return self.kernel.single()
 
@@ -163,10 +192,57 @@ class LoadSolver:
             )
         return flat.reshape(*flat.shape[:-2], 6 * count)
 
-    def result(self, outputs: tuple[Array, ...]) -> JointLoads:
-        """Return the kernel's outputs with their names and convention."""
+    @cached_property
+    def _inverse(self) -> ClosedInverse:
+        assert self._drives is not None, "there are loops"
+        return ClosedInverse(self.model, self._drives, self.links, self._axes)
+
+    def _changes_kernel(self, parameters: Parameters | None) -> Kernel:
+        """Return the kernel of the squares of what open multipliers do (`changes`)."""
+        rows, sizes = len(self.model.row_scale), Sizes.of(self.model, self._asked)
+
+        def function_of(model: Model) -> Traceable:
+            def function(q: Array, opened: Array) -> tuple[Array, ...]:
+                each = [opened[k * rows : (k + 1) * rows] for k in range(PROBES)]
+                asked, how = self._asked, self.convention
+                return changes(model, asked, how, q, self._reaction, each, sizes)
+
+            return function
+
+        inputs = {"q": self.model.nq, "open": PROBES * rows}
+        outputs = ("wrench", "drive", "reaction")[: 3 if self._reaction else 2]
+        wanted = Wanted(function_of, inputs, outputs, "open_loads", f"{self._what} open")
+        return wanted.kernel(self.model, parameters)
+
+    def flags(self, q: ArrayLike, basis: Array, *more: ArrayLike) -> tuple[Array, ...]:
+        """Return which components (J, 6), drives (F,) and reactions are determined at one position.
+
+        Parameters
+        ----------
+        basis : (m, r) of the multipliers that are open there (`solve.constrained.left_open`)
+        more : parameters of the variant, where the solver was made for variants
+        """
+        scale = self.model.row_scale
+        free = np.linalg.qr(basis * scale[:, None])[0]
+        opened = probes(len(scale)) @ free @ free.T / scale
+        squares = self._changes(q, opened.reshape(-1), *more)
+        return tuple(~(square > OPEN**2) for square in squares)
+
+    def _flags(self, q: ArrayLike, opened: Array, threads: int) -> tuple[Array, ...]:
+        """Return which components (..., J, 6), drives (..., F) and reactions are determined."""
+        flat = opened.reshape(*opened.shape[:-2], PROBES * opened.shape[-1])
+        squares = self._changes(q, flat, threads=threads)
+        return tuple(~(square > OPEN**2) for square in squares)
+
+    def result(
+        self, outputs: tuple[Array, ...], flags: tuple[Array, ...] | None = None
+    ) -> JointLoads:
+        """Return the kernel's outputs with their names, flags (None: all true) and convention."""
         force, moment, drive, *reaction = outputs
-        own_force, own_moment = reaction or (None, None)
+        shapes = (*force.shape[:-1], 6), drive.shape, (*force.shape[:-1], 6)
+        given = flags or (np.ones((), dtype=bool),) * 3
+        flags = tuple(map(np.broadcast_to, given, shapes))
+        own_force, own_moment, own_flags = (*reaction, flags[2]) if reaction else (None,) * 3
         return JointLoads(
             self.joints,
             force,
@@ -174,65 +250,11 @@ class LoadSolver:
             drive,
             self._names,
             self._places,
-            self._unique,
+            flags[0],
+            flags[1],
             self.convention,
             own_force,
             own_moment,
+            own_flags,
             self.model,
         )
-
-
-def selected_loads(
-    model: Model,
-    joints: Sequence[int],
-    convention: Convention,
-    q: Array,
-    v: Array,
-    a: Array,
-    external: External,
-    reaction: bool,
-) -> tuple[Array, ...]:
-    """Return forces (J, 3), moments (J, 3), drives (F,) and, if asked for, the reactions."""
-    loads = recursive_loads(model, q, v, a, joints, external)
-    motions = body_motions(model, q, v)
-    entries = [model.joints[j] for j in joints]
-
-    def given(joint: ModelJoint, wrench: Array) -> Array:
-        at_link = shift_to_link(model, joint.child, wrench)
-        return convention.apply(model, joint, at_link, motions)
-
-    whole = _rows([given(joint, w) for joint, w in zip(entries, loads.wrench, strict=True)])
-    drive: Array = np.concatenate([np.zeros(0), *loads.drive])
-    if not reaction:
-        return whole[:, :3], whole[:, 3:], drive
-    parts = [
-        given(joint, wrench - drive_wrench(joint, motions[joint.body], own))
-        for joint, wrench, own in zip(entries, loads.wrench, loads.drive, strict=True)
-    ]
-    rest = _rows(parts)
-    return whole[:, :3], whole[:, 3:], drive, rest[:, :3], rest[:, 3:]
-
-
-def drive_wrench(joint: ModelJoint, motion: Motion, drive: Array) -> Array:
-    """Return the (6,) wrench with which a drive acts on the child, at its origin, in its axes.
-
-    A rotation is driven by a moment along its axis, a translation by a force along its way; for
-    a screw the moment does the work.
-    """
-    if not joint.moving:
-        return np.zeros(6)
-    turns = [k for k in range(joint.type.nv) if np.any(motion.angular[:, k] != 0.0)]
-    force = sum((motion.linear[:, k] * drive[k] for k in _others(turns, len(drive))), np.zeros(3))
-    moment = sum((motion.angular[:, k] * drive[k] for k in turns), np.zeros(3))
-    return np.concatenate([force, moment])
-
-
-def _others(some: list[int], count: int) -> list[int]:
-    return [k for k in range(count) if k not in some]
-
-
-def _rows(vectors: list[Array]) -> Array:
-    out = zeros((len(vectors), 6), *vectors)
-    for k, vector in enumerate(vectors):
-        out[k] = vector
-    return out

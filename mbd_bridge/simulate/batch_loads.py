@@ -39,9 +39,8 @@ class BatchLoads:
     def __getitem__(self, number: int) -> JointLoads:
         """Return the loads along one motion, as far as it goes: to plot, to save, to count."""
         there = np.isfinite(self._v[number]).all(axis=-1)
-        columns = {
-            name: getattr(self, name)[number, there] for name in ("force", "moment", "drive")
-        }
+        names = ("force", "moment", "drive", "unique", "drive_unique")
+        columns = {name: getattr(self._one, name)[number, there] for name in names}
         return replace(self._one, **columns).along(self.time[there], self._v[number, there])
 
     def peaks(self, joint: str) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
+from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.accelerations import Answer
@@ -20,10 +20,14 @@ from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.motions import prescribe
 from mbd_bridge.simulate.right_hand_side import RISK
 from mbd_bridge.simulate.signals import Signals
-from mbd_bridge.simulate.simulation import SAMPLES, Simulation
+from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
+
+SAMPLES = 9
+"""Records at which is looked which load components are determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,37 +145,36 @@ class SimulationBatch:
         Which components are determined is found at some of the records; a component counts as
         determined if it is so at all of them.
         """
-        model, parameters = self.model, self.parameters
-        if not model.has_loops:
-            solver = LoadSolver(model, joints, on=on, at=at, in_=in_, parameters=parameters)
-            one = solver.result(self._all(solver.kernel, self.q, self.v, self.a))
-            return self._batch_loads(one, one.unique)
-        driven = self.signals.driven_joints
-        loop_solver = LoopLoadSolver(
-            model, joints, actuated=driven, on=on, at=at, in_=in_, parameters=parameters
+        model = self.model
+        driven, parameters = self.signals.driven_joints, self.parameters
+        solver = LoadSolver(
+            model, joints, on=on, at=at, in_=in_, actuated=driven, parameters=parameters
         )
-        found = self._all(loop_solver.kernel, self.q, self.v, self.a, self.lam)
-        unique = self._determined(loop_solver)
-        return self._batch_loads(loop_solver.named(found, unique), unique)
+        known = (self.lam,) if model.has_loops else ()
+        found = self._all(solver.kernel, self.q, self.v, self.a, *known)
+        flags = self._determined(solver) if model.has_loops else None
+        return self._batch_loads(solver.result(found, flags))
 
-    def _batch_loads(self, loads: JointLoads, unique: Array) -> BatchLoads:
-        arrays = loads.force, loads.moment, loads.drive, unique
+    def _batch_loads(self, loads: JointLoads) -> BatchLoads:
+        arrays = loads.force, loads.moment, loads.drive, loads.determined
         return BatchLoads(loads.joints, self.time, *arrays, loads, self.v)
 
-    def _determined(self, solver: LoopLoadSolver) -> Array:
-        """Return which components of loads (J, 6) are determined at all records looked at."""
+    def _determined(self, solver: LoadSolver) -> tuple[Array, ...] | None:
+        """Return which components (J, 6) and drives (F,) are determined wherever it is looked."""
         there = np.argwhere(np.isfinite(self.v).all(axis=-1))
         some = there[np.linspace(0, len(there) - 1, min(SAMPLES, len(there))).astype(int)]
         constraints = constraints_of(self.model, self.parameters, self.prepared)
         assert constraints is not None, "there are loops"
-        unique = np.ones((len(solver.joints), 6), dtype=bool)
+        driven = driven_velocities(self.model, self.signals.driven_joints)
+        flags: list[tuple[Array, ...]] = []
         for n, k in some:
             q, v = self.q[n, k], self.v[n, k]
             (phi_q,) = constraints(q[None], v[None], np.array([n]))[1]
             more = [] if self.parameters is None else [self.parameters.inputs[n]]
-            left = left_open(self.model, phi_q, solver.dynamics.driven_in(phi_q))
-            unique &= solver.unique(q, left, *more)
-        return unique
+            flags.append(solver.flags(q, left_open(self.model, phi_q, driven), *more))
+        if not flags:
+            return None
+        return tuple(np.logical_and.reduce(column) for column in zip(*flags, strict=True))
 
     @cached_property
     def _dynamics(self) -> Answer:

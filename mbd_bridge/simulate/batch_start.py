@@ -15,9 +15,8 @@ from mbd_bridge.simulate.signals import Signals
 from mbd_bridge.simulate.start import still, weightless
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.closed import needs_support
-from mbd_bridge.solve.constrained import CONSISTENT
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE
 from mbd_bridge.spatial import Array
 
 MOST_ROW_SETS = 8

@@ -5,13 +5,10 @@
     [M Φ_qᵀ; Φ_q 0] [Δq̇; ν] = [0; -Φ̇]     nearest velocity                    (29)
 
 One factorised matrix serves all three: the corrections take that of the last acceleration
-(quasi-Newton), and only where they converge too slowly a new one. The factors are those of M and of
-S = Φ_q M⁻¹ Φ_qᵀ on independent rows.
+(quasi-Newton), and only where they converge too slowly a new one (`solve.schur`).
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,15 +18,8 @@ from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
 from mbd_bridge.simulate.system import System, Terms
 from mbd_bridge.solve.bases.base import LARGEST, SINGULAR, choose_rows
 from mbd_bridge.solve.closed import needs_support
+from mbd_bridge.solve.schur import Schur, schur
 from mbd_bridge.spatial import Array
-
-
-class _Factors(NamedTuple):
-    """L of M = L Lᵀ, Y = L⁻¹ Φ_qᵀ on independent rows, and G of Yᵀ Y = G Gᵀ."""
-
-    L: Array
-    Y: Array
-    G: Array
 
 
 class MultiplierMethod(Method):
@@ -39,7 +29,7 @@ class MultiplierMethod(Method):
         self.system, self.correction = system, correction
         self._rows: list[int] = []
         self._support = needs_support(system.model)
-        self._factors: _Factors | None = None
+        self._factors: Schur | None = None
         self._factorisations = self._choices = self._corrections = 0
 
     def init(self, q: Array, v: Array, t: float) -> None:
@@ -50,10 +40,8 @@ class MultiplierMethod(Method):
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ of (22)."""
         M, Q, phi_q, gamma = self._terms(q, v, t)
-        L, Y, G = self._factorise(M, phi_q)
-        z = np.linalg.solve(L, Q)
-        lam = _twice(G, Y.T @ z - gamma[self._rows])
-        return np.asarray(self.system.scale * np.linalg.solve(L.T, z - Y @ lam))
+        a, _ = self._factorise(M, phi_q).solve(Q, gamma[self._rows])
+        return np.asarray(self.system.scale * a)
 
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Project position and velocity in the sense of M."""
@@ -116,39 +104,16 @@ class MultiplierMethod(Method):
         self._rows = rows
         self._choices += 1
 
-    def _factorise(self, M: Array, phi_q: Array) -> _Factors:
-        try:
-            L = np.linalg.cholesky(M)
-        except np.linalg.LinAlgError:
-            raise SolveError(
-                "the mass matrix is singular: some motion that the loops allow moves no mass"
-            ) from None
+    def _factorise(self, M: Array, phi_q: Array) -> Schur:
         for _ in range(2):
-            Y = np.linalg.solve(L, phi_q[self._rows].T)
-            G = _root(Y.T @ Y)
-            if G is not None:
+            found = schur(M, phi_q[self._rows])
+            if found is not None and found.spread * LARGEST > 1.0:
                 self._factorisations += 1
-                self._factors = _Factors(L, Y, G)
-                return self._factors
+                self._factors = found
+                return found
             self._choose(phi_q)
         raise SolveError(SINGULAR)
 
     def _correction(self, lack: Array) -> Array:
         assert self._factors is not None, "an acceleration comes first"
-        L, Y, G = self._factors
-        return np.asarray(np.linalg.solve(L.T, Y @ _twice(G, lack[self._rows])))
-
-
-def _root(S: Array) -> Array | None:
-    """Return G of S = G Gᵀ, None where S is singular to a millionth."""
-    try:
-        G = np.linalg.cholesky(S)
-    except np.linalg.LinAlgError:
-        return None
-    pivots = np.diag(G)
-    return G if pivots.min(initial=np.inf) * LARGEST > pivots.max(initial=0.0) else None
-
-
-def _twice(G: Array, b: Array) -> Array:
-    """Return (G Gᵀ)⁻¹ b."""
-    return np.asarray(np.linalg.solve(G.T, np.linalg.solve(G, b)))
+        return self._factors.correction(lack[self._rows])

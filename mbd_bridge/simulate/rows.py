@@ -13,7 +13,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.rank import TOLERANCE, pivoted
 from mbd_bridge.spatial import Array
 
 BESIDE = 1e-2
@@ -79,7 +79,7 @@ class Loops:
 
     def rows(self, q: Array, driven: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Return rows of Φ_q, less the driven columns, that are independent at q."""
-        return pivoted(self.at(q)[1], driven)
+        return independent(self.at(q)[1], driven)
 
     def beside(self, q: Array, v: Array | None = None) -> Iterator[Array]:
         """Yield closed positions a little way from q: along v, then where the loops let it go."""
@@ -113,19 +113,12 @@ def independent_among(phi_q: Array, driven: tuple[int, ...]) -> tuple[tuple[int,
 
     The second result says whether driving these takes nothing from the rank of Φ_q.
     """
-    rows = pivoted(phi_q, driven)
-    return rows, not driven or len(pivoted(phi_q)) == len(rows)
+    rows = independent(phi_q, driven)
+    return rows, not driven or len(independent(phi_q)) == len(rows)
 
 
-def pivoted(scaled: Array, driven: tuple[int, ...] = ()) -> tuple[int, ...]:
+def independent(scaled: Array, driven: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return rows of a dimensionless Φ_q, less the driven columns, that are independent."""
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
-    largest = np.linalg.norm(scaled, axis=1).max(initial=0.0)
-    free = np.delete(scaled, list(driven), axis=1)
-    if not free.size:
-        return ()
-    R, order = qr(free.T, pivoting=True, mode="r")
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > TOLERANCE * max(largest, 1e-300)))
-    return tuple(sorted(int(row) for row in order[:rank]))
+    largest = float(np.linalg.norm(scaled, axis=1).max(initial=0.0))
+    found = pivoted(np.delete(scaled, list(driven), axis=1).T, TOLERANCE, largest)
+    return tuple(sorted(int(row) for row in found.order[: found.rank]))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
+from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import Model
@@ -28,9 +28,6 @@ from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SAMPLES = 9
-"""Records at which is looked which load components are determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,12 +199,7 @@ class Simulation:
         Parameters
         ----------
         joints : names; None for all
-        options : on, at, in_ (see `loads.Convention`)
-
-        Notes
-        -----
-        Which components are determined is found at some of the records; a component counts as
-        determined if it is so at all of them.
+        options : on, at, in_, reaction (see `loads.LoadSolver`)
         """
         return self._loads(joints, options).along(self.time, self.v)
 
@@ -217,12 +209,9 @@ class Simulation:
             solve = LoadSolver(self.model, joints, links=links, **options)
             return solve(self.q, self.v, self.a, self._pushed[0] if links else None)
         driven = () if self.motions is None else fully_driven(self.model, self.motions)
-        solver = LoopLoadSolver(self.model, joints, actuated=driven, links=links, **options)
-        sample = np.linspace(0, len(self.q) - 1, min(SAMPLES, len(self.q))).astype(int)
-        flags = [solver.unique(self.q[k], solver.left_open(self.q[k])) for k in sample]
-        unique = np.logical_and.reduce(flags)
-        pushes = (self._pushed[0].reshape(len(self.time), -1),) if links else ()
-        return solver.result(self.q, self.v, self.a, self.lam, unique, *pushes)
+        solver = LoadSolver(self.model, joints, actuated=driven, links=links, **options)
+        pushes = self._pushed[0] if links else None
+        return solver(self.q, self.v, self.a, pushes, lam=self.lam)
 
     def save(
         self,

@@ -14,8 +14,7 @@ from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble, prepare
 from mbd_bridge.solve.assembly import CLOSED
 from mbd_bridge.solve.closed import MASSLESS, needs_support
-from mbd_bridge.solve.constrained import CONSISTENT
-from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE
 from mbd_bridge.spatial import Array
 
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
@@ -38,6 +39,7 @@ from mbd_bridge.solve.factor import (
     outward,
     substitute,
 )
+from mbd_bridge.solve.smallest import not_zero
 from mbd_bridge.spatial import Array, Inertia, zeros
 
 ROUNDED = 1e-12
@@ -67,6 +69,7 @@ def closed_acceleration(
     tau: Array,
     driven: Sequence[int] = (),
     wanted: Array | None = None,
+    external: External | None = None,
 ) -> Closed:
     """Return the acceleration of a mechanism with loops under generalised forces.
 
@@ -76,15 +79,16 @@ def closed_acceleration(
     tau : (nv,) N m or N
     driven : velocities whose acceleration is prescribed, independent of each other and of `rows`
     wanted : (D,) these accelerations
+    external : wrenches on links
     """
-    Q = tau - recursive_loads(model, q, v, np.zeros(model.nv)).forces
+    Q = tau - recursive_loads(model, q, v, np.zeros(model.nv), external=external).forces
     M, pattern = mass_matrix_by_bodies(model, q), mass_pattern(model)
     phi_q, gamma = _rows(model, rows, q, v, driven, wanted)
     count = len(gamma)
     scale = np.append(model.row_scale[list(rows)], model.velocity_scale[list(driven)]) ** 2
     if count and needs_support(model):
         M, Q = _supported(model, M, Q, phi_q, gamma, scale)
-        pattern = _not_zero(M)
+        pattern = not_zero(M)
     mass = factorise(M, pattern, model.velocity_names)
     z = outward(mass, Q)
     if not count:
@@ -94,7 +98,7 @@ def closed_acceleration(
         Y[:, k] = outward(mass, phi_q[k])
     S, right = _schur(mass, Y, z)
     names = [f"row {row}" for row in rows] + [model.velocity_names[j] for j in driven]
-    inner = factorise(S, _not_zero(S), names)
+    inner = factorise(S, not_zero(S), names)
     lam = substitute(inner, right - gamma)
     mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
     inverse = mean * (inner.reciprocals * scale)
@@ -178,9 +182,3 @@ def _schur(mass: Factor, Y: Array, z: Array) -> tuple[Array, Array]:
         for j in range(i + 1):
             S[i, j] = S[j, i] = weighted @ Y[:, j]
     return S, right
-
-
-def _not_zero(matrix: Array) -> Array:
-    """Return where a matrix of symbols is not structurally zero (floats: where it is not 0)."""
-    flat = [not (isinstance(x, float) and x == 0.0) for x in matrix.ravel()]
-    return np.array(flat).reshape(matrix.shape)

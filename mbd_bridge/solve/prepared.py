@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.solve.closed_forward import ClosedForward
+from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.dynamics import (
     Dynamics,
     prepare,
@@ -83,13 +84,14 @@ class Prepared:
         links = links_of(external)
         if external:
             inputs["external"] = flat_external(external, links)
-        if self.model.has_loops and what in ("forward_dynamics", "inverse_dynamics"):
-            raise ModelError(
-                f"{what} of a mechanism with loops: use constrained_dynamics(), which also gives "
-                f"the multipliers, or kernel({what!r}) for the open tree alone"
+        numbers = tuple(self.model.link_number(name) for name in links)
+        if what == "forward_dynamics" and self.model.has_loops:
+            closed = self.get(
+                ("closed forward", numbers, axes),
+                lambda: ClosedForward(self.model, numbers, axes=axes),
             )
+            return closed(*inputs.values(), threads=threads, check=check)[0]
         if what == "forward_dynamics":
-            numbers = tuple(self.model.link_number(name) for name in links)
             forward = self.get(
                 ("forward", numbers, axes), lambda: ForwardDynamics(self.model, numbers, axes)
             )
@@ -101,3 +103,23 @@ class Prepared:
         if check and not finite:
             explain(self.model, inputs, result)
         return result
+
+    def drives(
+        self,
+        inputs: Sequence[ArrayLike],
+        external: External | None,
+        external_in: str,
+        actuated: tuple[str, ...],
+        **options: Any,
+    ) -> Array:
+        """Return the drives of motions of a mechanism with loops; see `ClosedInverse`."""
+        axes, links = check_axes(external_in), links_of(external)
+        numbers = tuple(self.model.link_number(name) for name in links)
+        closed = self.get(
+            ("closed inverse", numbers, axes, actuated),
+            lambda: ClosedInverse(self.model, actuated, numbers, axes),
+        )
+        pushes = (flat_external(external, links),) if external else ()
+        q, v, a = inputs
+        own_q = unit_quaternions(self.model, q) if options["check"] else q
+        return closed(own_q, v, a, *pushes, **options).tau

@@ -1,4 +1,4 @@
-"""Rank of the constraints: freedoms, redundant rows, distance from a singular position.
+"""Rank of the constraints: freedoms, redundant rows, which rows are independent.
 
 Rows of Φ_q and velocities are made dimensionless by the size of the mechanism before singular
 values are compared, so that the rank does not depend on units.
@@ -7,6 +7,7 @@ values are compared, so that the rank does not depend on units.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from mbd_bridge.spatial import Array
 TOLERANCE = 1e-9
 """Singular values below this, relative to the largest, are zero: an assembled position is good to
 1e-14, and a mechanism a nanoradian from a singular position is in it for every purpose."""
+
+
+CONSISTENT = 1e-6
+"""How far a given state may be from the constraints, relative to the mechanism's size and to the
+terms of the equation: states from files have lost digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +62,50 @@ def decompose(model: Model, phi_q: Array, tolerance: float = TOLERANCE) -> Decom
         _orthonormal(U[:, rank:] / rows[:, None]),
         columns[:, None] * inverse / rows,
     )
+
+
+class Pivoted(NamedTuple):
+    """Q R = the matrix's columns in an order in which each is the one farthest from those before.
+
+    Attributes
+    ----------
+    order : of the columns; the first `rank` are independent
+    pivots : |R_kk|, falling
+    """
+
+    Q: Array
+    R: Array
+    order: Array
+    pivots: Array
+    rank: int
+
+
+def pivoted(matrix: Array, tolerance: float = TOLERANCE, largest: float | None = None) -> Pivoted:
+    """Return the orthogonal triangles of a matrix (n, m), its columns in order of independence.
+
+    Parameters
+    ----------
+    tolerance : pivots below this, relative to `largest`, are zero
+    largest : None for the largest pivot
+    """
+    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
+
+    rows, columns = matrix.shape
+    if not matrix.size:
+        return Pivoted(np.eye(rows), np.zeros(matrix.shape), np.arange(columns), np.zeros(0), 0)
+    Q, R, order = qr(matrix, pivoting=True)
+    pivots = np.abs(np.diag(R))
+    whole = pivots.max(initial=0.0) if largest is None else largest
+    return Pivoted(Q, R, order, pivots, int(np.sum(pivots > tolerance * max(whole, 1e-300))))
+
+
+def independent_columns(
+    matrix: Array, tolerance: float = TOLERANCE
+) -> tuple[tuple[int, ...], float]:
+    """Return independent columns, and the smallest pivot by which they were found."""
+    found = pivoted(matrix, tolerance)
+    floor = float(found.pivots[found.rank - 1]) if found.rank else 1.0
+    return tuple(sorted(int(column) for column in found.order[: found.rank])), floor
 
 
 def _orthonormal(basis: Array) -> Array:

@@ -22,6 +22,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.rank import independent_columns, pivoted
+from mbd_bridge.solve.schur import schur
 from mbd_bridge.spatial import Array
 
 TOLERANCE = 1e-12
@@ -55,7 +57,7 @@ def by_svd(phi_q: Array) -> Reduced:
 
 def by_qr(phi_q: Array) -> Reduced:
     """N from the orthogonal factor of Φ_qᵀ, its columns chosen by pivoting."""
-    Q, R, order, rank = _pivoted(phi_q.T)
+    Q, R, order, _, rank = pivoted(phi_q.T, TOLERANCE)
     # Φ_qᵀ P = Q [R1 R2; 0 0]: the pseudo-inverse of a matrix of full row rank, rows in order P
     rows = np.zeros_like(R[:rank])
     rows[:, order] = R[:rank]
@@ -66,23 +68,14 @@ def by_qr(phi_q: Array) -> Reduced:
 def by_projection(phi_q: Array) -> Reduced:
     """P_N = 1 - Φ_qᵀ (Φ_q Φ_qᵀ)⁻¹ Φ_q (KimYoo97 (3.6)) on independent rows; n - m columns."""
     n = phi_q.shape[1]
-    _, _, order, rank = _pivoted(phi_q.T)
-    some = phi_q[np.sort(order[:rank])]
+    chosen, _ = independent_columns(phi_q.T, TOLERANCE)
+    some, rank = phi_q[list(chosen)], len(chosen)
     inverse = np.linalg.solve(some @ some.T, some).T if rank else np.zeros((n, 0))  # (3.1)
     P = np.eye(n) - inverse @ some
-    columns = _pivoted(P)[2]
+    columns = pivoted(P, TOLERANCE).order
     # the smallest multipliers of all rows, from those of the independent ones
     spread = phi_q @ inverse
     return Reduced(P[:, columns[: n - rank]], inverse @ np.linalg.pinv(spread))
-
-
-def _pivoted(matrix: Array) -> tuple[Array, Array, Array, int]:
-    """Return Q, R, the order of the columns and the rank, by QR with pivoting."""
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
-    Q, R, order = qr(matrix, pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    return Q, R, order, int(np.sum(diagonal > TOLERANCE * diagonal.max(initial=0.0)))
 
 
 BASES: dict[str, Callable[[Array], Reduced]] = {
@@ -104,21 +97,13 @@ def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> Motion:
 
 
 def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> Motion:
-    """Return both from Lee94 (22), by the Schur complement Φ_q M⁻¹ Φ_qᵀ of M."""
-    try:
-        L = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        raise SolveError(
-            "the mass matrix of the tree is singular; use method='svd', which needs only that of "
-            "the closed mechanism"
-        ) from None
-    half = np.linalg.solve(L, phi_q.T)
-    free = np.linalg.solve(L, Q)
-    U, s, _ = np.linalg.svd(half.T)
-    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
-    U, s = U[:, :rank], s[:rank]
-    lam = U @ ((U.T @ (half.T @ free - gamma)) / s**2)
-    return Motion(np.linalg.solve(L.T, free - half @ lam), lam)
+    """Return both from Lee94 (22) on independent rows, the multipliers spread over all rows."""
+    rows = list(independent_columns(phi_q.T, TOLERANCE)[0])
+    factors = schur(M, phi_q[rows])
+    assert factors is not None, "rows were chosen as independent"
+    a, some = factors.solve(Q, gamma[rows])
+    lam = np.linalg.lstsq(phi_q.T, phi_q[rows].T @ some, rcond=TOLERANCE)[0]
+    return Motion(a, lam)
 
 
 def constrained_motion(
@@ -128,25 +113,22 @@ def constrained_motion(
     phi_q: Array,
     gamma: Array,
     method: Method = "svd",
-    row_scale: Array | None = None,
 ) -> Motion:
-    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods.
-
-    Parameters
-    ----------
-    row_scale : (m,) of the rows; that of the cut joints' rows if not given
-    """
-    rows = model.row_scale if row_scale is None else row_scale
-    columns = model.velocity_scale
+    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
+    rows, columns = model.row_scale, model.velocity_scale
     phi_s, gamma_s = phi_q / rows[:, None] * columns, gamma / rows
     M_s, Q_s = M * np.outer(columns, columns), Q * columns
-    if method == "multipliers":
-        motion = with_multipliers(M_s, Q_s, phi_s, gamma_s)
-    elif method in BASES:
-        motion = with_basis(M_s, Q_s, gamma_s, BASES[method](phi_s))
-    else:
-        raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
+    motion = by_method(M_s, Q_s, phi_s, gamma_s, method)
     return Motion(columns * motion.a, motion.lam / rows)
+
+
+def by_method(M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method) -> Motion:
+    """Return accelerations and multipliers of dimensionless equations by any of the methods."""
+    if method == "multipliers":
+        return with_multipliers(M, Q, phi_q, gamma)
+    if method in BASES:
+        return with_basis(M, Q, gamma, BASES[method](phi_q))
+    raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
 
 
 def _solve(inner: Array, right: Array) -> Array:

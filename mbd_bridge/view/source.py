@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver, Motion
+from mbd_bridge.errors import StateError
+from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import assemble
@@ -114,7 +114,7 @@ class Rest:
         return self.at(place)
 
     @cached_property
-    def _solver(self) -> LoadSolver | LoopLoadSolver | None:
+    def _solver(self) -> LoadSolver | None:
         return _solver(self.model, self.loads, self.actuated)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,20 +131,12 @@ def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
 
 def _solver(
     model: Model, loads: Iterable[str] | str, actuated: Iterable[str] | None
-) -> LoadSolver | LoopLoadSolver | None:
+) -> LoadSolver | None:
     """Return what computes the loads asked for; None if there are none."""
     names = _names(model, loads)
     if not names:
         return None
-    if not model.has_loops:
-        return LoadSolver(model, names)
-    if actuated is None:
-        raise ModelError(
-            f"{model.name!r} has loops, so its loads depend on which joints are driven: name them "
-            f"in actuated=[...] (--actuated), one for each freedom"
-        )
-    drives = [actuated] if isinstance(actuated, str) else list(actuated)
-    return LoopLoadSolver(model, names, actuated=drives)
+    return LoadSolver(model, names, actuated=actuated)
 
 
 def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:
@@ -152,13 +144,13 @@ def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads
     if loads is None:
         return None
     index = np.asarray(rows, dtype=int)
-    unique = loads.unique if loads.unique.ndim == 2 else loads.unique[index]
     return replace(
         loads,
         force=loads.force[index],
         moment=loads.moment[index],
         drive=loads.drive[index],
-        unique=unique,
+        unique=loads.unique[index],
+        drive_unique=loads.drive_unique[index],
     )
 
 
@@ -173,4 +165,5 @@ def _mixed(first: JointLoads | None, second: JointLoads | None, part: Array) -> 
         moment=(1.0 - share) * first.moment + share * second.moment,
         drive=(1.0 - share[..., 0]) * first.drive + share[..., 0] * second.drive,
         unique=first.unique & second.unique,
+        drive_unique=first.drive_unique & second.drive_unique,
     )

@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [robots|table3|freedoms|loops|hour ...]``: figures and peers.
+"""``python -m tests.benchmarks [robots|loops|loop_loads|... ...]``: figures and peers.
 
 Ratios, printed and written as JSON to ``benchmarks.json``: one process, one thread each, the best
 of several turns. Nothing here can fail on a slow day; look at the ratios, on a quiet machine.
@@ -10,9 +10,16 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import freedoms, hour, loops, robots, table3
+from tests.benchmarks import freedoms, hour, loop_loads, loops, robots, table3
 
-PARTS = {"robots": robots, "table3": table3, "freedoms": freedoms, "loops": loops, "hour": hour}
+PARTS = {
+    "robots": robots,
+    "table3": table3,
+    "freedoms": freedoms,
+    "loops": loops,
+    "loop_loads": loop_loads,
+    "hour": hour,
+}
 
 
 def main() -> None:

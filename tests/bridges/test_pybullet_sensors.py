@@ -15,7 +15,7 @@ from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee  # noqa
 from mbd_bridge.bridges.pybullet.sensors import Sensors  # noqa: E402
 from mbd_bridge.crosscheck.states import closed_states  # noqa: E402
 from mbd_bridge.errors import MbdWarning, ModelError  # noqa: E402
-from mbd_bridge.loads import LoopLoadSolver  # noqa: E402
+from mbd_bridge.loads import LoadSolver  # noqa: E402
 from mbd_bridge.solve import ConstrainedDynamics  # noqa: E402
 from tests.bridges import worlds  # noqa: E402
 from tests.bridges.worlds import loose, world  # noqa: E402
@@ -97,16 +97,17 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name):
     for step in (1e-3, 1e-4, 1e-5):
         rng, referee = np.random.default_rng(1), PybulletLoopReferee(model, step)
         dynamics = ConstrainedDynamics(model, (), ())
-        solver = LoopLoadSolver(model, [*referee.joints, *referee.cuts], actuated=())
+        solver = LoadSolver(model, [*referee.joints, *referee.cuts], actuated=())
         worst = 0.0
         for q, v in zip(*closed_states(model, 4, rng), strict=True):
             tau = rng.normal(size=model.nv)
             theirs = referee.loads(q, v, tau)
             a, lam = dynamics.forward(theirs.q, theirs.v, tau)
-            unique = solver.unique(theirs.q, solver.left_open(theirs.q))
+            found = solver(theirs.q, theirs.v, a, lam=lam)
+            unique = found.unique
             if name != "bricard":
                 assert unique[-1].tolist() == [True, False] * 3  # of the pin, in the plane
-            ours = solver.result(theirs.q, theirs.v, a, lam, unique).wrench()
+            ours = found.wrench()
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             worst = max(worst, np.abs(difference[unique]).max() / np.abs(ours[unique]).max())
         referee.close()
@@ -130,14 +131,14 @@ def test_wrong_loads_of_a_loop_are_found(monkeypatch):
     """A cross-check that cannot fail is none: turn round what the pin does to the rocker."""
     from mbd_bridge.crosscheck import closed_loops
 
-    honest = LoopLoadSolver.result
+    honest = LoadSolver.result
 
     def wrong(self, *state):
         found = honest(self, *state)
         found.force[..., -1, :] *= -1
         return found
 
-    monkeypatch.setattr(closed_loops.LoopLoadSolver, "result", wrong)
+    monkeypatch.setattr(closed_loops.LoadSolver, "result", wrong)
     report = mbd.load(URDF / "crank_rocker.urdf").crosscheck(states=3)
     assert not report.passed
     assert [row.quantity for row in report.rows if not row.passed] == ["loop loads"]

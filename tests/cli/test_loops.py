@@ -246,7 +246,7 @@ def test_loads_in_loops_are_the_librarys(run, motion, tmp_path):
     [
         ((), "add --actuated JOINT ..., one for each freedom"),
         (("--actuated", "crnk"), "did you mean 'crank'"),
-        (("--actuated", "crank", "--reaction"), "--reaction"),
+        (("--actuated", "crank", "elbow"), "1 freedom and 2 drives (crank, elbow)"),
     ],
 )
 def test_loads_in_loops_say_what_they_need(run, motion, words, message):

@@ -143,7 +143,7 @@ def test_gears_simulate_within_a_loop():
     machine = mbd.Mechanism.build(with_gears())
     near = machine.assemble({"wheel": 0.3}, fixed="wheel", velocity={"wheel": 1.0})
     assert near.closed and set(near.loops) == {"rack", "lead", "mixed"}
-    report = machine.loop_report(near.q)
+    report = machine.loops.report(near.q)
     assert (report.rank, report.freedoms) == (3, 1)
     run = mbd.simulate(machine, 0.05, step=1e-3, q=near.q, v=near.v)
     phi, _, _ = machine.kernel("constraints")(run.q[-1], run.v[-1])

@@ -310,3 +310,26 @@ def test_hostile_sidecars_are_refused(text, advice, beside):
 @pytest.mark.parametrize("text", ["loops:", "loops: []"])
 def test_a_sidecar_may_have_no_loops(text, beside):
     assert beside(text) == ()
+
+
+TRANSMISSION = """<transmission name="t"><type>SimpleTransmission</type>
+<joint name="a"><hardwareInterface>E</hardwareInterface></joint><joint name="gone"/>
+<actuator name="m"/></transmission>"""
+
+
+def test_who_is_driven_is_read_from_the_sidecar_before_the_transmissions(tmp_path):
+    def actuated(elements, sidecar):
+        (tmp_path / "bar.urdf").write_text(BAR.format(elements))
+        (tmp_path / "bar.loops.yaml").write_text(sidecar)
+        return read(tmp_path / "bar.urdf").actuated
+
+    assert actuated("", SIDECAR) is None
+    assert actuated(TRANSMISSION, SIDECAR) == ("a",)  # what is not there is for others
+    assert actuated(TRANSMISSION, SIDECAR + "actuated: [b, pin]\n") == ("b", "pin")
+    assert actuated(TRANSMISSION, SIDECAR + "actuated: []\n") == ()
+    assert actuated("", "actuated: [a]\n") == ("a",)
+    with pytest.raises(FileError, match="joint that can be driven") as problem:
+        actuated("", SIDECAR + "actuated: [c]\n")
+    assert "bar.loops.yaml:7" in str(problem.value)
+    with pytest.raises(FileError, match="expected a list"):
+        actuated("", SIDECAR + "actuated: a\n")

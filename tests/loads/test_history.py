@@ -60,8 +60,9 @@ def same(one, other):
         a, b = getattr(one, name), getattr(other, name)
         assert (a is None) == (b is None), name
         assert a is None or np.array_equal(a, b), name
-    flags = np.asarray(one.unique)
-    assert np.array_equal(flags.reshape(-1, *flags.shape[-2:]).all(axis=0), other.unique)
+    assert np.array_equal(one.determined, other.determined)
+    assert one.unique.shape == other.unique.shape
+    assert np.array_equal(one.drive_unique.all(axis=0), other.drive_unique.all(axis=0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,7 +125,7 @@ def test_flags_of_every_state_become_one_of_the_column(tmp_path, bar, run):
     flags = np.ones((len(run.time), 1, 6), dtype=bool)
     flags[7, 0, 2] = False
     replace(loads, unique=flags).save(tmp_path / "l.csv")
-    assert mbd.load_loads(tmp_path / "l.csv", bar).unique.tolist() == [[1, 1, 0, 1, 1, 1]]
+    assert mbd.load_loads(tmp_path / "l.csv", bar).determined.tolist() == [[1, 1, 0, 1, 1, 1]]
 
 
 def test_drives_of_gears_read_back(tmp_path):

@@ -378,7 +378,8 @@ def test_loads_by_name_and_their_shapes():
     count = len(m.joint_names)
     assert loads.force.shape == loads.moment.shape == (4, count, 3)
     assert loads.drive.shape == (4, len(loads.drive_names)) and len(loads.drive_names) == m.nv
-    assert loads.unique.shape == (count, 6)
+    assert loads.unique.shape == (4, count, 6)
+    assert loads.drive_unique.shape == loads.drive.shape
     assert loads["neck"].drive.shape == (4, 3)  # a ball joint
     with pytest.raises(StateError, match="did you mean 'neck'"):
         loads["nek"]

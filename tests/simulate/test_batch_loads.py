@@ -37,8 +37,8 @@ def alike(found, k, joints):
     for name, force in found.drives.items():
         close(force[k], run.drives[name])
     together, alone = found.joint_loads(joints), run.joint_loads(joints)
-    assert np.array_equal(together.unique, alone.unique)
-    known = alone.unique
+    assert np.array_equal(together.unique, alone.determined)
+    known = alone.determined
     close(together.force[k] * known[:, :3], alone.force * known[:, :3])
     close(together.moment[k] * known[:, 3:], alone.moment * known[:, 3:])
     close(together.drive[k], alone.drive)

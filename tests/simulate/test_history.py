@@ -130,7 +130,7 @@ def test_the_printed_form_with_a_projected_basis_takes_more_steps(bar):
 def test_the_car_stands_on_its_wheels_and_changes_lanes():
     machine = car.car()
     q, v = car.start(machine)
-    report = machine.loop_report(q)
+    report = machine.loops.report(q)
     assert (report.rows, report.rank, report.freedoms) == (12, 12, 11)
     options = {"torque": car.springs(machine), "external": car.tyres(machine)}
     options |= {"external_in": "world", "method": "svd", "integrator": "abm", "step": 0.01}

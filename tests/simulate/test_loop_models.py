@@ -88,7 +88,7 @@ def test_it_assembles_with_the_freedoms_that_its_comment_says(name):
     at = machine.assemble(**STARTS[name])
     assert max(at.loops.values()) < CLOSED
     assert not at.reversed
-    report = machine.loop_report(at.q)
+    report = machine.loops.report(at.q)
     assert (machine.nv, report.rows, report.rank) == COUNTS[name]
 
 

@@ -102,7 +102,7 @@ def test_loads_of_a_run_move_every_link_as_it_moves():
     loads = run.joint_loads(in_="child")
     assert loads.joints == ("crank", "elbow", "wrist", "pin")
     assert np.abs(loads.drive).max() < 1e-9 * np.abs(loads.force).max()
-    assert np.array_equal(loads.unique[0], [True, False, True, False, True, False])
+    assert np.array_equal(loads.determined[0], [True, False, True, False, True, False])
     k = 7  # the rocker: what wrist and pin give it is what its motion needs
     from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from mbd_bridge.equations.cuts import cut_wrenches
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import Loop, LoopEnd
-from mbd_bridge.loads.loop_solver import cut_wrenches
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Frame, cross
 

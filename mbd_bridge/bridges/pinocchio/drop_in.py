@@ -21,11 +21,11 @@ from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipliers
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.loads import LoadSolver, LoopLoadSolver
+from mbd_bridge.loads import LoadSolver
 from mbd_bridge.mechanism import digest
-from mbd_bridge.solve import Dynamics, ForwardDynamics
+from mbd_bridge.solve import ConstrainedDynamics, Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
-from mbd_bridge.solve.constrained import CONSISTENT
+from mbd_bridge.solve.rank import CONSISTENT
 from mbd_bridge.spatial import Array
 
 
@@ -75,16 +75,17 @@ class PreparedModel:
         found: LoadSolver = self._kernels["loads"]
         return found
 
-    def closed(self) -> LoopLoadSolver:
+    def closed(self) -> tuple[ConstrainedDynamics, LoadSolver]:
         """Return the dynamics with the constraints, and the loads of pinocchio's joints."""
         if not self.constraints:
             raise ModelError(
                 "this model was prepared without constraints; use prepare(model, constraint_models)"
             )
         if "closed" not in self._kernels:
-            names = self.loads().joints
-            self._kernels["closed"] = LoopLoadSolver(self.twin.ours, names, actuated=())
-        found: LoopLoadSolver = self._kernels["closed"]
+            ours = self.twin.ours
+            loads = LoadSolver(ours, self.loads().joints, actuated=())
+            self._kernels["closed"] = ConstrainedDynamics(ours), loads
+        found: tuple[ConstrainedDynamics, LoadSolver] = self._kernels["closed"]
         return found
 
     def multipliers(self) -> Any:
@@ -171,7 +172,7 @@ def constraint_dynamics(
     StateError
         A constraint is open at a state: by how much.
     """
-    solver = model.closed()
+    dynamics, solver = model.closed()
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
     (phi,) = model.kernel("constraints")(own_q, own_v)[:1]
     lack = np.abs(phi / ours.row_scale)
@@ -180,7 +181,7 @@ def constraint_dynamics(
             f"the constraints are open by {lack.max():.3g} (relative to the size of the mechanism, "
             f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
         )
-    a, lam = solver.dynamics.forward(own_q, own_v, model.rates(tau))
+    a, lam = dynamics.forward(own_q, own_v, model.rates(tau))
     (lambda_c,) = model.multipliers()(own_q, own_v, lam)
     force, moment, _ = solver.kernel(own_q, own_v, a, lam)
     wrench = np.concatenate([force, moment], axis=-1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.kernels import Single
-from mbd_bridge.loads import JointLoads, LoadSolver, LoopLoadSolver
+from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.solve.dynamics import prepare_placement
@@ -23,7 +23,7 @@ class StepLoads:
 
     def __init__(self, model: Model, core: CoupledStep) -> None:
         self.model, self._core = model, core
-        self._solvers: dict[Any, LoadSolver | LoopLoadSolver] = {}
+        self._solvers: dict[Any, LoadSolver] = {}
         self._placements: dict[int, Single] = {}
         self._touched: tuple[int, ...] = ()
 
@@ -60,17 +60,10 @@ class StepLoads:
         links = tuple(model.links[k].name for k in self._touched)
         key = wanted, links, tuple(sorted((k, str(x)) for k, x in options.items()))
         if key not in self._solvers:
-            self._solvers[key] = (
-                LoopLoadSolver(model, wanted, actuated=(), links=links, **options)
-                if model.has_loops
-                else LoadSolver(model, wanted, links=links, **options)
-            )
-        solver, packed = self._solvers[key], self._in_links(q, wrenches)
-        if isinstance(solver, LoadSolver):
-            return solver(q, v, answer.a[0], packed if links else None)
-        unique = solver.unique(q, solver.left_open(q))
-        given = (packed.reshape(-1),) if links else ()
-        return solver.result(q, v, answer.a[0], answer.lam[0], unique, *given)
+            self._solvers[key] = LoadSolver(model, wanted, actuated=(), links=links, **options)
+        packed = self._in_links(q, wrenches) if links else None
+        lam = answer.lam[0] if model.has_loops else None
+        return self._solvers[key](q, v, answer.a[0], packed, lam=lam)
 
     def _in_links(self, q: Array, wrenches: Wrenches) -> Array:
         """Return the wrenches (L, 6) at their links' origins, in their axes."""

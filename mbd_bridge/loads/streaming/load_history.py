@@ -10,7 +10,6 @@ import numpy as np
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.export import determined
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
@@ -88,7 +87,7 @@ class LoadHistoryCounter:
             self._unique = np.ones((len(loads.joints), 6), dtype=bool)
             self._first, self._begin = loads, float(time[0])
         self._end = float(time[-1])
-        self._unique &= determined(loads)
+        self._unique &= loads.determined
         self._spectra.add(loads)
         columns = self._signals.columns(loads)
         self._statistics.add(time, columns)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.solve.rank import independent_columns
 from mbd_bridge.solve.reduced import TOLERANCE, Reduced
 from mbd_bridge.spatial import Array
 
@@ -62,14 +63,7 @@ class NullSpace(ABC):
 
 def choose_rows(phi_q: Array) -> tuple[tuple[int, ...], float]:
     """Return independent rows, and the smallest pivot by which they were found."""
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
-    if not phi_q.size:
-        return (), 1.0
-    R, order = qr(phi_q.T, mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > TOLERANCE * diagonal.max(initial=0.0)))
-    return tuple(sorted(int(row) for row in order[:rank])), float(diagonal[rank - 1])
+    return independent_columns(phi_q.T, TOLERANCE)
 
 
 def turned_towards(basis: Array, directions: Array) -> Array:

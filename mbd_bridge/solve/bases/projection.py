@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.solve.bases.base import Held, NullSpace, choose_rows, solved
+from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.spatial import Array
 
@@ -28,13 +29,10 @@ class ProjectionBasis(NullSpace):
 
     def init(self, phi_q: Array) -> Held:
         """Choose n - m columns of P_N."""
-        from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
         rows, floor = choose_rows(phi_q)
         right = _right(phi_q, rows)
         P = np.eye(phi_q.shape[1]) - right @ phi_q[list(rows)]
-        _, order = qr(P, mode="r", pivoting=True)
-        return Held(P[:, order[: P.shape[1] - len(rows)]], rows, floor, 1)
+        return Held(P[:, pivoted(P).order[: P.shape[1] - len(rows)]], rows, floor, 1)
 
     def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
         """Project the columns."""

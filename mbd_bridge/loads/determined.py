@@ -1,0 +1,47 @@
+"""Which components of which joints' loads rigid-body mechanics determines at a position.
+
+The readable twin of what `LoadSolver` does for many states: here every open multiplier is looked
+at, one by one, by the functions that the kernels are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.selected import Sizes, asked_for, changes
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.actuation import driven_velocities
+from mbd_bridge.solve.closed_inverse import OPEN
+from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.spatial import Array
+
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+def undetermined(
+    model: Model, q: Array, actuated: Iterable[str] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Return by joint, tree or cut, the components of its load that are not determined.
+
+    Parameters
+    ----------
+    q : (nq,) a position that closes the loops
+    actuated : joints with a drive; without any, what is left open is due to redundant rows alone
+    """
+    names, asked = asked_for(model, None, cuts=True)
+    phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
+    columns = left_open(model, phi_q, driven_velocities(model, actuated)).T
+    if not len(columns):
+        return {}
+    wrench, _ = changes(model, asked, Convention(), q, False, list(columns), Sizes.of(model, asked))
+    found = {}
+    for name, squares in zip(names, wrench, strict=True):
+        lost = tuple(c for c, x in zip(COMPONENTS, squares, strict=True) if x > OPEN**2)
+        if lost:
+            found[name] = lost
+    return found

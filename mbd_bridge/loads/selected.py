@@ -1,0 +1,233 @@
+"""Loads of chosen joints, of the tree and cut, as one function to be traced.
+
+The cut joints' multipliers act on both bodies as external wrenches; the tree's recursion then
+gives every load:
+
+    on the successor  -Σ λ_k w_k,   on the predecessor  +Σ λ_k w_k           (w: `equations.cuts`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.cuts import cut_wrenches
+from mbd_bridge.equations.external import External, shift_to_link
+from mbd_bridge.equations.motions import body_motions
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.reactions import at_body_origin
+from mbd_bridge.equations.state_vectors import BodyState, state_vectors
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.spatial import Array, Inertia, zeros
+
+COUPLING = "coupling"
+"""Type of cuts that are gears: their drive is the generalised force on what follows."""
+
+
+class Asked(NamedTuple):
+    """A joint whose load is asked for: index of a joint of the tree, or of a cut."""
+
+    cut: bool
+    number: int
+
+
+class Sizes(NamedTuple):
+    """What makes loads comparable, N m: the mechanism's size, and a factor (F,) of each drive."""
+
+    force: float
+    drives: Array
+
+    @staticmethod
+    def of(model: Model, asked: Sequence[Asked]) -> Sizes:
+        """Return those of a mechanism: its size for a force, 1 for a moment."""
+        out: list[float] = []
+        for cut, k in asked:
+            if cut and model.cuts[k].type == COUPLING:
+                row = sum(len(other.rows) for other in model.cuts[:k])
+                out.append(float(model.row_scale[row]))
+            elif not cut and model.joints[k].moving:
+                body = model.bodies[model.joints[k].body]
+                out += model.velocity_scale[body.v].tolist()
+        return Sizes(model.size, np.array(out))
+
+
+def asked_for(
+    model: Model, joints: Iterable[str | int] | str | None, *, cuts: bool
+) -> tuple[tuple[str, ...], tuple[Asked, ...]]:
+    """Return names and places of joints given by name (or index, of the tree).
+
+    Parameters
+    ----------
+    joints : None for all but the root joint, those that are cut last
+    cuts : whether cut joints may be named
+    """
+    known = {cut.name: k for k, cut in enumerate(model.cuts)} if cuts else {}
+    if joints is None:
+        joints = [*range(1, len(model.joints)), *known]
+    elif isinstance(joints, str | int | np.integer):
+        joints = (joints,)
+    places = []
+    for name in joints:
+        if isinstance(name, str) and name in known:
+            places.append(Asked(True, known[name]))
+        elif isinstance(name, str) and name not in model.joint_index:
+            raise ModelError(unknown_name("joint", name, [*model.joint_index, *known]))
+        else:
+            places.append(Asked(False, model.joint_number(name)))
+    if not places:
+        raise ModelError("no joint was asked for; name at least one in joints=[...]")
+    names = (model.cuts[k].name if cut else model.joints[k].name for cut, k in places)
+    return tuple(names), tuple(places)
+
+
+def drive_names(model: Model, asked: Sequence[Asked]) -> tuple[tuple[str, ...], tuple[slice, ...]]:
+    """Return the names of all drives of these joints, and which of them belong to each joint.
+
+    A joint of the tree has one for each of its freedoms, gears one; other cut joints have none.
+    """
+    names: list[str] = []
+    places = []
+    for cut, k in asked:
+        start = len(names)
+        if not cut and model.joints[k].moving:
+            names += [model.joints[k].name + suffix for suffix in model.joints[k].type.velocities]
+        elif cut and model.cuts[k].type == COUPLING:
+            names.append(model.cuts[k].name)
+        places.append(slice(start, len(names)))
+    return tuple(names), tuple(places)
+
+
+def selected_loads(
+    model: Model,
+    asked: Sequence[Asked],
+    convention: Convention,
+    q: Array,
+    v: Array,
+    a: Array,
+    external: External,
+    reaction: bool,
+    lam: Array | None = None,
+) -> tuple[Array, ...]:
+    """Return forces (J, 3), moments (J, 3), drives (F,) and, if asked for, the reactions.
+
+    Parameters
+    ----------
+    lam : (m,) multipliers of the cuts' rows; None: the loops are left open
+    """
+    wrenches: list[Array] = []
+    state = None if lam is None else state_vectors(model, q, v)
+    if state is not None and lam is not None:
+        wrenches = cut_wrenches(model, state, lam)
+        external = _with_cuts(model, external, wrenches, state.bodies)
+    numbers = [k for cut, k in asked if not cut]
+    loads = recursive_loads(model, q, v, a, numbers, external)
+    of_tree = iter(zip(numbers, loads.wrench, loads.drive, strict=True))
+    motions = body_motions(model, q, v)
+    whole, rest, drives = [], [], [np.zeros(0)]
+    for cut, k in asked:
+        if cut:
+            assert state is not None, "cuts are asked for with their multipliers"
+            assert lam is not None
+            found = convention.apply_cut(model, model.cuts[k], wrenches[k], state, motions)
+            whole.append(found)
+            rest.append(found)  # a cut joint is not driven, and what gears do is no load
+            if model.cuts[k].type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears drive with -λ
+                row = sum(len(other.rows) for other in model.cuts[:k])
+                drives.append(-lam[row : row + 1])
+            continue
+        j, wrench, drive = next(of_tree)
+        joint = model.joints[j]
+        drives.append(drive)
+        parts = [wrench]
+        if reaction:
+            parts.append(wrench - drive_wrench(joint, motions[joint.body], drive))
+        for place, part in zip((whole, rest), parts, strict=False):
+            at_link = shift_to_link(model, joint.child, part)
+            place.append(convention.apply(model, joint, at_link, motions))
+    load, along = _rows(whole), np.concatenate(drives)
+    if not reaction:
+        return load[:, :3], load[:, 3:], along
+    part = _rows(rest)
+    return load[:, :3], load[:, 3:], along, part[:, :3], part[:, 3:]
+
+
+def changes(
+    model: Model,
+    asked: Sequence[Asked],
+    convention: Convention,
+    q: Array,
+    reaction: bool,
+    multipliers: Sequence[Array],
+    sizes: Sizes,
+) -> tuple[Array, ...]:
+    """Return what some multipliers (m,) alone do to `selected_loads`, without weight or motion.
+
+    Each result is the sum of squares over the multipliers: wrench (J, 6) and drive (F,), N m (a
+    force counts with the mechanism's size), and reaction (J, 6) if asked for.
+    """
+    light, still = _weightless(model), np.zeros(model.nv)
+    squares: list[Array] = [np.zeros(1)] * (3 if reaction else 2)
+    for lam in multipliers:
+        force, moment, drive, *rest = selected_loads(
+            light, asked, convention, q, still, still, {}, reaction, lam
+        )
+        found = [np.hstack([force * sizes.force, moment]), drive * sizes.drives]
+        if reaction:
+            found.append(np.hstack([rest[0] * sizes.force, rest[1]]))
+        squares = [s + x * x for s, x in zip(squares, found, strict=True)]
+    return tuple(squares)
+
+
+def drive_wrench(joint: ModelJoint, motion: Motion, drive: Array) -> Array:
+    """Return the (6,) wrench with which a drive acts on the child, at its origin, in its axes.
+
+    A rotation is driven by a moment along its axis, a translation by a force along its way; for
+    a screw the moment does the work.
+    """
+    if not joint.moving:
+        return np.zeros(6)
+    turns = [k for k in range(joint.type.nv) if np.any(motion.angular[:, k] != 0.0)]
+    force = sum((motion.linear[:, k] * drive[k] for k in _others(turns, len(drive))), np.zeros(3))
+    moment = sum((motion.angular[:, k] * drive[k] for k in turns), np.zeros(3))
+    return np.concatenate([force, moment])
+
+
+def _with_cuts(
+    model: Model, external: External, wrenches: Sequence[Array], bodies: Sequence[BodyState]
+) -> External:
+    """Return the external wrenches together with what the cut joints do to the tree's links."""
+    pushes = dict(external)
+    for cut, wrench in zip(model.cuts, wrenches, strict=True):
+        for link, sign in zip(cut.links, (-1.0, 1.0), strict=True):
+            body = bodies[model.links[link].body]
+            own = shift_to_link(model, link, at_body_origin(body, sign * wrench))
+            pushes[link] = pushes[link] + own if link in pushes else own
+    return pushes
+
+
+def _weightless(model: Model) -> Model:
+    """Return the mechanism without masses and gravity: loads are then those of the pushes alone."""
+    nothing = Inertia.zero()
+    return replace(
+        model,
+        bodies=tuple(replace(body, inertia=nothing) for body in model.bodies),
+        links=tuple(replace(link, inertia=nothing) for link in model.links),
+        joints=tuple(replace(joint, inertia=nothing) for joint in model.joints),
+        gravity=np.zeros(3),
+    )
+
+
+def _others(some: list[int], count: int) -> list[int]:
+    return [k for k in range(count) if k not in some]
+
+
+def _rows(vectors: list[Array]) -> Array:
+    out = zeros((len(vectors), 6), *vectors)
+    for k, vector in enumerate(vectors):
+        out[k] = vector
+    return out

@@ -1,0 +1,150 @@
+"""Whether drives can move a mechanism with loops, and whether its motion determines them.
+
+With N a basis of the velocities that the loops allow (nv, freedoms), and N_d its rows of the driven
+velocities:
+
+    rank N_d < freedoms    something can move that no drive moves: they are too few, or stand at a
+                           dead centre
+    rank N_d < drives      drives can work against each other: how they share is not determined
+
+The smallest singular value of N_d, with velocities in rad and in sizes of the mechanism, is the
+distance from a dead centre: the smallest part of a motion that the drives notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError, count, unknown_name
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.rank import TOLERANCE, pivoted
+from mbd_bridge.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Actuation:
+    """What drives do at one position.
+
+    Attributes
+    ----------
+    drives : driven velocities, by name
+    freedoms : of the closed mechanism
+    moved : how many of the freedoms the drives move
+    distance : from a dead centre, 0 to 1: the smallest part of a motion that the drives notice
+    still : velocity that is largest in a motion that no drive moves, or None
+    """
+
+    drives: tuple[str, ...]
+    freedoms: int
+    moved: int
+    distance: float
+    still: str | None
+
+    def __str__(self) -> str:
+        text = (
+            f"{count(len(self.drives), 'drive')} ({', '.join(self.drives)}) of "
+            f"{count(self.freedoms, 'freedom')}: {self.moved} moved, distance from a dead centre "
+            f"{self.distance:.3g}"
+        )
+        if self.too_few:
+            text += f"; {self.still!r} moves without them"
+        return text + (f"; {self.too_many} too many" if self.too_many else "")
+
+    @property
+    def too_few(self) -> int:
+        """Freedoms that no drive moves."""
+        return self.freedoms - self.moved
+
+    @property
+    def too_many(self) -> int:
+        """Drives whose share in the motion is not determined."""
+        return len(self.drives) - self.moved
+
+
+def driven_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
+    """Return which velocities (nv,) belong to the joints named."""
+    driven = np.zeros(model.nv, dtype=bool)
+    known = {
+        model.joints[body.joint].name: body
+        for body in model.bodies
+        if body.type.nv and not body.coupled
+    }
+    cuts = {cut.name for cut in model.cuts}
+    for name in (actuated,) if isinstance(actuated, str) else actuated:
+        if name in cuts:
+            raise ModelError(
+                f"joint {name!r} is cut, and a cut joint has no drive: choose cuts= so that it is "
+                f"in the tree. Joints that can be driven: {', '.join(known)}"
+            )
+        if name not in known:
+            raise ModelError(unknown_name("joint of the tree that can be driven", name, known))
+        driven[known[name].v] = True
+    return driven
+
+
+def actuation(model: Model, J: Array, driven: Array) -> Actuation:
+    """Return what drives (nv,) do, from the dimensionless Φ_q (m, nv) at a position."""
+    N = _motions(J)
+    own = N[driven]
+    _, s, Vt = np.linalg.svd(own)
+    moved = int(np.sum(s > TOLERANCE))
+    freedoms = N.shape[1]
+    distance = float(s[freedoms - 1]) if 0 < freedoms <= len(s) else float(freedoms == 0)
+    left = np.abs(N @ Vt[moved:].T).max(axis=1, initial=0.0)
+    names = np.array(model.velocity_names)
+    still = str(names[int(left.argmax())]) if moved < freedoms else None
+    return Actuation(tuple(names[driven].tolist()), freedoms, moved, distance, still)
+
+
+def enough(model: Model, J: Array, driven: Array) -> tuple[str, ...]:
+    """Return velocities whose drives are as many as needed: some of those given, then others."""
+    N = _motions(J)
+    order = [k for group in (driven, ~driven) for k in _independent(N, group)]
+    chosen: list[int] = []
+    for k in order:
+        if np.linalg.matrix_rank(N[[*chosen, k]], tol=TOLERANCE) > len(chosen):
+            chosen.append(k)
+    return tuple(model.velocity_names[k] for k in sorted(chosen))
+
+
+def explain_drives(model: Model, J: Array, driven: Array) -> str:
+    """Return what is wrong with drives: how many there are, what they move, what to try."""
+    found = actuation(model, J, driven)
+    named = ", ".join(found.drives) if found.drives else "none"
+    freedoms = count(found.freedoms, "freedom")
+    better = list(enough(model, J, driven))
+    one = "there is" if found.freedoms == 1 else "there are"
+    if found.too_few and found.too_many:
+        return (
+            f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them here, a dead "
+            f"centre: {found.still!r} moves, and no drive with it. Leave this position out, or "
+            f"drive other joints, such as {better}"
+        )
+    if found.too_few:
+        return (
+            f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them; "
+            f"{found.still!r} moves without them. Name more joints in actuated=[...], such as "
+            f"{better}"
+        )
+    if found.too_many:
+        return (
+            f"{one} {freedoms} and {count(len(found.drives), 'drive')} ({named}): how they share "
+            f"the work depends on their elasticity. Name as many as there are freedoms, such as "
+            f"actuated={better}"
+        )
+    return f"{one} {freedoms}, moved by {named}"
+
+
+def _motions(J: Array) -> Array:
+    _, s, Vt = np.linalg.svd(J)
+    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    return np.asarray(Vt[rank:].T)
+
+
+def _independent(N: Array, group: Array) -> list[int]:
+    places = np.flatnonzero(group)
+    found = pivoted(N[places].T)
+    return [int(places[k]) for k in found.order[: found.rank]]

@@ -1,0 +1,235 @@
+"""Forward dynamics of a mechanism with loops: accelerations and multipliers.
+
+Many states go through one kernel (`closed`) with rows chosen as independent beforehand, and the
+multipliers of all rows that are smallest of those with the same effect:
+
+    A λ = Φ_qᵀ λ_chosen,   A = Φ_qᵀ in independent velocities             (`smallest`)
+
+Driven velocities are further rows, Φ_q a row of the unit matrix. States at which the rows are near
+to depending on each other, and few states, go one by one by singular values (`reduced`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels.layout import check_inputs
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.closed import closed_acceleration
+from mbd_bridge.solve.closed_inverse import FEW, LARGEST, SAMPLES, TRUSTED
+from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.finite import explain
+from mbd_bridge.solve.loop_terms import (
+    ACCELERATION,
+    LoopTerms,
+    given_external,
+    loop_terms,
+    open_loop,
+    prepare_terms,
+)
+from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE, Pivoted, pivoted
+from mbd_bridge.solve.reduced import Method, by_method
+from mbd_bridge.solve.smallest import Smallest, operations
+from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.spatial import Array
+
+
+class ClosedForward:
+    """Accelerations and multipliers of one mechanism with loops, prepared once.
+
+    Parameters
+    ----------
+    model : with at least one cut
+    links : link indices that carry external wrenches (a further argument)
+    driven : velocities whose acceleration is prescribed (a further argument), independent of each
+        other and of the loops
+    axes : in which the wrenches are given
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        links: tuple[int, ...] = (),
+        driven: tuple[int, ...] = (),
+        axes: Axes = "link",
+    ) -> None:
+        self.model, self.driven, self._links, self._axes = model, driven, links, axes
+        self._scale = np.append(model.row_scale, model.velocity_scale[list(driven)])
+        self._inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
+        if driven:
+            self._inputs["wanted"] = len(driven)
+        if links:
+            self._inputs["external"] = 6 * len(links)
+        self._mass = prepare(model, "mass_matrix")
+        self._terms = prepare_terms(model, links, axes)
+        self._whole: Kernel | None = None
+        self._chosen = False
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *more: ArrayLike,
+        method: Method | None = None,
+        threads: int = 1,
+        check: bool = True,
+    ) -> tuple[Array, Array]:
+        """Return accelerations (..., nv) and multipliers (..., m + driven), one state or N.
+
+        Parameters
+        ----------
+        q, v, tau : (n,) or (N, n)
+        more : accelerations of the driven velocities (D,) or (N, D), if there are any; then
+            external wrenches, if links carry them
+        method : one of the four roads of `reduced`, state by state, to compare; None: the fast one
+        check : raise if a state is not finite or does not satisfy the loops
+        """
+        arrays, number = check_inputs((q, v, tau, *more), self._inputs)
+        single, count = number is None, 1 if number is None else number
+        if not all(np.isfinite(x).all() for x in arrays):
+            if check:
+                explain(self.model, dict(zip(self._inputs, arrays, strict=True)))
+            return self._where_finite(arrays, number, method, threads)
+        if method is None and not self._chosen and count >= FEW:
+            self._choose(arrays)
+        if method is not None or self._whole is None:
+            a, lam = self._one_by_one(arrays, count, method or "svd", check)
+            return (a[0], lam[0]) if single else (a, lam)
+        a, lam, facts = self._whole(*arrays, threads=threads)
+        if single:
+            a, lam, facts = a[None], lam[None], facts[None]
+        with np.errstate(invalid="ignore"):
+            good = (facts[:, :2] < TRUSTED).all(axis=1) & (facts[:, 2] < CONSISTENT**2)
+        if check:
+            self._check(arrays, facts[:, 3:])
+        bad = np.flatnonzero(~good)
+        if len(bad):
+            rows = [x[bad] if x.ndim == 2 else x for x in arrays]
+            a[bad], lam[bad] = self._one_by_one(rows, len(bad), "svd", False)
+        return (a[0], lam[0]) if single else (a, lam)
+
+    def _where_finite(
+        self, arrays: list[Array], number: int | None, method: Method | None, threads: int
+    ) -> tuple[Array, Array]:
+        """Return nan at the states at which an input is not finite."""
+        lead = () if number is None else (number,)
+        a = np.full((*lead, self.model.nv), np.nan)
+        lam = np.full((*lead, len(self._scale)), np.nan)
+        flags = [np.isfinite(x).all(axis=-1) for x in arrays]
+        sound = np.logical_and.reduce([np.broadcast_to(flag, lead) for flag in flags])
+        if number is not None and sound.any():
+            q, *rest = (x[sound] if x.ndim == 2 else x for x in arrays)
+            a[sound], lam[sound] = self(q, *rest, method=method, threads=threads)
+        return a, lam
+
+    def _check(self, arrays: list[Array], squares: Array) -> None:
+        """Raise for the first state whose position or velocity does not satisfy the loops."""
+        off = np.argwhere(np.atleast_2d(squares) > CONSISTENT**2)
+        if len(off):
+            k, which = (int(x) for x in off[0])
+            terms = self._at([x[k] if x.ndim == 2 else x for x in arrays])
+            raise open_loop(self.model, k, which, terms.left[which])
+
+    def _at(self, arrays: list[Array]) -> LoopTerms:
+        """Return the equations at rest of the accelerations: b = -h, and γ is -left[2]."""
+        q, v, _, *more = arrays
+        more = more[1:] if self.driven else more
+        return LoopTerms(*self._terms(q, v, np.zeros(self.model.nv), *more))
+
+    def _one_by_one(
+        self, arrays: list[Array], count: int, method: Method, check: bool
+    ) -> tuple[Array, Array]:
+        columns, terms = self.model.velocity_scale, self._at(arrays)
+        if check:
+            self._check(arrays, _open_by(terms))
+        wanted = arrays[3] if self.driven else np.zeros(0)
+        (M,) = self._mass(arrays[0])
+        force, gamma = arrays[2] * columns + terms.b, -terms.left[..., ACCELERATION, :]
+        parts = ((2, M), (1, force), (2, terms.A), (1, gamma), (1, wanted))
+        each = (_repeated(x, rank, count) for rank, x in parts)
+        own = np.eye(self.model.nv)[list(self.driven)]
+        a, lam = np.empty((count, self.model.nv)), np.empty((count, len(self._scale)))
+        scale = columns[list(self.driven)]
+        for k, (m, f, A, g, w) in enumerate(zip(*each, strict=True)):
+            rows, right = np.vstack([A.T, own]), np.concatenate([g, w / scale])
+            found = by_method(m * np.outer(columns, columns), f, rows, right, method)
+            a[k], lam[k] = columns * found.a, found.lam / self._scale
+        return a, lam
+
+    def _choose(self, arrays: list[Array]) -> None:
+        """Choose independent rows and velocities at some of the states, and make the kernel."""
+        self._chosen = True
+        count = max(len(x) for x in arrays if x.ndim == 2)
+        sample = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
+        found = self._at([x[sample] if x.ndim == 2 else x for x in arrays]).A
+        cuts, driven = len(self.model.row_scale), list(self.driven)
+        own = np.eye(self.model.nv)[:, driven]
+        best: tuple[int, float, tuple[int, ...], tuple[int, ...]] = (-1, 0.0, (), ())
+        for one in found.reshape(-1, self.model.nv, cuts):
+            A = np.hstack([one, own])
+            largest = float(np.linalg.norm(A))
+            rows = pivoted(np.delete(one, driven, axis=0), TOLERANCE, largest)
+            columns = pivoted(A.T, TOLERANCE, largest)
+            floor = float(rows.pivots[rows.rank - 1]) if rows.rank else 1.0
+            best = max(best, (columns.rank, floor, _first(rows), _first(columns)))
+        _, _, chosen, picked = best
+        if operations(A[list(picked)]) > LARGEST:
+            return
+        try:
+            self._whole = self._kernel(chosen, picked)
+        except SolveError:
+            return  # something is massless that only the loops hold: singular values need less
+
+    def _kernel(self, chosen: tuple[int, ...], picked: tuple[int, ...]) -> Kernel:
+        model, columns = self.model, self.model.velocity_scale
+        cuts = len(model.row_scale)
+        places = [*chosen, *range(cuts, len(self._scale))]
+        inverse, still = 1.0 / self._scale, np.zeros(model.nv)
+        own = np.eye(model.nv)[:, list(self.driven)]
+
+        def function(q: Array, v: Array, tau: Array, *more: Array) -> tuple[Array, ...]:
+            rest = list(more)
+            wanted = rest.pop(0) if self.driven else np.zeros(0)
+            external = given_external(model, q, self._links, self._axes, *rest)
+            found = closed_acceleration(
+                model, chosen, q, v, tau, self.driven, wanted if self.driven else None, external
+            )
+            terms = loop_terms(model, q, v, still, external)
+            A = np.hstack([terms.A, own])
+            b = A[:, places] @ (found.lam * self._scale[places])
+            some = Smallest(A[list(picked)])
+            lam = some.solution(b[list(picked)]) * inverse
+            right = np.concatenate([-terms.left[ACCELERATION], wanted * inverse[cuts:]])
+            rate = found.a * (1.0 / columns)
+            left = A.T @ rate - right
+            size = (A * A).sum(axis=1) @ (rate * rate) + (right * right).sum()
+            facts = np.array([found.risk, some.risk, (left * left).sum() / (1.0 + size)])
+            return found.a, lam, np.concatenate([facts, _open_by(terms)])
+
+        return compile_kernel(
+            function,
+            self._inputs,
+            outputs=("a", "lam", "facts"),
+            name="closed_forward",
+            identity=f"{digest(model)} forward {self._links} {self._axes} {self.driven} {chosen} "
+            f"{picked}",
+        )
+
+
+def _open_by(terms: LoopTerms) -> Array:
+    """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms."""
+    left, size = terms.left[..., :2, :], terms.size[..., :2]
+    return np.asarray((left * left).sum(axis=-1) / (1.0 + size))
+
+
+def _first(found: Pivoted) -> tuple[int, ...]:
+    return tuple(sorted(int(k) for k in found.order[: found.rank]))
+
+
+def _repeated(x: Array, rank: int, count: int) -> Array:
+    """Return an array of states: the same one for all if there is only one."""
+    return x if x.ndim > rank else np.broadcast_to(x, (count, *x.shape))

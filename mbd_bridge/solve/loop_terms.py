@@ -1,0 +1,146 @@
+"""The equations for the multipliers of a motion that is given, and what they leave open.
+
+Only some velocities carry a drive; in the rows of the others the loops must do it all:
+
+    (Φ_qᵀ λ)_passive = -(M q̈ + h)_passive,     τ_driven = (M q̈ + h + Φ_qᵀ λ)_driven
+
+Everything is dimensionless in length (see `rank`): A = Φ_qᵀ, b = -(M q̈ + h), λ in N m. Multipliers
+that the passive rows leave open (redundant rows, drives beyond the freedoms) are chosen smallest.
+What is open is seen by `PROBES` vectors in general position: their parts that no passive row
+notices change whatever is not determined.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import StateError
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.spatial import Array, zeros
+
+PROBES = 3
+"""Vectors in general position. One would see everything but a chance of its own tolerance; three
+miss a component with that chance cubed."""
+
+POSITION, VELOCITY, ACCELERATION, LACK, SLACK, RISK, SHAKEN = range(7)
+"""Places among the facts of a state. The first three: squares of how far it is from the loops,
+relative to their terms; LACK: square of what the passive rows miss, relative to all forces; SLACK:
+square of what they notice of what should be open; from SHAKEN on, for each driven velocity, the
+square of what is open of its drive."""
+
+
+class LoopTerms(NamedTuple):
+    """A (nv, m) and b (nv,); what is left of Φ, Φ̇ and Φ̈ (3, m); squares of their terms (3,)."""
+
+    A: Array
+    b: Array
+    left: Array
+    size: Array
+
+
+def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -> LoopTerms:
+    """Return the equations of one state."""
+    found = constraints(model, state_vectors(model, q, v))
+    forces = recursive_loads(model, q, v, a, external=external).forces
+    rows, columns = 1.0 / model.row_scale, model.velocity_scale
+    J = found.phi_q * rows[:, None] * columns
+    gamma, rate, change = found.gamma * rows, v / columns, a / columns
+    left, size = zeros((3, len(rows)), J, gamma, rate, change), zeros(3, J, gamma, rate, change)
+    left[0], left[1], left[2] = found.phi * rows, J @ rate, J @ change - gamma
+    weights = (J * J).sum(axis=0)
+    size[1] = weights @ (rate * rate)
+    size[2] = weights @ (change * change) + (gamma * gamma).sum()
+    return LoopTerms(J.T, -(forces * columns), left, size)
+
+
+def prepare_terms(model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> Kernel:
+    """Return the kernel of `loop_terms`: of q, v, a, and of wrenches on links if any carry them."""
+
+    def function(q: Array, v: Array, a: Array, *rest: Array) -> LoopTerms:
+        return loop_terms(model, q, v, a, given_external(model, q, links, axes, *rest))
+
+    inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
+    if links:
+        inputs["external"] = 6 * len(links)
+    return compile_kernel(
+        function,
+        inputs,
+        outputs=LoopTerms._fields,
+        name="loop_terms",
+        identity=f"{digest(model)} loop_terms {links} {axes}",
+    )
+
+
+def given_external(
+    model: Model, q: Array, links: tuple[int, ...], axes: Axes, *packed: Array
+) -> External:
+    """Return wrenches packed in one vector, by link, in the axes of the links."""
+    external: External = external_on(links, *packed)
+    return from_world_axes(model, q, external) if axes == "world" else external
+
+
+def probes(count: int) -> Array:
+    """Return the probes (PROBES, count), of unit length."""
+    vectors = np.random.default_rng(1).normal(size=(PROBES, count))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def judged(
+    terms: LoopTerms, driven: Array, lam: Array, opened: Array, risk: Array
+) -> tuple[Array, Array]:
+    """Return generalised forces of the drives (..., nv) and the facts (..., 6 + driven).
+
+    For one state of floats or symbols, or for arrays of states of floats.
+
+    Parameters
+    ----------
+    lam, opened : (..., m), (..., PROBES, m)
+    risk : (..., 1)
+    """
+    passive = ~driven
+    done = (terms.A @ lam[..., None])[..., 0] - terms.b
+    noticed = terms.A @ np.swapaxes(opened, -1, -2)
+    left = (terms.left * terms.left).sum(axis=-1) / (1.0 + terms.size)
+    lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
+    lack = lack / ((terms.b * terms.b).sum(axis=-1) + 1e-18)
+    squares = (noticed * noticed).sum(axis=-1)
+    slack = squares[..., passive].sum(axis=-1)
+    parts = [left, _last(lack), _last(slack), risk, squares[..., driven]]
+    tau = zeros(done.shape, done)
+    tau[..., driven] = done[..., driven]
+    return tau, np.concatenate(parts, axis=-1)
+
+
+def open_loop(model: Model, state: int, which: int, left: Array) -> StateError:
+    """Return the error for a state that does not satisfy a loop.
+
+    Parameters
+    ----------
+    which : POSITION, VELOCITY or ACCELERATION
+    left : (m,) dimensionless, of Φ, Φ̇ or Φ̈
+    """
+    row = worst = int(np.argmax(np.abs(left)))
+    name = ""
+    for cut in model.cuts:
+        if 0 <= row < len(cut.rows):
+            name = cut.name
+        row -= len(cut.rows)
+    what = ("position", "velocity", "acceleration")[which]
+    return StateError(
+        f"state {state}: the {what} does not satisfy loop {name!r}: "
+        f"{left[worst] * model.row_scale[worst]:.3g} is left; start from assemble(...)"
+    )
+
+
+def _last(x: Array) -> Array:
+    """Return numbers (...) as vectors (..., 1)."""
+    return np.asarray(x).reshape(*np.shape(x), 1)

@@ -1,0 +1,83 @@
+"""What is reported of loops at a position: a distance that goes to zero where it should."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import StateError
+from tests.machines import four_bar, n_four_bar, rssr
+from tests.robots import own_urdfs
+
+
+def folding(gap):
+    """The parallelogram, this far (rad) from lying flat."""
+    angle = np.pi / 2 - gap
+    return np.array([angle, -angle, angle])
+
+
+def test_the_distance_goes_to_zero_with_the_gap_and_is_zero_in_the_singular_position():
+    bar = four_bar()
+    gaps = np.array([1e-1, 1e-2, 1e-3, 1e-5, 1e-7])
+    found = [bar.loops.report(folding(gap)) for gap in gaps]
+    ratio = np.array([report.distance for report in found]) / gaps
+    assert np.allclose(ratio, ratio[-1], rtol=0.05)
+    assert all(not report.singular and report.freedoms == 1 for report in found)
+    assert np.allclose([report.condition * report.distance for report in found], 1.0)
+    flat = bar.loops.report(folding(0.0))
+    assert (flat.distance, flat.condition) == (0.0, np.inf)
+    assert (flat.freedoms, flat.rank, flat.rank_nearby) == (2, 1, 2)
+    assert "a singular position: 1 freedom more than close by" in str(flat)
+
+
+def test_the_distance_does_not_depend_on_units():
+    """The same linkage in millimetres: lengths are counted in sizes of the mechanism."""
+    one = four_bar(1, 2, 1.5, 2.5)
+    thousand = four_bar(1000, 2000, 1500, 2500)
+    reports = []
+    for bar in (one, thousand):
+        at = bar.assemble({"crank": 0.5}, fixed="crank")
+        reports.append(bar.loops.report(at.q))
+    assert np.isclose(reports[0].distance, reports[1].distance, rtol=1e-9)
+
+
+def test_bricard_is_not_singular_although_a_row_is_always_redundant():
+    machine = mbd.load(own_urdfs()["bricard"])
+    report = machine.loops.report()
+    assert (report.freedoms, report.rank, report.rank_nearby) == (1, 4, 4)
+    assert 0.1 < report.distance < 1.0 and not report.singular
+
+
+def test_two_windows_fold_one_by_one():
+    row = n_four_bar(2)
+    flat = dict.fromkeys(("crank0", "crank1", "crank2"), np.pi / 2)
+    flat |= {"bar0": -np.pi / 2, "bar1": -np.pi / 2}
+    report = row.loops.report([flat[name] for name in row.coordinate_names])
+    assert report.rank_nearby - report.rank == 2 and report.distance == 0.0
+
+
+def test_the_report_names_components_and_drives_when_it_is_asked_for_them():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    alone = bar.loops.report(at.q)
+    assert alone.actuation is None and alone.redundant == {"pin": 3}
+    assert alone.undetermined == dict.fromkeys((*bar.joint_names, "pin"), ("fy", "mx", "mz"))
+    driven = bar.loops.report(at.q, ["crank", "wrist"])
+    assert (driven.actuation.drives, driven.actuation.too_many) == (("crank", "wrist"), 1)
+    assert driven.undetermined["crank"] == ("fx", "fy", "fz", "mx", "my", "mz")
+    assert "2 drives (crank, wrist) of 1 freedom" in str(driven)
+    assert bar.loops.names == ("pin",)
+    assert rssr().loops.report(actuated="crank").actuation.still.startswith("ball")
+    for bad in (at.q[:2], at.q * np.nan, np.tile(at.q, (3, 1))):
+        with pytest.raises(StateError, match="one position"):
+            bar.loops.report(bad)
+
+
+def test_a_dyad_held_by_its_own_loop_has_no_freedom_to_look_around_with():
+    b = mbd.Builder("held", root="ground")
+    b.link("arm", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    b.joint("pin", "revolute", "ground", "arm", axis=(0, 1, 0))
+    end = mbd.spatial.Frame.from_rpy((1, 0, 0))
+    b.loop("weld", "fixed", ("ground", end), ("arm", end))
+    report = mbd.Mechanism.build(b).loops.report([0.0])
+    assert (report.freedoms, report.rank, report.rank_nearby) == (0, 1, 1)
+    assert report.distance == 1.0
