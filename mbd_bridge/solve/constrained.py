@@ -42,11 +42,12 @@ class ConstrainedDynamics:
         *external: ArrayLike,
         method: Method | None = None,
         threads: int = 1,
+        check: bool = True,
     ) -> tuple[Array, Array]:
         """Return accelerations (..., nv) and multipliers (..., m); see `ClosedForward`."""
         if self._forward is None:
             self._forward = ClosedForward(self.model, self._links)
-        return self._forward(q, v, tau, *external, method=method, threads=threads)
+        return self._forward(q, v, tau, *external, method=method, threads=threads, check=check)
 
     def inverse(
         self,

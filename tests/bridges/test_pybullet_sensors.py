@@ -102,7 +102,7 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name):
         for q, v in zip(*closed_states(model, 4, rng), strict=True):
             tau = rng.normal(size=model.nv)
             theirs = referee.loads(q, v, tau)
-            a, lam = dynamics.forward(theirs.q, theirs.v, tau)
+            a, lam = dynamics.forward(theirs.q, theirs.v, tau, check=False)
             found = solver(theirs.q, theirs.v, a, lam=lam)
             unique = found.unique
             if name != "bricard":
@@ -135,7 +135,8 @@ def test_wrong_loads_of_a_loop_are_found(monkeypatch):
 
     def wrong(self, *state):
         found = honest(self, *state)
-        found.force[..., -1, :] *= -1
+        if "coupler_pin" in found.joints:
+            found.force[..., found.joints.index("coupler_pin"), :] *= -1
         return found
 
     monkeypatch.setattr(closed_loops.LoadSolver, "result", wrong)
