@@ -22,5 +22,9 @@ for joint in loads.joints:
     one = loads[joint]
     parts = np.hstack([one.force, one.moment])
     for k, component in enumerate(("fx", "fy", "fz", "mx", "my", "mz")):
-        largest = f"{np.abs(parts[:, k]).max():10.3f}" if one.unique[k] else "       not determined"
+        largest = (
+            f"{np.abs(parts[:, k]).max():10.3f}"
+            if one.unique[:, k].all()
+            else "       not determined"
+        )
         print(f"{joint:<12} {component} {largest}")

@@ -193,7 +193,7 @@ def test_power_in_is_the_rate_of_energy():
 
 
 def test_reactions_do_no_work_along_the_joints_freedoms():
-    from mbd_bridge.loads.solver import drive_wrench
+    from mbd_bridge.loads.selected import drive_wrench
 
     for seed in range(5):
         model, rng = tree(seed, mimics=0.0)
