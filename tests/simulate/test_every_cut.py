@@ -93,7 +93,7 @@ def simulated(machine, **options):
 def test_a_pendulum_closed_by_every_cut_type(name):
     build, freedoms = CUTS[name]
     m = mbd.Mechanism.build(build())
-    assert m.loop_report(m.neutral()).freedoms == freedoms
+    assert m.loops.report(m.neutral()).freedoms == freedoms
     run = simulated(m)
     R = turned(run)
     tip = run.q[:, :3] + [-C, 0, 0] + R @ [C - 1, 0, 0]
