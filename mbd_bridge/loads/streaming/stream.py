@@ -17,7 +17,6 @@ from mbd_bridge.loads.export import (
     COMPONENTS,
     TIME,
     attributes,
-    determined,
     load_attributes,
     load_columns,
     load_rows,
@@ -61,7 +60,7 @@ def stream_loads(
             loads = answer(motion)
             if output is not None and writer is None:
                 writer = stack.enter_context(loads_writer(output, loads, pieces, digits))
-                named = determined(loads)
+                named = loads.determined
             if writer is not None:
                 writer.append(np.column_stack([motion.time, load_rows(loads)]))
             counter.add(loads)
