@@ -79,8 +79,8 @@ def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple
         return model.description.actuated
     raise ModelError(
         f"in a mechanism with loops say which joints are driven, as many as it has freedoms: "
-        f"actuated=[...] (--actuated), or 'actuated: [...]' in the sidecar, or <transmission> in the "
-        f"URDF. "
+        f"actuated=[...] (--actuated), or 'actuated: [...]' in the sidecar, or <transmission> in "
+        f"the URDF. "
         f"Its velocities: {', '.join(model.velocity_names)}"
     )
 
