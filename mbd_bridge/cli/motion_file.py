@@ -52,12 +52,13 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
     from os import stat
 
     from mbd_bridge.cli import screen
+    from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.loads import motion_from_file
 
-    try:
-        size = stat(options.motion).st_size or None  # a pipe has none
-    except OSError:
-        size = None  # the reader has the better message
+    size = None  # a pipe has none, and of a bag messages are counted
+    if not is_bag(options.motion):
+        with contextlib.suppress(OSError):  # the reader has the better message
+            size = stat(options.motion).st_size or None
     bag = {"topic": options.topic, "joints": _renamed(options.rename), "clock": options.clock}
     with screen.progress("reading", size) as step:
         return motion_from_file(options.motion, model, rest=options.rest, progress=step, bag=bag)

@@ -104,13 +104,12 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     """Return the axes of the picture asked for."""
-    from mbd_bridge.simulate.pictures import plot_closure, plot_motion
+    from mbd_bridge.simulate.pictures import plot_closure
 
     if options.kind in ("motion", "closure"):
         motion = motion_file.read(options, robot.model)
         if options.kind == "motion":
-            parts = {"q": motion.q, "v": motion.v}
-            return plot_motion(robot.model, motion.time, parts, _names(options.joints))
+            return motion.plot(_names(options.joints))
         return [plot_closure(robot.model, motion.time, motion.q)]
     loads = _loads(robot, options)
     if options.kind == "torque-speed":

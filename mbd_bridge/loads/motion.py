@@ -15,9 +15,10 @@ them, from the positions otherwise. What was derived or held still is said in `M
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ from mbd_bridge.loads.history import is_load
 from mbd_bridge.loads.oddities import NAMED, Oddities
 from mbd_bridge.loads.units import RATE, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -76,6 +80,29 @@ class Motion:
             raise StateError("this motion does not know its mechanism, so its units neither")
         parts = [self.time, self.q, self.v, self.a]
         save_motion(path, self.model, parts, digits=digits, notes=self.notes)
+
+    def plot(
+        self,
+        names: Iterable[str] | str | None = None,
+        quantities: Iterable[str] | str = ("q", "v"),
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw the motion along time, and return the axes.
+
+        Parameters
+        ----------
+        names : of coordinates or joints; None for all
+        quantities : of "q", "v" and "a"; angles and lengths have panels of their own
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        if self.model is None:
+            raise StateError("this motion does not know its mechanism, so its units neither")
+        from mbd_bridge.loads.motion_pictures import plot_motion
+
+        asked = (quantities,) if isinstance(quantities, str) else quantities
+        parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
+        return plot_motion(self.model, self.time, parts, names, ax=ax)
 
     def __repr__(self) -> str:
         return (

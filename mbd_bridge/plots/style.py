@@ -109,13 +109,15 @@ def explain(axes: Sequence[Axes], text: str, own_figure: bool) -> None:
 def legend_above(ax: Axes, title: str, most: int = 4) -> None:
     """Write the title, and the legend in a row of its own below it, where it hides nothing.
 
+    A single line that the title names needs no legend.
+
     Parameters
     ----------
     most : entries that fit into a row; more stand beside the panel
     """
     handles, labels = ax.get_legend_handles_labels()
-    row = 1 < len(labels) <= most or any(UNSURE in label for label in labels)
-    ax.set_title(title, pad=17.0 if row else 5.0)
+    row = len(labels) > 1 or any(label not in title for label in labels)
+    ax.set_title(title, pad=17.0 if row and len(labels) <= most else 5.0)
     if row and len(labels) <= most:
         where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.99)}
         ax.legend(handles, labels, ncols=len(labels), columnspacing=1.2, borderpad=0.2, **where)

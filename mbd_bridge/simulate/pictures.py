@@ -1,15 +1,13 @@
-"""Pictures of a motion along time: coordinates and rates, and whether the loops stay closed."""
+"""Pictures of a simulation: whether the loops stay closed, and where its events are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.units import DRIVE, RATE, model_units
+from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.plots import Line, Panel, draw_panels
 from mbd_bridge.plots.style import FAINT, legend_above, style
@@ -23,58 +21,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-QUANTITIES = ("q", "v", "a", "tau")
-WORDS = {"rad": ("angle", "angular velocity", "angular acceleration", "torque")}
-WORDS |= {"m": ("displacement", "velocity", "acceleration", "force")}
-WORDS |= {"1": ("quaternion", "", "", "")}
 FLOOR = 1e-18
 """Where residuals that are exactly zero are drawn: a logarithmic axis has no zero."""
 MARKS = 12
 """As many events of one kind are marked with their name; more would hide the lines."""
-
-
-def plot_motion(
-    model: Model,
-    time: Floats,
-    parts: dict[str, Floats],
-    names: Iterable[str] | str | None = None,
-    *,
-    marks: Sequence[tuple[str, float]] = (),
-    ax: Axes | Sequence[Axes] | None = None,
-) -> list[Axes]:
-    """Draw coordinates and their rates along time, angles and lengths in panels of their own.
-
-    Parameters
-    ----------
-    parts : by "q", "v", "a" or "tau": (N, nq) or (N, nv)
-    names : of coordinates or joints; None for all
-    marks : names and times, s, of upright lines
-    """
-    wanted = None if names is None else {names} if isinstance(names, str) else set(names)
-    known = {*model.coordinate_names, *model.velocity_names, *model.joint_index}
-    for name in wanted or ():
-        if name not in known:
-            raise StateError(unknown_name("coordinate or joint", name, sorted(known)))
-    of_q, of_v = model_units(model)
-    panels = []
-    for what, values in parts.items():
-        if what not in QUANTITIES:
-            raise StateError(unknown_name("quantity", what, QUANTITIES))
-        place = QUANTITIES.index(what)
-        own, units = (model.coordinate_names, of_q) if what == "q" else (model.velocity_names, of_v)
-        for unit in dict.fromkeys(units):
-            lines = tuple(
-                Line(name, values[:, k])
-                for k, name in enumerate(own)
-                if units[k] == unit and (wanted is None or _is_of(name, wanted))
-            )
-            if lines:
-                label = DRIVE[unit] if what == "tau" else unit + RATE[place]
-                word = WORDS[unit][place]
-                panels.append(Panel(f"{model.name}: {word}", word, label, lines, tuple(marks)))
-    if not panels:
-        raise StateError("there is nothing to draw: these joints have no coordinates")
-    return draw_panels(time, "time [s]", panels, ax=ax, size=(8.0, 2.4))
 
 
 def plot_closure(model: Model, time: Floats, q: Floats, *, ax: Axes | None = None) -> Axes:
@@ -107,7 +57,3 @@ def marks(run: Simulation) -> list[tuple[str, float]]:
         if len(events.time) <= MARKS:
             found += [(name, float(t)) for t in events.time]
     return found
-
-
-def _is_of(name: str, wanted: set[str]) -> bool:
-    return name in wanted or any(name.startswith(f"{joint}.") for joint in wanted)

@@ -262,7 +262,8 @@ class Simulation:
         quantities : of "q", "v", "a" and "tau"; angles and lengths have panels of their own
         ax : axes to draw into, one a panel; None makes a figure
         """
-        from mbd_bridge.simulate.pictures import marks, plot_motion
+        from mbd_bridge.loads.motion_pictures import plot_motion
+        from mbd_bridge.simulate.pictures import marks
 
         asked = (quantities,) if isinstance(quantities, str) else quantities
         parts = {what: np.asarray(getattr(self, what, ())) for what in asked}

@@ -250,6 +250,18 @@ def test_motions_are_drawn_with_units_and_events(run):
     assert len(run.plot("crank")[0].lines) == 2
 
 
+def test_a_motion_from_a_file_is_drawn_too(motion):
+    q, a = motion.plot("lbr_iiwa_joint_3", ["q", "a"])
+    assert np.array_equal(q.lines[0].get_ydata(), motion.q[:, 2])
+    assert np.array_equal(a.lines[0].get_ydata(), motion.a[:, 2])
+    assert a.get_ylabel() == "angular acceleration [rad/s^2]"
+
+
+def test_a_single_line_is_named_in_the_legend_if_not_in_the_title(run, loads):
+    assert labels(run.plot("crank", "q")[0]) == ["crank"]
+    assert loads.plot(JOINTS[0], "drive")[0].get_legend() is None
+
+
 def test_closure_is_drawn_on_a_logarithmic_axis_with_the_bound(run):
     ax = run.plot_closure()
     assert ax.get_yscale() == "log"
