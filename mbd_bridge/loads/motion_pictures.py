@@ -22,6 +22,8 @@ QUANTITIES = ("q", "v", "a", "tau")
 WORDS = {"rad": ("angle", "angular velocity", "angular acceleration", "torque")}
 WORDS |= {"m": ("displacement", "velocity", "acceleration", "force")}
 WORDS |= {"1": ("quaternion", "", "", "")}
+LINES = 9
+"""Lines of a panel: more names would not stand beside it, and more colours not be told apart."""
 
 
 def plot_motion(
@@ -61,8 +63,13 @@ def plot_motion(
             )
             if lines:
                 label = DRIVE[unit] if what == "tau" else unit + RATE[place]
-                word = WORDS[unit][place]
-                panels.append(Panel(f"{model.name}: {word}", word, label, lines, tuple(marks)))
+                title = f"{model.name}: {WORDS[unit][place]}"
+                pieces = -(-len(lines) // LINES)
+                for k in range(pieces):
+                    part = lines[k * len(lines) // pieces : (k + 1) * len(lines) // pieces]
+                    which = f" ({k + 1} of {pieces})" if pieces > 1 else ""
+                    word = WORDS[unit][place]
+                    panels.append(Panel(title + which, word, label, part, tuple(marks)))
     if not panels:
         raise StateError("there is nothing to draw: these joints have no coordinates")
     return draw_panels(time, "time [s]", panels, ax=ax, size=(8.0, 2.4))

@@ -1,4 +1,4 @@
-"""The pictures of the page about plots are those that its script draws."""
+"""The plots on the pages are those that the script draws."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, pages
 
 
-def test_the_script_draws_every_picture_of_the_page(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+def test_the_script_draws_every_plot_of_the_pages(tmp_path: Path) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
     subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / "docs" / "make_plots.py"), str(tmp_path)],
         check=True,
@@ -20,5 +20,5 @@ def test_the_script_draws_every_picture_of_the_page(tmp_path: Path) -> None:
         timeout=120,
     )
     drawn = {path.name for path in tmp_path.iterdir()}
-    assert drawn == set(re.findall(r"\]\((plot_\w+\.png)\)", page))
+    assert drawn == set(re.findall(r"\]\((plot_\w+\.png)\)", text))
     assert all((ROOT / "docs" / name).is_file() for name in drawn)

@@ -257,6 +257,15 @@ def test_a_motion_from_a_file_is_drawn_too(motion):
     assert a.get_ylabel() == "angular acceleration [rad/s^2]"
 
 
+def test_many_coordinates_stand_in_several_panels():
+    body = mbd.load(own_urdfs()["humanoid"])
+    axes = mbd.simulate(body, 0.003).plot(quantities="q")
+    drawn = [line.get_label() for ax in axes for line in ax.lines]
+    assert drawn == list(body.coordinate_names)
+    assert max(len(ax.lines) for ax in axes) <= 9
+    assert axes[0].get_title(loc="left") == "humanoid: angle (1 of 4)"
+
+
 def test_a_single_line_is_named_in_the_legend_if_not_in_the_title(run, loads):
     assert labels(run.plot("crank", "q")[0]) == ["crank"]
     assert loads.plot(JOINTS[0], "drive")[0].get_legend() is None
