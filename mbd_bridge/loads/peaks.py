@@ -43,7 +43,7 @@ class Peak:
         row = int(np.argmax(np.abs(values)))
         if self._count == 0 or abs(values[row]) > abs(self.peak):
             self.peak, self.time = float(values[row]), float(time[row])
-        self._squares += float(values @ values)
+        self._squares += float(np.sum(values * values))
         self._count += len(values)
 
 

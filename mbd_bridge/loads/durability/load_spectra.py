@@ -175,7 +175,7 @@ class LoadSpectraCounter:
             counter.add(values)
         for counters, vectors in zip(self._swept, self._vectors(loads), strict=True):
             for counter, way in zip(counters, self._ways.T, strict=True):
-                counter.add(vectors @ way)
+                counter.add(vectors[0] * way[0] + vectors[1] * way[1])
 
     def _start(self, begin: float, loads: JointLoads) -> None:
         self._signals = Signals(loads)
@@ -190,12 +190,12 @@ class LoadSpectraCounter:
         self._convention = str(loads.convention)
 
     def _vectors(self, loads: JointLoads) -> list[Floats]:
-        """Return force and moment of each joint in the plane, (N, 2)."""
+        """Return force and moment of each joint in the plane, (2, N)."""
         if not self._axes:
             return []
         axes = list(self._axes)
         return [
-            np.ascontiguousarray(part[:, k, axes])
+            np.ascontiguousarray(part[:, k, axes].T)
             for k in range(len(loads.joints))
             for part in (loads.force, loads.moment)
         ]
