@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.equations.external import External, from_world_axes
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.kernels.trace import Traceable
@@ -25,7 +25,7 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import Sizes, asked_for, changes, drive_names, selected_loads
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.closed_inverse import OPEN, ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
@@ -54,7 +54,9 @@ class LoadSolver:
         names
     minimum_norm : more drives than the motion determines are allowed; the loads are then the
         smallest for the loop joints, with flags at all that is not determined
-    parameters : of variants: the last input of the kernels are theirs
+    parameters : masses, lengths and the like by name, (N,) or (N, 3) for N variants of the
+        mechanism (`mechanism.parameters`); the last input of the kernels are theirs. Of a tree a
+        call then gives the loads of all variants, at one state or each at its own
 
     Examples
     --------
@@ -76,8 +78,11 @@ class LoadSolver:
         open_tree: bool = False,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
-        parameters: Parameters | None = None,
+        parameters: Given | Parameters | None = None,
     ) -> None:
+        if parameters is not None and not isinstance(parameters, Parameters):
+            parameters = Parameters.of(model, parameters)
+        self.parameters = parameters
         self.model, self._reaction, self._minimum_norm = model, reaction, minimum_norm
         self.convention = Convention.of(on, at, in_)
         closed = model.has_loops and not open_tree
@@ -151,6 +156,11 @@ class LoadSolver:
                 "them in links=[...]"
             )
         flags: tuple[Array, ...] | None = None
+        if self._drives is not None and self.parameters is not None:
+            raise ModelError(
+                "the multipliers of variants with loops come from their simulation: ask "
+                "simulate_batch(..., parameters=...).joint_loads(joints)"
+            )
         if self._drives is not None:
             found = self._inverse(
                 own_q,
@@ -167,7 +177,8 @@ class LoadSolver:
             raise StateError("lam: this mechanism has no loops (or they were left open)")
         if pushes:
             inputs["external"] = pushes[0]
-        outputs, finite = self.kernel.run(*inputs.values(), threads=threads)
+        variants = [] if self.parameters is None else [self.parameters.inputs]
+        outputs, finite = self.kernel.run(*inputs.values(), *variants, threads=threads)
         if check and not finite:
             explain(self.model, inputs, *outputs)
         return self.result(outputs, flags)

@@ -123,6 +123,23 @@ def test_a_variant_of_a_tree_is_the_tree_rebuilt(case, threads):
         assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
 
 
+@pytest.mark.parametrize("many", [False, True], ids=["one state", "states of their own"])
+def test_loads_of_variants_are_those_of_the_mechanisms_rebuilt(many):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    parameters, edits = ON_A_TREE["all"]
+    joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_ee"]
+    solver = arm.load_solver(joints, parameters=parameters)
+    q, v, a = RNG.uniform(-1, 1, (3, N, 7) if many else (3, 7))
+    found = solver(q, v, a)
+    assert found.force.shape == (N, 2, 3)
+    for k in range(N):
+        state = (q[k], v[k], a[k]) if many else (q, v, a)
+        alone = edited(arm, **edits(k)).joint_loads(*state, joints)
+        assert np.allclose(found.force[k], alone.force, rtol=1e-12, atol=1e-11)
+        assert np.allclose(found.moment[k], alone.moment, rtol=1e-12, atol=1e-11)
+        assert np.allclose(found.drive[k], alone.drive, rtol=1e-12, atol=1e-11)
+
+
 def started(mechanism, rate=2.0):
     at = mechanism.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": rate})
     return at.q, at.v
