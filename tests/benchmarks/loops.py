@@ -1,10 +1,10 @@
 """Loops: a step of a four-bar, batches, a whole simulation, and rows of four-bars, beside peers.
 
-All take steps of 1 ms, in turns, on one thread, the best of several turns. Exudyn's linear solver
-and Newton's method are those that are quickest for it; MuJoCo's default solver is (its others,
-dense Jacobians and fewer iterations were tried). Errors stand beside the times: of the crank's
-angle after a second against our own solution with a tenth of the step, and how far the loop
-stands open.
+All take steps of 1 ms, in turns, on one thread, the best of several turns, in seconds of the
+process's own, which other programs on the machine hardly disturb. Exudyn's linear solver and
+Newton's method are those that are quickest for it; MuJoCo's default solver is (its others, dense
+Jacobians and fewer iterations were tried). Errors stand beside the times: of the crank's angle
+after a second against our own solution with a tenth of the step, and how far the loop stands open.
 Needs mujoco and exudyn (they are left out where they are missing) and writes
 docs/cost_of_loops.png.
 """
@@ -12,6 +12,7 @@ docs/cost_of_loops.png.
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -86,7 +87,8 @@ def settings() -> dict[str, Any]:
     for name in ("numpy", "llvmlite", "mujoco", "exudyn"):
         found[name] = version(name) if find_spec(name) else "not there"
     found["lanes"] = machine.host().lanes
-    found["steps"] = f"{H:g} s, all; one thread where nothing else is said"
+    found["steps"] = f"{H:g} s, all, of one thread in one process, in turns"
+    found["times"] = "the process's own seconds, the best of 5 to 200 turns"
     found["mujoco, default loops"], found["mujoco, stiff loops"] = DEFAULT, STIFF
     found["exudyn, Newton"] = f"relative tolerance {NEWTON:g}; the quickest linear solver"
     for name, value in found.items():
@@ -107,6 +109,7 @@ def processor() -> str:
 def run() -> dict[str, Any]:
     results: dict[str, Any] = {"settings": settings()}
     results |= {"four_bar": one_step(), "whole": whole()}
+    results["threads"] = threads()
     results["million"] = million()
     results["rows"] = rows()
     plot(results["rows"])
@@ -148,7 +151,6 @@ def one_step() -> list[dict[str, Any]]:
         ("ends kept", {"every": SECOND}),
         ("every tenth step kept", {"every": 10}),
         ("every step kept", {}),
-        ("ends kept, 2 threads", {"every": SECOND, "threads": 2}),
         ("a mass of its own, ends kept", {"every": SECOND, "parameters": masses}),
         ("a torque table of its own", {"every": SECOND, "torque": {"crank": course}}),
     ]
@@ -162,7 +164,7 @@ def one_step() -> list[dict[str, Any]]:
             counts.append(6400)
             known = next(row[1:] for row in table if row[0] == name)
             table.append((f"{name}, mujoco.rollout of 64", *known))
-    best = in_turns(works)
+    best = in_turns(works, time.process_time)
     found = []
     print(f"{'a step of a four-bar':<66}        ns   angle off  loop open, m")
     for (name, off, gap), seconds, count in zip(table, best, counts, strict=True):
@@ -194,10 +196,28 @@ def whole() -> list[dict[str, Any]]:
             peer = MuJoCo(bar.model, q, v, H, integrator, STIFF)
             names.append(f"{peer.name}, loop from Python, states kept")
             works.append(partial(peer.python, 10 * SECOND))
-    best = in_turns(works)
+    best = in_turns(works, time.process_time)
     for name, seconds in zip(names, best, strict=True):
         print(f"10 s at 1 ms: {name:<52} {seconds * 1e3:8.2f} ms  {seconds / best[0]:6.1f}")
     return [{"what": n, "seconds": s} for n, s in zip(names, best, strict=True)]
+
+
+def threads() -> dict[str, float]:
+    """What a second thread gains by the clock on the wall, and what both use together."""
+    bar, q, v = started()
+    number = 8 * TRAJECTORIES
+    starts = {"q": np.tile(q, (number, 1)), "v": np.tile(v, (number, 1))}
+    works = [
+        partial(mbd.simulate_batch, bar, 1.0, step=H, every=100, threads=n, **starts)
+        for n in (1, 2)
+    ]
+    one, two = in_turns(works)
+    alone, together = in_turns(works, time.process_time)
+    print(
+        f"two threads, {number} trajectories: {one / two:.2f} times as fast as one by the clock on "
+        f"the wall; both use {together / alone:.2f} times the processor's time of one"
+    )
+    return {"one": one, "two": two, "one's own": alone, "both's own": together}
 
 
 def million() -> dict[str, float]:
@@ -235,7 +255,7 @@ def rows() -> list[dict[str, Any]]:
                 print(f"  {name}: {problem}")
                 continue
             cases.append((name, steps, 1))
-        best = in_turns([partial(steps, number) for _, steps, _ in cases])
+        best = in_turns([partial(steps, number) for _, steps, _ in cases], time.process_time)
         for (name, _, lanes), seconds, off in zip(cases, best, errors, strict=True):
             us = seconds / number / lanes * 1e6
             found.append({"loops": n, "what": name, "us": us, "error": off})
