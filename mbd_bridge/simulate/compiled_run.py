@@ -34,7 +34,7 @@ BLOCK = 20_000
 TOLD = 0.1
 """s, about: how often progress is told."""
 
-LOOKS = 12
+LOOKS = 8
 """Records at which a step is compared with two of half its length."""
 
 
@@ -44,7 +44,7 @@ def run_compiled(
     checkpoint: Checkpoint | None = None,
 ) -> Records:
     """Return the motion in compiled steps."""
-    rows = independent_rows(problem.model, problem.q, problem.motions, problem.v)
+    rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
     march = compiled_step(problem, rows)
     run = _Run(problem, march, rows)
     if checkpoint is not None:

@@ -28,6 +28,7 @@ from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.motions import Prescribed, prescribe
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
 from mbd_bridge.simulate.watch import first_open
@@ -107,18 +108,20 @@ def simulate(
     """
     steps = _number_of_steps(duration, step, every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
-    q0, v0 = start_state(model, q, v, motions, start)
+    loops = Loops(model) if model.has_loops else None
+    q0, v0 = start_state(model, q, v, motions, start, loops)
     forces = given_forces(model, torque, start, start + duration)
     wrenches = given_wrenches(model, external, external_in, start, q0, v0)
     whole = all_forces(model, forces, wrenches)
-    left = freedoms(model, q0, motions)
+    left = freedoms(model, q0, motions, loops)
     if not left and motions is None:
         warn(
             f"{model.name!r} has no freedom where it starts: its loops "
             f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
             f"move. Remove one, or let one forbid less"
         )
-    problem = Problem(model, whole, motions, q0, v0, start, duration / steps, steps, every)
+    clock = start, duration / steps, steps, every
+    problem = Problem(model, whole, motions, q0, v0, *clock, loops)
     if checkpoint_every is None:
         compiled = (method, integrator) == ("projection", "rk4")
         checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
@@ -170,7 +173,7 @@ def _run(
             found = _not_begun(problem, str(met))
     if correction != "state":
         return found
-    opened = first_open(problem.model, found.time, found.q, found.v)
+    opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     return found if opened is None else found.until(max(0, opened[0] - 1), opened[1], problem)
 
 

@@ -191,7 +191,7 @@ class _Run:
         p = self.problem
         if self._slow is None:
             q, v = self.y[: self._nq], self.y[self._nq :]
-            rows = independent_rows(p.model, q, p.motions, v)
+            rows = independent_rows(p.model, q, p.motions, v, p.loops)
             self._slow = ReferenceStep(p.model, p.forces, p.motions, rows)
         parts = taken if self._fixed else max(taken, DETOUR_PARTS)
         h = taken * p.h / parts

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.history import Correction, History
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.spatial import Array
 
@@ -23,6 +24,7 @@ class Problem(NamedTuple):
     h: float
     steps: int
     every: int
+    loops: Loops | None = None
 
 
 class Wishes(NamedTuple):

@@ -46,7 +46,7 @@ def independent_rows(
     Parameters
     ----------
     v : velocity (nv,) with which the motion goes on: it tells the branch that is followed
-    loops : the loops of a variant of the model
+    loops : prepared already, or those of a variant of the model
     """
     if not model.has_loops:
         return ()
@@ -62,18 +62,23 @@ def independent_rows(
 
 
 class Loops:
-    """Φ and Φ_q of a mechanism's loops, without dimension."""
+    """Φ and Φ_q of a mechanism's loops, without dimension.
+
+    Attributes
+    ----------
+    values : the kernel (q, v) -> Φ, Φ_q and γ with their dimensions, of one state or many
+    """
 
     def __init__(
         self, model: Model, constraints: Callable[[Array, Array], tuple[Array, ...]] | None = None
     ) -> None:
         self.model = model
-        self._kernel = constraints or prepare(model, "constraints")
+        self.values = constraints or prepare(model, "constraints")
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:
         """Return Φ (m,) and Φ_q (m, nv)."""
-        phi, phi_q, _ = self._kernel(q, self._still)
+        phi, phi_q, _ = self.values(q, self._still)
         rows = self.model.row_scale
         return phi / rows, phi_q / rows[:, None] * self.model.velocity_scale
 

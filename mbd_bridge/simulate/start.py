@@ -24,8 +24,9 @@ def start_state(
     v: ArrayLike | None,
     motions: PrescribedMotions | None = None,
     t: float = 0.0,
+    loops: Loops | None = None,
 ) -> tuple[Array, Array]:
-    """Return q and v at the start.
+    """Return q and v at the start; the loops may be prepared already.
 
     What is not given is the neutral position at rest; with prescribed motions, what they prescribe
     and the nearest to that which closes the loops.
@@ -41,7 +42,7 @@ def start_state(
     v0 = _velocity(model, q0, motions, t) if v is None else np.array(v, dtype=np.float64)
     _check_shape("v", v0, model.nv)
     if model.has_loops:
-        _check_loops(model, q0, v0)
+        _check_loops(loops or Loops(model), q0, v0)
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
     return q0, v0
@@ -79,8 +80,9 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
     return v
 
 
-def _check_loops(model: Model, q: Array, v: Array) -> None:
-    phi, phi_q, _ = prepare(model, "constraints")(q, v)
+def _check_loops(loops: Loops, q: Array, v: Array) -> None:
+    model = loops.model
+    phi, phi_q, _ = loops.values(q, v)
     rows = model.row_scale
     speed = np.abs(phi_q) @ np.abs(v)
     if np.any(np.abs(phi) > CONSISTENT * rows):
@@ -131,12 +133,12 @@ def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None)
     return [name for name, part in named if part > SHARE * share.max()]
 
 
-def freedoms(model: Model, q: Array, motions: PrescribedMotions | None) -> int:
+def freedoms(model: Model, q: Array, motions: PrescribedMotions | None, loops: Loops | None) -> int:
     """Return the freedoms that loops and drives leave at q."""
-    if not model.has_loops:
+    if loops is None:
         return model.nv - (0 if motions is None else len(motions))
     driven = () if motions is None else motions.v
-    return model.nv - len(driven) - len(Loops(model).rows(q, driven))
+    return model.nv - len(driven) - len(loops.rows(q, driven))
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:

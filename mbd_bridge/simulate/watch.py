@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, SHORTER, loop_rows
-from mbd_bridge.solve import prepare
 from mbd_bridge.spatial import Array
 
 OPEN = 1e-5
@@ -27,11 +27,13 @@ STEP_ERROR = 1e-2
 """Error of one step, rad or parts of the mechanism's size, from which on a motion is none."""
 
 
-def first_open(model: Model, time: Array, q: Array, v: Array) -> tuple[int, str] | None:
+def first_open(
+    model: Model, loops: Loops | None, time: Array, q: Array, v: Array
+) -> tuple[int, str] | None:
     """Return the first record at which a loop is open, and what is to be said; None if none is."""
-    if not model.has_loops:
+    if loops is None:
         return None
-    kernel = prepare(model, "constraints")
+    kernel = loops.values
 
     def lack(places: Array) -> Array:
         phi = kernel(q[places], v[places])[0]
