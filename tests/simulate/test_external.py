@@ -31,11 +31,18 @@ def weights(machine):
     return {link.name: weight(link) for link in heavy}
 
 
-@pytest.mark.parametrize("name", ["kuka_iiwa", "crank_rocker", "humanoid"])
+def machine_under(gravity, name):
+    """Return an arm, a loop or a floating tree."""
+    if name == "floating tree":
+        parts = random_tree(np.random.default_rng(11), 6)
+        return mbd.Mechanism.build(parts, floating=True, gravity=gravity)
+    return mbd.load(own_urdfs()[name], gravity=gravity)
+
+
+@pytest.mark.parametrize("name", ["kuka_iiwa", "crank_rocker", "floating tree"])
 def test_weights_pushed_on_every_link_are_gravity(name):
     """Motion, accelerations and the loads of all joints, tree and cut."""
-    free = mbd.load(own_urdfs()[name], gravity=(0, 0, 0), floating=name == "humanoid")
-    heavy = mbd.load(own_urdfs()[name], floating=name == "humanoid")
+    free, heavy = machine_under((0, 0, 0), name), machine_under((0, 0, -9.81), name)
     rng = np.random.default_rng(5)
     q, v, _ = random_state(heavy.model, rng)
     at = {"q": q, "v": 0.3 * v}
