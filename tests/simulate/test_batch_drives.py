@@ -40,6 +40,10 @@ TORQUE = {
     "numbers": ({"crank": np.linspace(-9, 9, N)}, lambda k: {"crank": np.linspace(-9, 9, N)[k]}),
     "one table": ({"crank": (TIMES, TORQUES[0])}, lambda k: {"crank": (TIMES, TORQUES[0])}),
     "tables": ({"crank": (TIMES, TORQUES)}, lambda k: {"crank": (TIMES, TORQUES[k])}),
+    "a formula": (
+        {"crank": "20 * sin(9 * t)", "elbow": np.linspace(-9, 9, N)},
+        lambda k: {"crank": "20 * sin(9 * t)", "elbow": np.linspace(-9, 9, N)[k]},
+    ),
     "all of them": (
         {"crank": (TIMES, TORQUES), "elbow": 3.0, "wrist": (TIMES, TORQUES[0])},
         lambda k: {"crank": (TIMES, TORQUES[k]), "elbow": 3.0, "wrist": (TIMES, TORQUES[0])},
@@ -79,6 +83,7 @@ def test_a_table_of_forces_is_straight_lines():
 DRIVES = {
     "numbers": (np.linspace(0.3, 0.9, N), lambda k: np.linspace(0.3, 0.9, N)[k]),
     "a function": (lambda t: 0.5 + 2.0 * t, lambda k: lambda t: 0.5 + 2.0 * t),
+    "a formula": ("0.5 + 2 * t", lambda k: "0.5 + 2 * t"),
     "one table": ((TIMES, turning([2.0])[0]), lambda k: (TIMES, turning([2.0])[0])),
     "tables": (
         (TIMES, turning(np.linspace(1, 3, N))),
@@ -164,7 +169,8 @@ def test_drives_of_what_the_loops_decide_are_explained():
         ({"torque": {"crank": (TIMES / 2, TORQUES)}}, "the table goes from 0 to 0.1 s"),
         ({"torque": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),
         ({"torque": {"crank": lambda t: t}}, "by name give numbers or tables"),
-        ({"torque": {"crank": "much"}}, "expected a number, one for each trajectory"),
+        ({"torque": {"crank": object()}}, "expected a number, one for each trajectory"),
+        ({"torque": {"crank": "much"}}, "no name named 'much'"),
         ({"drives": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),
         ({"drives": {"cronk": 1.0}}, "did you mean 'crank'"),
         ({"drives": {"crank": (TIMES,)}}, "got 1 parts"),
