@@ -96,22 +96,21 @@ class Canvas:
         size : width and height, pixels
         """
         width, height = size
-        with quiet():
-            _, _, colours, _, bodies = self.engine.getCameraImage(
-                width,
-                height,
-                view.T.ravel().tolist(),
-                projection.T.ravel().tolist(),
-                lightDirection=light,
-                lightColor=(1.0, 1.0, 1.0),
-                lightDistance=100.0,
-                shadow=0,
-                lightAmbientCoeff=0.55,
-                lightDiffuseCoeff=0.5,
-                lightSpecularCoeff=0.05,
-                renderer=self.engine.ER_TINY_RENDERER,
-                physicsClientId=self.client,
-            )
+        # Not quiet(): it prints nothing, and a bar of progress is drawn meanwhile.
+        _, _, colours, _, bodies = self.engine.getCameraImage(
+            width,
+            height,
+            view.T.ravel().tolist(),
+            projection.T.ravel().tolist(),
+            lightDirection=light,
+            lightColor=(1.0, 1.0, 1.0),
+            shadow=0,
+            lightAmbientCoeff=0.55,
+            lightDiffuseCoeff=0.5,
+            lightSpecularCoeff=0.05,
+            renderer=self.engine.ER_TINY_RENDERER,
+            physicsClientId=self.client,
+        )
         rgb = np.asarray(colours, dtype=np.uint8).reshape(height, width, 4)[..., :3]
         return Seen(rgb.copy(), np.asarray(bodies, dtype=np.int64).reshape(height, width))
 
