@@ -54,7 +54,6 @@ class Signals:
     """
 
     def __init__(self, loads: JointLoads) -> None:
-        self._loads = loads
         model = loads.model
         assert model is not None
         entries: list[Signal] = []
@@ -76,15 +75,16 @@ class Signals:
             parts += [force, moment, np.stack(lengths, axis=1), loads.drive[:, place]]
         return np.hstack(parts)
 
-    def determined(self, unique: Flags) -> Flags:
-        """Return whether each signal is determined, (entries,), if the components (J, 6) are.
+    def determined(self, loads: JointLoads) -> Flags:
+        """Return whether each signal is determined at all of these states, (entries,).
 
-        A length is determined if its three components are. Drives always are: they do the work.
+        A length is determined if its three components are.
         """
+        drives = np.asarray(np.atleast_2d(loads.drive_unique).all(axis=0), dtype=bool)
         found: list[bool] = []
-        for flags, place in zip(unique, self._loads.drive_of, strict=True):
+        for flags, place in zip(loads.determined, loads.drive_of, strict=True):
             found += [*flags.tolist(), bool(flags[:3].all()), bool(flags[3:].all())]
-            found += [True] * (place.stop - place.start)
+            found += drives[place].tolist()
         return np.array(found, dtype=bool)
 
 

@@ -220,6 +220,13 @@ def test_undetermined_components_are_marked():
         assert not found["pin.force"].determined
 
 
+def test_a_drive_that_is_not_determined_is_marked():
+    _, loads = arm_loads()
+    assert load_spectra(loads)["elbow.drive"].determined
+    unsure = load_spectra(replace(loads, drive_unique=np.zeros_like(loads.drive_unique)))
+    assert not unsure["elbow.drive"].determined and unsure["elbow.fx"].determined
+
+
 def test_times_go_on_and_one_state_is_no_history():
     time, loads = arm_loads()
     counter = LoadSpectraCounter()

@@ -236,7 +236,7 @@ def test_what_ceases_to_be_determined_is_said_and_marked(tmp_path):
     def answer(motion):
         loads = ARM.joint_loads(motion, joints=JOINTS)
         unique = loads.unique.copy()
-        unique[1, 2] = motion.time[0] == 0.0  # as at a singular position on the way
+        unique[..., 1, 2] = motion.time[0] == 0.0  # as at a singular position on the way
         return replace(loads, unique=unique)
 
     path = arm_motion(tmp_path / "motion.npz", rows=1500)

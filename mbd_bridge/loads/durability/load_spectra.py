@@ -153,7 +153,7 @@ class LoadSpectraCounter:
         self._signals: Signals | None = None
         self._counters: list[SpectrumCounter] = []
         self._swept: list[list[SpectrumCounter]] = []
-        self._unique: Flags = np.zeros((0, 6), dtype=bool)
+        self._sure: Flags = np.zeros(0, dtype=bool)
         self._begin = self._end = np.nan
         self._convention = ""
 
@@ -169,7 +169,7 @@ class LoadSpectraCounter:
                 f"{time[0]:g} s"
             )
         self._end = float(time[-1])
-        self._unique &= loads.unique.reshape(-1, *loads.unique.shape[-2:]).all(axis=0)
+        self._sure &= self._signals.determined(loads)
         columns = np.asfortranarray(self._signals.columns(loads))
         for counter, values in zip(self._counters, columns.T, strict=True):
             counter.add(values)
@@ -185,7 +185,7 @@ class LoadSpectraCounter:
                 [SpectrumCounter(self.exponents) for _ in self._ways.T]
                 for _ in range(2 * len(loads.joints))
             ]
-        self._unique = np.ones((len(loads.joints), 6), dtype=bool)
+        self._sure = np.ones(len(self._signals.entries), dtype=bool)
         self._begin, self._end = begin, -np.inf
         self._convention = str(loads.convention)
 
@@ -205,7 +205,7 @@ class LoadSpectraCounter:
         if self._signals is None:
             raise StateError("no loads were counted: add() was not called, or had no rows")
         duration = self._end - self._begin
-        sure = self._signals.determined(self._unique)
+        sure = self._sure
         entries = self._signals.entries
         found = tuple(
             counter.spectrum(signal.name, signal.unit, duration, determined=bool(known))

@@ -73,7 +73,7 @@ class LoadHistoryCounter:
     ) -> None:
         self._spectra = LoadSpectraCounter(exponents, plane=plane, directions=directions)
         self._signals: Signals | None = None
-        self._unique: Flags = np.zeros((0, 6), dtype=bool)
+        self._sure: Flags = np.zeros(0, dtype=bool)
         self._envelopes: list[EnvelopeCounter] = []
 
     def add(self, loads: JointLoads) -> None:
@@ -84,10 +84,10 @@ class LoadHistoryCounter:
             self._statistics = StatisticsCounter(self._signals.entries)
             self._traces = TracesCounter([signal.name for signal in self._signals.entries])
             self._envelopes = [EnvelopeCounter() for _ in loads.drive_names]
-            self._unique = np.ones((len(loads.joints), 6), dtype=bool)
+            self._sure = np.ones(len(self._signals.entries), dtype=bool)
             self._first, self._begin = loads, float(time[0])
         self._end = float(time[-1])
-        self._unique &= loads.determined
+        self._sure &= self._signals.determined(loads)
         self._spectra.add(loads)
         columns = self._signals.columns(loads)
         self._statistics.add(time, columns)
@@ -117,7 +117,7 @@ class LoadHistoryCounter:
             self._statistics.rows,
             self._begin,
             self._end,
-            self._statistics.statistics(self._signals.determined(self._unique).tolist()),
+            self._statistics.statistics(self._sure.tolist()),
             self._spectra.spectra(),
             tuple(envelopes) if first.speed is not None else (),
             self._traces.traces(),
