@@ -88,6 +88,9 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
     if ending not in (*FILMS, *PICTURES):
         known = ", ".join((*PICTURES, *FILMS))
         raise FileError(f"expected a name that ends with one of {known}", os.fspath(path))
+    if ending == ".mp4" and (width % 2 or height % 2):
+        even = width + width % 2, height + height % 2
+        raise StateError(f"size: of an MP4 expected even numbers, got {shot.size}; take {even}")
     if ending == ".mp4" and find_spec("imageio_ffmpeg") is None:
         raise MissingPackageError(
             "MP4 files are written by ffmpeg: pip install 'mbd_bridge[video]'; or write a .gif"

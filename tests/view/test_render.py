@@ -93,6 +93,7 @@ def test_a_film_that_fails_leaves_no_file_behind(run, tmp_path):
         ({"time": 7.0}, StateError, "from 0 to 0.2"),
         ({"size": (0, 10)}, StateError, "size"),
         ({"path": "bar.gif", "fps": -1}, StateError, "fps"),
+        ({"path": "bar.mp4", "size": (321, 240)}, StateError, r"take \(322, 240\)"),
         ({"path": "bar.gif", "speed": 1e-9}, StateError, "at most 5000"),
         ({"q": [0.0, 0.0, 0.0]}, StateError, "its own motion"),
         ({"loads": ["nothing"]}, ModelError, "nothing"),
