@@ -87,7 +87,11 @@ class Loops:
         return independent(self.at(q)[1], driven)
 
     def beside(self, q: Array, v: Array | None = None) -> Iterator[Array]:
-        """Yield closed positions a little way from q: along v, then where the loops let it go."""
+        """Yield closed positions a little way from q: along v, then where the loops let it go.
+
+        Where many branches meet, none of these may be found; then positions beside q that are not
+        closed tell the rank. (A machine that moves although it is overconstrained does close.)
+        """
         _, J = self.at(q)
         scale = self.model.velocity_scale
         _, s, Vt = np.linalg.svd(np.linalg.qr(J, mode="r"))
@@ -95,12 +99,19 @@ class Loops:
         ways = list(np.random.default_rng(0).normal(size=(DIRECTIONS, free.shape[1])) @ free.T)
         if v is not None and np.any(v):
             ways.insert(0, v / scale)
-        for way in ways:
-            size = np.linalg.norm(way)
-            if size > 0.0:
-                place = self._closed(self.model.integrate(q, BESIDE / size * scale * way))
-                if place is not None:
-                    yield place
+        sizes = [np.linalg.norm(way) for way in ways]
+        places = [
+            self.model.integrate(q, BESIDE / size * scale * way)
+            for way, size in zip(ways, sizes, strict=True)
+            if size > 0.0
+        ]
+        found = False
+        for place in map(self._closed, places):
+            if place is not None:
+                found = True
+                yield place
+        if not found:
+            yield from places
 
     def _closed(self, q: Array) -> Array | None:
         """Return the position put onto the loops by Newton's method, None if it stays open."""

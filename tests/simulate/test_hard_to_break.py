@@ -6,6 +6,9 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdWarning, SolveError, StateError
+from mbd_bridge.simulate.right_hand_side import RISK
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, n_four_bar
 
@@ -98,6 +101,17 @@ def test_at_rest_in_a_singular_position_nothing_tells_the_way(method, integrator
     assert_usable(run, ["pin0", "crank0"])
 
 
+@pytest.mark.parametrize("windows", [2, 5])
+def test_at_rest_where_many_branches_meet(windows):
+    """2^N of them: hardly a way beside the start closes the loops."""
+    m = n_four_bar(windows)
+    flat = {name: (np.pi / 2 if "crank" in name else -np.pi / 2) for name in m.coordinate_names}
+    run = mbd.simulate(m, 0.5, step=1e-3, q=m.assemble(flat, fixed=flat).q, check=False)
+    assert run.status.startswith("stopped at t = 0 s: a singular position, at rest")
+    assert f"{windows} freedoms more" in run.status
+    assert len(run.time) == 1
+
+
 @EVERY_WAY
 def test_a_drive_through_a_singular_position_that_is_hit_exactly(method, integrator):
     """The crank is at π/2 after 100 steps, to the last digit but one."""
@@ -132,6 +146,18 @@ def test_a_batch_starts_in_a_singular_position():
     assert batch.status[0] == "finished"
     assert "Start with a velocity" in batch.status[1]
     assert np.abs(batch.q[0] @ [[1, 0], [1, 1], [0, 1]]).max() < 1e-12
+
+
+def test_rounding_does_not_make_a_singular_position_look_safe():
+    """Within a nanoradian the compiled step must not be trusted, whatever its pivots come to."""
+    m = n_four_bar(2)
+    flat = {f"crank{k}": np.pi / 2 for k in range(3)} | {f"bar{k}": -np.pi / 2 for k in range(2)}
+    q, still = m.assemble(flat, fixed=flat).q, np.zeros(5)
+    rows = independent_rows(m.model, q)
+    for noise in np.random.default_rng(0).normal(size=(40, 5)) * 1e-9:
+        with np.errstate(all="ignore"):
+            found = closed_acceleration(m.model, rows, q + noise, still, still)
+        assert not found.risk < RISK
 
 
 def test_loads_in_a_singular_position_say_what_is_not_determined():
