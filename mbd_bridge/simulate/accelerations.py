@@ -14,6 +14,8 @@ import numpy as np
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.near_singular import NearSingular
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_forward import ClosedForward
@@ -40,6 +42,7 @@ class Accelerations:
         self._driven: Kernel | None = None
         if model.has_loops:
             self._closed = ClosedForward(model, driven=() if motions is None else motions.v)
+            self._near = NearSingular(Loops(model))
         elif motions is not None:
             self._driven = _driven_kernel(model, motions)
 
@@ -48,7 +51,13 @@ class Accelerations:
         motions, none = self.motions, np.zeros((len(q), 0))
         wanted = [] if motions is None else [motions.along(time)[2]]
         if self.model.has_loops:
-            a, lam = self._closed(q, v, tau, *wanted, check=False)
+
+            def solve(records: Array, places: Array, rates: Array) -> tuple[Array, Array]:
+                given = (x[records] for x in (tau, *wanted))
+                return self._closed(places, rates, *given, check=False)
+
+            a, lam = solve(np.arange(len(q)), q, v)
+            self._near.mend(solve, q, v, a, lam)
             cut = len(self.model.row_scale)
             return Answer(a, lam[:, :cut], -lam[:, cut:])
         if self._driven is None:

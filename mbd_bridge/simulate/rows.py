@@ -106,14 +106,14 @@ class Loops:
             if size > 0.0
         ]
         found = False
-        for place in map(self._closed, places):
+        for place in map(self.closed, places):
             if place is not None:
                 found = True
                 yield place
         if not found:
             yield from places
 
-    def _closed(self, q: Array) -> Array | None:
+    def closed(self, q: Array) -> Array | None:
         """Return the position put onto the loops by Newton's method, None if it stays open."""
         scale = self.model.velocity_scale
         for _ in range(CORRECTIONS):

@@ -75,6 +75,5 @@ def test_example_is_short_and_begins_with_a_question_or_purpose(example: Path) -
     assert text.startswith('"""')
 
 
-def test_no_two_examples_have_the_same_number() -> None:
-    numbers = [path.name[:2] for path in EXAMPLES]
-    assert len(set(numbers)) == len(numbers)
+def test_examples_are_numbered_without_gaps() -> None:
+    assert [path.name[:2] for path in EXAMPLES] == [f"{k + 1:02}" for k in range(len(EXAMPLES))]
