@@ -1,4 +1,4 @@
-"""An hour of motion at 1 kHz, from Parquet to loads, spectra and what is kept of them."""
+"""An hour of motion at 1 kHz, from Parquet to loads and spectra, and once more to the report."""
 
 from __future__ import annotations
 
@@ -52,9 +52,12 @@ def stream(motion: str, output: str) -> Figures:
     start = time.perf_counter()
     history = mbd.load_history(motion, arm, JOINTS, output=output, threads=2)
     seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    mbd.report(arm, Path(output).with_suffix(".html"), motion, JOINTS, threads=2)
+    page = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # KiB on Linux
     cycles = max(one.cycles for one in history.spectra.spectra)
-    return {"seconds": seconds, "GiB": peak, "rows": history.rows, "cycles": cycles}
+    return {"seconds": seconds, "report": page, "GiB": peak, "rows": history.rows, "cycles": cycles}
 
 
 def measure(seconds: int = SECONDS, noises: tuple[float, ...] = (0.0, NOISE)) -> list[Figures]:
@@ -78,7 +81,8 @@ def run() -> list[Figures]:
     for one in found:
         print(
             f"{one['rows']:.0f} rows, noise {one['noise']:g} rad, up to {one['cycles']:.0f} cycles "
-            f"a component: {one['seconds']:.1f} s, {one['GiB']:.2f} GiB at most; "
+            f"a component: {one['seconds']:.1f} s, the report {one['report']:.1f} s, "
+            f"{one['GiB']:.2f} GiB at most; "
             f"{one['MB in']:.0f} MB in, {one['MB out']:.0f} MB out"
         )
     return found
