@@ -1,7 +1,7 @@
 """Random linkages: methods and choices of cuts all give one trajectory, and one set of loads."""
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -12,6 +12,8 @@ from tests.mechanism.test_recut import choices, linkage
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "fixed")
 METHODS = ("svd", "qr", "projection-reference", "multipliers")
+MANY = [HealthCheck.filter_too_much]
+"""Many random linkages do not close, or not well away from singular positions."""
 SECONDS, STEP = 0.06, 2e-3
 
 ROUNDING = 1e-9
@@ -55,7 +57,7 @@ def error_of(model, q, v, run):
     return apart(model, run, model, fine)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5, deadline=None, suppress_health_check=MANY)
 @given(SEEDS, st.integers(1, 2))
 def test_four_methods_give_one_trajectory(seed, loops):
     model, q, v, _ = moving(seed, loops)
@@ -69,7 +71,7 @@ def test_four_methods_give_one_trajectory(seed, loops):
     assert apart(model, run, model, found) < allowed + 1e-7
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
 @given(SEEDS)
 def test_any_cut_gives_one_trajectory_and_its_loads(seed):
     model, q, v, rng = moving(seed)
