@@ -57,7 +57,7 @@ def error_of(model, q, v, run):
     return apart(model, run, model, fine)
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=3, deadline=None, suppress_health_check=MANY)
 @given(SEEDS, st.integers(1, 2))
 def test_four_methods_give_one_trajectory(seed, loops):
     model, q, v, _ = moving(seed, loops)
@@ -71,7 +71,7 @@ def test_four_methods_give_one_trajectory(seed, loops):
     assert apart(model, run, model, found) < allowed + 1e-7
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=2, deadline=None, suppress_health_check=MANY)
 @given(SEEDS)
 def test_any_cut_gives_one_trajectory_and_its_loads(seed):
     model, q, v, rng = moving(seed)
