@@ -1,7 +1,7 @@
 """Random linkages: methods and choices of cuts all give one trajectory, and one set of loads."""
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -14,6 +14,8 @@ KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "fixe
 METHODS = ("svd", "qr", "projection-reference", "multipliers")
 MANY = [HealthCheck.filter_too_much]
 """Many random linkages do not close, or not well away from singular positions."""
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""A smaller seed is not a smaller linkage: shrinking would take minutes and tell nothing."""
 SECONDS, STEP = 0.06, 2e-3
 
 ROUNDING = 1e-9
@@ -57,7 +59,7 @@ def error_of(model, q, v, run):
     return apart(model, run, model, fine)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=3, deadline=None, phases=PHASES, suppress_health_check=MANY)
 @given(SEEDS, st.integers(1, 2))
 def test_four_methods_give_one_trajectory(seed, loops):
     model, q, v, _ = moving(seed, loops)
@@ -71,7 +73,7 @@ def test_four_methods_give_one_trajectory(seed, loops):
     assert apart(model, run, model, found) < allowed + 1e-7
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=2, deadline=None, phases=PHASES, suppress_health_check=MANY)
 @given(SEEDS)
 def test_any_cut_gives_one_trajectory_and_its_loads(seed):
     model, q, v, rng = moving(seed)
@@ -87,5 +89,5 @@ def test_any_cut_gives_one_trajectory_and_its_loads(seed):
         by_name = there.joint_loads(list(loads.joints))
         sure = loads.unique & by_name.unique
         assert np.array_equal(loads.unique, by_name.unique)
-        difference = np.abs(loads.wrench() - by_name.wrench())[:, sure]
+        difference = np.abs(loads.wrench() - by_name.wrench())[sure]
         assert difference.max(initial=0.0) < size * (1e3 * allowed + 1e-7), tried[k]
