@@ -35,6 +35,11 @@ LIMIT_BYTES = 256 * 2**20
 """Beyond this the entries that were unused for longest are removed (a kernel of 16,000 operations
 takes 0.2 MB)."""
 
+SELDOM = 16
+"""The folder is looked through for entries to remove at one store of so many (by the chance of the
+seal), since that takes as long as compiling once there are thousands; large entries do it at
+once."""
+
 ABANDONED_SECONDS = 3600.0
 """A file that has been written for so long belongs to a process that was killed."""
 
@@ -63,7 +68,7 @@ class Cache:
     Attributes
     ----------
     directory : None for the user's own (see `default_directory`), asked for at each use
-    limit : bytes that all entries may take together
+    limit : bytes that all entries may take together, give or take a few of them
     """
 
     directory: Path | None = None
@@ -101,10 +106,11 @@ class Cache:
         secret = _read_secret(place) or _make_secret(place)
         if secret is None:
             return
-        content = MAGIC + _seal(secret, key, payload) + payload
+        seal = _seal(secret, key, payload)
         with contextlib.suppress(OSError):
-            _write_aside(place, content, place / (key + SUFFIX))
-            self._trim(place)
+            _write_aside(place, MAGIC + seal + payload, place / (key + SUFFIX))
+            if seal[0] % SELDOM == 0 or len(payload) * SELDOM**2 > self.limit:
+                self._trim(place)
 
     def clear(self) -> None:
         """Remove all entries."""

@@ -204,13 +204,22 @@ def test_the_longest_unused_entries_go_first(tmp_path):
     assert cache.load("k0") is not None
 
 
+def test_many_small_entries_stay_near_the_limit(tmp_path):
+    cache = Cache(tmp_path / "kernels", limit=100_000)
+    for k in range(1000):
+        cache.store(f"k{k}", bytes(300))
+    total = sum(path.stat().st_size for path in cache.directory.glob("*.kernel"))
+    assert 0.8 * cache.limit < total < 2 * cache.limit
+
+
 def test_what_killed_writers_left_is_removed(cache):
     cache.store("a", PAYLOAD)
     old, new = cache.directory / "aside-old", cache.directory / "aside-new"
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (1.0, 1.0))
-    cache.store("b", PAYLOAD)
+    for k in range(400):  # one store of sixteen looks: none of 400 would be a chance of 1e-11
+        cache.store(f"b{k}", PAYLOAD)
     assert not old.exists()
     assert new.exists()
 
