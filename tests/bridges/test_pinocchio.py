@@ -18,7 +18,7 @@ from tests.trees import random_state, random_tree
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SEEDS, st.booleans())
 def test_random_trees_of_all_joint_types_agree_with_pinocchio(seed, floating):
     rng = np.random.default_rng(seed)

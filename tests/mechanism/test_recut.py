@@ -87,7 +87,7 @@ def test_motion_and_loads_do_not_depend_on_which_joints_are_cut(name):
         check_same_machine(machine.model, at.q, at.v, cuts)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(SEEDS)
 def test_random_linkages_move_alike_with_any_cut(seed):
     rng = np.random.default_rng(seed)
