@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.cli import main
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.formats.tables.text import header_text, rows_text
@@ -28,23 +27,6 @@ HUMANOID = str(URDF / "humanoid.urdf")
 MOTION = str(URDF / "kuka_iiwa_motion.csv")
 JOINT = "lbr_iiwa_joint_3"
 FLANGE = "lbr_iiwa_joint_ee"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
-
-
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command: exit code, stdout, stderr."""
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def arm_motion(path, rows=50):

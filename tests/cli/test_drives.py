@@ -8,35 +8,27 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.cli import main
 from mbd_bridge.formats.tables import read_table
 from tests.robots import OWN
 
 BAR = OWN / "crank_rocker.urdf"
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
-
-
 @pytest.fixture
-def run(capsys, tmp_path):
+def simulate(run, tmp_path):
     """Return a function that simulates: exit code, table or None, stderr."""
 
     def command(*words, robot=BAR, seconds="0.5"):
         path = tmp_path / "out.csv"
         path.unlink(missing_ok=True)
-        words = [str(word) for word in words]
-        code = main(["simulate", str(robot), "--seconds", seconds, *words, "-o", str(path)])
-        table = read_table(path) if path.exists() else None
-        return code, table, capsys.readouterr().err
+        code, _, err = run("simulate", robot, "--seconds", seconds, *words, "-o", path)
+        return code, read_table(path) if path.exists() else None, err
 
     return command
 
 
-def test_a_formula_drives_and_the_loads_say_the_force(run):
-    code, table, err = run("--drive", "crank=2*pi*t", "--every", "50", "--joints", "crank")
+def test_a_formula_drives_and_the_loads_say_the_force(simulate):
+    code, table, err = simulate("--drive", "crank=2*pi*t", "--every", "50", "--joints", "crank")
     assert code == 0 and "drives work" in err
     expected = mbd.simulate(mbd.load(BAR), 0.5, drives={"crank": "2*pi*t"}, every=50)
     assert np.abs(table.column("crank") - 2 * np.pi * table.column("time")).max() < 1e-12
@@ -44,7 +36,7 @@ def test_a_formula_drives_and_the_loads_say_the_force(run):
     assert np.allclose(table.column("crank.drive"), expected.drives["crank"], atol=1e-10)
 
 
-def test_a_table_drives_in_its_units_by_name_or_alone(run, tmp_path):
+def test_a_table_drives_in_its_units_by_name_or_alone(simulate, tmp_path):
     times = np.linspace(0, 0.5, 51)
     course = 30 * np.sin(4 * times)
     rows = "\n".join(
@@ -52,20 +44,20 @@ def test_a_table_drives_in_its_units_by_name_or_alone(run, tmp_path):
     )
     path = tmp_path / "motion.csv"
     path.write_text(f"time,crank [deg],other [deg]\n{rows}\n")
-    code, table, _ = run("--drive", f"crank={path}", "--every", "50")
+    code, table, _ = simulate("--drive", f"crank={path}", "--every", "50")
     assert code == 0
     expected = np.deg2rad(30 * np.sin(4 * table.column("time")))
     assert np.abs(table.column("crank") - expected).max() < 1e-6
-    code, table, _ = run("--drive", f"crank={path}:other", "--every", "50")
+    code, table, _ = simulate("--drive", f"crank={path}:other", "--every", "50")
     assert code == 0
     assert np.abs(table.column("crank") + expected).max() < 1e-6
 
 
-def test_forces_by_formula_and_table(run, tmp_path):
+def test_forces_by_formula_and_table(simulate, tmp_path):
     path = tmp_path / "push.csv"
     path.write_text("time,M [kN m]\n" + "\n".join(f"{0.2 * k},0.001" for k in range(4)))
     outs = [
-        run("--torque", f"crank={what}", "--every", "50")
+        simulate("--torque", f"crank={what}", "--every", "50")
         for what in ("1", path, "step(t,-2,0,-1,1)")
     ]
     for code, table, _ in outs:
@@ -92,21 +84,21 @@ def test_forces_by_formula_and_table(run, tmp_path):
         (("--step", "0.4", "--velocity", "crank=30"), 1, "shorter steps"),
     ],
 )
-def test_what_cannot_be_driven_is_explained(run, words, code, message):
-    found, _, err = run(*words)
+def test_what_cannot_be_driven_is_explained(simulate, words, code, message):
+    found, _, err = simulate(*words)
     assert found == code
     assert message in err
     assert "check=False" not in err and "Traceback" not in err
 
 
-def test_joints_with_several_freedoms_say_what_can_be_driven(run):
-    code, _, err = run("--drive", "platform=0", robot=OWN / "stewart.urdf")
+def test_joints_with_several_freedoms_say_what_can_be_driven(simulate):
+    code, _, err = simulate("--drive", "platform=0", robot=OWN / "stewart.urdf")
     assert code == 2
     assert "turns by a quaternion" in err and "joints in a row" in err
 
 
-def test_a_drive_out_of_reach_keeps_what_there_is(run):
-    code, table, err = run("--drive", "rocker=3*t", "--joints", "rocker", seconds="2")
+def test_a_drive_out_of_reach_keeps_what_there_is(simulate):
+    code, table, err = simulate("--drive", "rocker=3*t", "--joints", "rocker", seconds="2")
     assert code == 1
     assert "stopped at t =" in err and "the drive of 'rocker' leads out" in err
     assert 0 < table.column("time")[-1] < 2
@@ -152,53 +144,53 @@ SPAN = "predecessor: {link: coupler, xyz: [1, 0, 0]}, successor: {link: ground}"
     ],
 )
 def test_loops_that_are_contradictory_doubled_of_no_length_or_on_one_link(
-    run, tmp_path, loop, words, code, message
+    simulate, tmp_path, loop, words, code, message
 ):
     (tmp_path / "bar.urdf").write_text((OWN / "four_bar.urdf").read_text())
     (tmp_path / "bar.loops.yaml").write_text(SIDECAR % loop)
-    found, table, err = run(*words, "--every", "100", robot=tmp_path / "bar.urdf")
+    found, table, err = simulate(*words, "--every", "100", robot=tmp_path / "bar.urdf")
     assert found == code, err
     assert re.search(message, err)
     assert (table is not None) == (code == 0)
 
 
-def test_masses_that_vanish_and_rest_in_a_singular_position_are_said(run, tmp_path):
+def test_masses_that_vanish_and_rest_in_a_singular_position_are_said(simulate, tmp_path):
     text = (OWN / "four_bar.urdf").read_text()
     for number in ('value="1"', "0.08333333333333333"):
         text = text.replace(number, number.replace("1", "0") if "v" in number else "0")
     (tmp_path / "bar.urdf").write_text(text)
     (tmp_path / "bar.loops.yaml").write_text((OWN / "four_bar.loops.yaml").read_text())
-    code, table, err = run("--near", "crank=0.5", robot=tmp_path / "bar.urdf")
+    code, table, err = simulate("--near", "crank=0.5", robot=tmp_path / "bar.urdf")
     assert (code, table) == (1, None)
     assert "stopped at t = 0 s: masses vanish" in err and "'crank'" in err
     flat = "--near", "crank=90deg", "elbow=-90deg", "rocker=90deg", "--fixed", "crank,elbow,rocker"
-    code, table, err = run(*flat, robot=OWN / "four_bar.urdf")
+    code, table, err = simulate(*flat, robot=OWN / "four_bar.urdf")
     assert code == 1 and len(table.values) == 1
     assert "'coupler_pin' depend on each other here" in err and "Start with a velocity" in err
     speeds = "--velocity", "crank=3", "elbow=-3", "rocker=3"
-    code, table, err = run(*flat, *speeds, robot=OWN / "four_bar.urdf")
+    code, table, err = simulate(*flat, *speeds, robot=OWN / "four_bar.urdf")
     assert code == 0 and "1 step near a singular position" in err
     assert np.abs(table.column("crank") + table.column("elbow")).max() < 1e-12
 
 
-def test_methods_and_integrators_agree(run):
+def test_methods_and_integrators_agree(simulate):
     words = "--near", "crank=0.5", "--fixed", "crank", "--velocity", "crank=4", "--every", "100"
-    _, expected, _ = run(*words)
+    _, expected, _ = simulate(*words)
     for more in (("--method", "svd"), ("--integrator", "abm"), ("--integrator", "scipy:RK45")):
-        code, table, _ = run(*words, *more)
+        code, table, _ = simulate(*words, *more)
         assert code == 0
         assert np.abs(table.column("crank") - expected.column("crank")).max() < 1e-5
 
 
-def test_a_checkpoint_is_kept_and_resumed_only_when_asked(run, tmp_path):
+def test_a_checkpoint_is_kept_and_resumed_only_when_asked(simulate, tmp_path):
     file = tmp_path / "run.npz"
     words = "--near", "crank=0.5", "--every", "10", "--checkpoint", file
-    code, whole, _ = run(*words, "--checkpoint-every", "100")
+    code, whole, _ = simulate(*words, "--checkpoint-every", "100")
     assert code == 0 and file.exists()
-    code, _, err = run(*words)
+    code, _, err = simulate(*words)
     assert code == 2 and "add --resume" in err
-    code, again, _ = run(*words, "--resume")
+    code, again, _ = simulate(*words, "--resume")
     assert code == 0
     assert np.array_equal(again.values, whole.values)
-    code, _, err = run("--near", "crank=0.6", *words[2:], "--resume")
+    code, _, err = simulate("--near", "crank=0.6", *words[2:], "--resume")
     assert code == 2 and "another simulation" in err

@@ -6,29 +6,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.cli import main
 from mbd_bridge.formats.tables import read_table
 from tests.robots import OWN
 
 BAR = OWN / "four_bar.urdf"
 START = ("--near", "crank=30deg", "--fixed", "crank")
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
-
-
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command: exit code, stdout, stderr."""
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def rows_of(text):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.cli import main
 from mbd_bridge.formats.tables import read_table
 
 URDF = Path(__file__).parents[2] / "urdf"
@@ -26,23 +25,6 @@ ODD = """\
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
 <limit lower="1" upper="-1" effort="12" velocity="3"/></joint></robot>
 """
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
-
-
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command: exit code, stdout, stderr."""
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def swing(path, header="time,hinge"):

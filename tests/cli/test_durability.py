@@ -9,24 +9,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.cli import main
 
 URDF = Path(__file__).parents[2] / "urdf"
 ARM = str(URDF / "kuka_iiwa.urdf")
 MOTION = str(URDF / "kuka_iiwa_motion.csv")
 LINK = "lbr_iiwa_link_3"
-
-
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command: exit code, stdout, stderr."""
-
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def test_freebody_shows_and_writes_the_peaks(run, tmp_path):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mbd_bridge.cli import main
 from tests.robots import own_urdfs
 
 ARM, BAR = own_urdfs()["kuka_iiwa"], own_urdfs()["four_bar"]
@@ -15,15 +14,15 @@ FLANGE = "lbr_iiwa_joint_ee"
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
+def view(run, tmp_path, monkeypatch):
+    """Return a function that shows a small picture in an empty folder: exit code, stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
 
     def command(*words):
-        code = main(["view", *map(str, words), "--size", "160x120"])
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        return code, captured.err
+        code, out, err = run("view", *words, "--size", "160x120")
+        assert out == ""
+        return code, err
 
     return command
 
@@ -33,9 +32,9 @@ def pixels(name):
         return np.asarray(image.convert("RGB")).astype(int)
 
 
-def test_options_change_what_is_seen(run):
+def test_options_change_what_is_seen(view):
     plain = ("--near", "lbr_iiwa_joint_2=1", "--record", "a.png")
-    assert run(ARM, *plain) == (0, "note: a.png written\n")
+    assert view(ARM, *plain) == (0, "note: a.png written\n")
     first = pixels("a.png")
     for more in (
         ("--centre",),
@@ -46,14 +45,14 @@ def test_options_change_what_is_seen(run):
         ("--camera=-30,40",),
         ("--floating",),
     ):
-        assert run(ARM, *plain, *more)[0] == 0
+        assert view(ARM, *plain, *more)[0] == 0
         changed = np.abs(pixels("a.png") - first).max()
         assert (changed > 30) == (more != ("--floating",)), more
 
 
-def test_a_motion_is_filmed_and_its_notes_are_said(run):
+def test_a_motion_is_filmed_and_its_notes_are_said(view):
     words = (ARM, MOTION, "--fps", 2, "--speed", 2, "--record", "a.gif", "--loads", FLANGE)
-    code, err = run(*words)
+    code, err = view(*words)
     assert code == 0
     assert "rates derived" in err
     with Image.open("a.gif") as film:
@@ -61,9 +60,9 @@ def test_a_motion_is_filmed_and_its_notes_are_said(run):
         assert film.size == (160, 120)
 
 
-def test_a_simulation_is_filmed(run):
+def test_a_simulation_is_filmed(view):
     start = ("--near", "crank=30deg", "--fixed", "crank", "--seconds", 0.2, "--fps", 10)
-    assert run(BAR, *start, "--loads", "coupler_pin", "--record", "a.gif")[0] == 0
+    assert view(BAR, *start, "--loads", "coupler_pin", "--record", "a.gif")[0] == 0
     with Image.open("a.gif") as film:
         assert film.n_frames == 3
 
@@ -82,20 +81,20 @@ def test_a_simulation_is_filmed(run):
         ((BAR, "--near", "crank=1m", "--record", "a.png"), 2, "rad"),
     ],
 )
-def test_what_cannot_be_shown_is_told_in_a_line(run, words, code, told, tmp_path):
-    got, err = run(*words)
+def test_what_cannot_be_shown_is_told_in_a_line(view, words, code, told, tmp_path):
+    got, err = view(*words)
     assert got == code
     assert told in err
     assert "Traceback" not in err
     assert not [path for path in tmp_path.iterdir() if "png" in path.name or "gif" in path.name]
 
 
-def test_what_is_not_drawn_is_a_warning(run, tmp_path):
+def test_what_is_not_drawn_is_a_warning(view, tmp_path):
     (tmp_path / "r.urdf").write_text(
         '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://no/b.stl"/>'
         "</geometry></visual></link></robot>"
     )
-    code, err = run("r.urdf", "--record", "a.png")
+    code, err = view("r.urdf", "--record", "a.png")
     assert code == 0
     assert "warning: 1 shape not drawn: a: the mesh package://no/b.stl is nowhere" in err
     assert err.count("b.stl") == 1
@@ -103,4 +102,4 @@ def test_what_is_not_drawn_is_a_warning(run, tmp_path):
     (tmp_path / "no" / "b.stl").write_text(
         "solid\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendsolid\n"
     )
-    assert "warning" not in run("r.urdf", "--record", "a.png", "--meshes", tmp_path)[1]
+    assert "warning" not in view("r.urdf", "--record", "a.png", "--meshes", tmp_path)[1]
