@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from tests.robots import OWN
 
-URDF = Path(__file__).parents[2] / "urdf"
-ARM = str(URDF / "kuka_iiwa.urdf")
-MOTION = str(URDF / "kuka_iiwa_motion.csv")
+ARM = str(OWN / "kuka_iiwa.urdf")
+MOTION = str(OWN / "kuka_iiwa_motion.csv")
 LINK = "lbr_iiwa_link_3"
 
 
@@ -59,7 +59,7 @@ def _without_sums(text):
 
 
 def test_freebody_of_a_loop_marks_what_is_not_determined(run, tmp_path):
-    bar = str(URDF / "four_bar.urdf")
+    bar = str(OWN / "four_bar.urdf")
     table = tmp_path / "run.csv"
     assert run("simulate", bar, "--seconds", "0.1", "-o", table)[0] == 0
     code, out, _ = run(
@@ -128,7 +128,7 @@ def test_spectrum_in_a_plane_and_of_resultants(run):
 
 
 def test_spectrum_of_a_loop_marks_what_is_not_determined(run, tmp_path):
-    bar = str(URDF / "four_bar.urdf")
+    bar = str(OWN / "four_bar.urdf")
     table = tmp_path / "run.csv"
     assert run("simulate", bar, "--seconds", "0.2", "-o", table)[0] == 0
     words = "--joints", "coupler_pin", "--actuated", "crank"

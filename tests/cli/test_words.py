@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.formats.tables import read_table
+from tests.robots import OWN
 
-URDF = Path(__file__).parents[2] / "urdf"
-ARM = str(URDF / "kuka_iiwa.urdf")
-PENDULUM = str(URDF / "pendulum.urdf")
-MOTION = str(URDF / "kuka_iiwa_motion.csv")
+ARM = str(OWN / "kuka_iiwa.urdf")
+PENDULUM = str(OWN / "pendulum.urdf")
+MOTION = str(OWN / "kuka_iiwa_motion.csv")
 JOINT, FLANGE = "lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"
 
 ODD = """\
@@ -98,7 +95,7 @@ def test_info_shows_the_limits_of_effort_and_velocity(run, tmp_path):
 def test_the_rank_of_a_joint_among_cuts_is_shown_where_there_are_loops(run):
     assert "weight" not in run("info", ARM)[1]
     assert "cut rank" not in run("info", ARM)[1]
-    bar = URDF / "four_bar.urdf"
+    bar = OWN / "four_bar.urdf"
     if bar.exists():
         assert "cut rank" in run("info", bar)[1]
 
@@ -188,37 +185,3 @@ def test_units_in_parentheses_are_told_to_go_in_brackets(run, tmp_path, header):
     assert code == 2
     assert "units go in brackets: " in err
     assert header.split(",")["hinge (" in header].replace("(", "[").replace(")", "]") in err
-
-
-# -- bench -------------------------------------------------------------------------------------
-
-
-def test_bench_prints_rows_as_they_come_and_says_why_one_is_blank(run, tmp_path, monkeypatch):
-    from mbd_bridge.crosscheck import timing
-
-    monkeypatch.setattr(timing, "SECONDS", 0.0)
-    monkeypatch.setattr(timing, "REPETITIONS", 1)
-    (tmp_path / "two.urdf").write_text(
-        '<robot name="two"><link name="a"/>'
-        + "".join(
-            f'<link name="{link}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
-            f'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="{joint}" type="continuous">'
-            f'<parent link="a"/><child link="{link}"/>{more}</joint>'
-            for link, joint, more in (("b", "j", ""), ("c", "k", '<mimic joint="j"/>'))
-        )
-        + "</robot>"
-    )
-    code, out, _ = run("bench", tmp_path / "two.urdf", "--states", "20", "--json",
-                       tmp_path / "b.json")  # fmt: skip
-    assert code == 0
-    assert "ns/state" in out
-    assert "no difference is given: joints that <mimic>" in out
-    facts = json.loads((tmp_path / "b.json").read_text())["facts"]
-    lines = [" ".join(line.split()) for line in out.splitlines()]
-    for name, value in facts.items():
-        assert f"{name} {value}" in lines
-    heard: list[str] = []
-    from mbd_bridge.crosscheck.bench import bench
-
-    result = bench(mbd.load(ARM).model, states=50, heard=lambda row: heard.append(row.what))
-    assert heard == [row.what for row in result.rows]
