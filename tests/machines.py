@@ -1,4 +1,4 @@
-"""Mechanisms with loops, built in Python, for tests."""
+"""Mechanisms built in Python, for tests: most have loops."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.formats import Loop, LoopEnd
 from mbd_bridge.mechanism import CUT_ROWS, build_model
+from mbd_bridge.solve.closed_inverse import FEW
 from mbd_bridge.spatial import Frame
 from tests.carry import poses
 from tests.trees import random_state, random_tree
@@ -23,7 +24,22 @@ LINKAGE_KINDS = (
     "fixed",
 )
 
+MANY = FEW + 6
+"""States from which on the kernels with chosen rows do the work."""
+
 CUT_NAME = {"prismatic": "translational", "continuous": "revolute"}
+
+
+def boom():
+    """A 10 kg boom, 2 m long along x, on a pin about y; a 5 kg plate bolted to its tip."""
+    builder = (
+        mbd.Builder("boom")
+        .link("boom", 10.0, (1, 0, 0), (0.1, 3.4, 3.4))
+        .link("plate", 5.0, (0.1, 0, 0), (0.01, 0.01, 0.01))
+        .joint("pin", "revolute", "base", "boom", (0, 0, 3), axis=(0, 1, 0))
+        .joint("bolt", "fixed", "boom", "plate", (2, 0, 0), (0, np.pi / 2, 0))
+    )
+    return mbd.Mechanism.build(builder, gravity=(0, 0, -10))
 
 
 def four_bar(

@@ -13,10 +13,10 @@ from mbd_bridge.bridges import pinocchio as bridge
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.mechanism import build_model
 from tests.machines import four_bar
+from tests.tolerances import LOOPS
 from tests.trees import random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
-SAME = 1e-9
 KINDS = ("revolute", "prismatic", "continuous", "spherical", "universal", "cylindrical", "helical")
 FRAMES = (pin.LOCAL, pin.LOCAL_WORLD_ALIGNED)
 POINT, WELD = pin.ContactType.CONTACT_3D, pin.ContactType.CONTACT_6D
@@ -78,9 +78,9 @@ def test_random_machines_move_as_with_constraint_dynamics(seed):
     found = bridge.constraint_dynamics(prepared, q, v, tau)
     independent = s[s > 1e-9 * s.max()]
     assume(independent.min() > 1e-3 * s.max())  # near a singular position both lose digits
-    assert np.abs(found.ddq - a).max() <= SAME * (10 + np.abs(a).max())
+    assert np.abs(found.ddq - a).max() <= LOOPS * (10 + np.abs(a).max())
     if len(independent) == len(lam):  # no redundancy: one answer
-        assert np.abs(found.lambda_c - lam).max() <= SAME * (10 + np.abs(lam).max())
+        assert np.abs(found.lambda_c - lam).max() <= LOOPS * (10 + np.abs(lam).max())
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -98,8 +98,8 @@ def test_an_arm_held_at_its_hand(kind, frame):
     a, lam, _ = pinocchio_says(model, q, v, tau, [constraint])
     prepared = bridge.prepare(model, [constraint])
     found = bridge.constraint_dynamics(prepared, q, v, tau)
-    assert np.abs(found.ddq - a).max() <= SAME * (1 + np.abs(a).max())
-    assert np.abs(found.lambda_c - lam).max() <= SAME * (1 + np.abs(lam).max())
+    assert np.abs(found.ddq - a).max() <= LOOPS * (1 + np.abs(a).max())
+    assert np.abs(found.lambda_c - lam).max() <= LOOPS * (1 + np.abs(lam).max())
     # what holds the hand, in its joint's frame: the opposite of λ_c, which acts on the universe
     data = model.createData()
     pin.forwardKinematics(model, data, q)
@@ -113,7 +113,7 @@ def test_an_arm_held_at_its_hand(kind, frame):
     back = pin.rnea(model, data, q, v, a, forces)
     assert np.allclose(back, tau, atol=1e-8)
     wanted = np.array([data.f[j].vector for j in range(1, model.njoints)])
-    assert np.abs(found.joint_forces[1:] - wanted).max() <= SAME * np.abs(wanted).max()
+    assert np.abs(found.joint_forces[1:] - wanted).max() <= LOOPS * np.abs(wanted).max()
     assert not found.joint_forces[0].any()
     many = bridge.constraint_dynamics(prepared, np.array([q, q]), np.array([v, v]), tau)
     for one, two in zip(found, many, strict=True):
@@ -134,10 +134,10 @@ def test_a_closed_mechanism_assembles_and_moves_as_in_pinocchio():
     q, v = prepared.twin.q(at.q), at.v[prepared.order]
     a, lam, _ = pinocchio_says(model, q, v, np.zeros(model.nv), [constraint])
     found = bridge.constraint_dynamics(prepared, q, v, np.zeros(model.nv))
-    assert np.abs(found.ddq - a).max() <= SAME * np.abs(a).max()
-    assert np.abs(found.lambda_c - lam).max() <= SAME * np.abs(lam).max()
+    assert np.abs(found.ddq - a).max() <= LOOPS * np.abs(a).max()
+    assert np.abs(found.lambda_c - lam).max() <= LOOPS * np.abs(lam).max()
     ours, _ = bar.constrained_dynamics().forward(at.q, at.v, np.zeros(bar.nv))
-    assert np.allclose(ours[prepared.order], a, atol=SAME)
+    assert np.allclose(ours[prepared.order], a, atol=LOOPS)
     assert [loop.name for loop in machine.model.loops] == ["pin"]
 
 

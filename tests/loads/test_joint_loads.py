@@ -1,4 +1,4 @@
-"""What a joint carries: statics by hand, ADAMS, conventions, sections, couplings."""
+"""What a joint carries: statics by hand, ADAMS, couplings, one joint and many states."""
 
 import copy
 import pickle
@@ -9,24 +9,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, StateError
+from tests.machines import boom
 from tests.oracles import adams
 from tests.robots import own_urdfs, robot
-from tests.tolerances import ADAMS, ROUNDING
-from tests.trees import TYPES, random_state, random_tree
-
-
-def boom():
-    """A 10 kg boom, 2 m long along x, on a pin about y; a 5 kg plate bolted to its tip."""
-    builder = (
-        mbd.Builder("boom")
-        .link("boom", 10.0, (1, 0, 0), (0.1, 3.4, 3.4))
-        .link("plate", 5.0, (0.1, 0, 0), (0.01, 0.01, 0.01))
-        .joint("pin", "revolute", "base", "boom", (0, 0, 3), axis=(0, 1, 0))
-        .joint("bolt", "fixed", "boom", "plate", (2, 0, 0), (0, np.pi / 2, 0))
-    )
-    return mbd.Mechanism.build(builder, gravity=(0, 0, -10))
+from tests.tolerances import ADAMS
+from tests.trees import random_state
 
 
 def test_statics_of_a_boom_by_hand():
@@ -42,80 +30,6 @@ def test_statics_of_a_boom_by_hand():
     assert loads["bolt"].drive.shape == (0,)
     assert np.allclose(loads["root_joint"].force, (0, 0, 150))
     assert np.allclose(loads["root_joint"].moment, (0, -200, 0))
-
-
-def test_on_at_in():
-    arm = boom()
-    state = [0.3], [1.0], [-2.0]
-    basic = arm.joint_loads(*state, ["pin"])
-    opposite = arm.joint_loads(*state, ["pin"], on="parent")
-    assert np.array_equal(opposite.wrench(), -basic.wrench())
-    world = arm.joint_loads(*state, ["pin"], in_="world")
-    parent = arm.joint_loads(*state, ["pin"], in_="parent")
-    c, s = np.cos(0.3), np.sin(0.3)
-    R = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
-    assert np.allclose(world.force[0], R @ basic.force[0], rtol=ROUNDING)
-    assert np.allclose(parent.wrench(), world.wrench(), rtol=ROUNDING)
-    shifted = arm.joint_loads(*state, ["pin"], at=(1.0, 2.0, 3.0))
-    expected = basic.moment[0] - np.cross([1, 2, 3], basic.force[0])
-    assert np.allclose(shifted.moment[0], expected, rtol=ROUNDING)
-    assert "child on parent" in str(opposite.convention)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_conventions_are_those_of_the_links_in_the_world(seed):
-    """Every joint of a tree, welds and the free root too, where its links really are."""
-    rng = np.random.default_rng(seed)
-    tree = random_tree(rng, 8, TYPES, mimics=0.2).joint(
-        "weld", "fixed", "link8", "tip", rpy=(1, 2, 3)
-    )
-    m = mbd.Mechanism.build(tree, floating=True)
-    state = q, v, _ = random_state(m.model, rng)
-    bodies = state_vectors(m.model, q, v, "world").bodies
-
-    def placed(link):
-        """Rotation of a link in the world, and its origin; of the ground for -1."""
-        if link < 0:
-            return np.eye(3), np.zeros(3)
-        entry = m.model.links[link]
-        at = bodies[entry.body]
-        inside = at.rotation @ entry.frame.translation
-        return at.rotation @ entry.frame.rotation, at.position + inside
-
-    names = [joint.name for joint in m.model.joints]
-    basic = m.joint_loads(*state, names)
-    scale = np.abs(basic.wrench()).max()
-    kinds = {"in_": ("parent", "world"), "at": ("parent", (0.1, 0.2, 0.3)), "on": ("parent",)}
-    for option, values in kinds.items():
-        for value in values:
-            loads = m.joint_loads(*state, names, **{option: value})
-            for k, joint in enumerate(m.model.joints):
-                (R, x), (R_parent, x_parent) = placed(joint.child), placed(joint.parent)
-                force, moment = basic.force[k], basic.moment[k]
-                if option == "on":
-                    force, moment = -force, -moment
-                elif option == "in_":
-                    turn = R if value == "world" else R_parent.T @ R
-                    force, moment = turn @ force, turn @ moment
-                else:
-                    point = np.array(value) if value != "parent" else None
-                    if point is None:
-                        left = x_parent + R_parent @ joint.parent_frame.translation
-                        point = R.T @ (left - x)
-                    moment = moment - np.cross(point, force)
-                apart = loads.wrench()[k] - np.r_[force, moment]
-                assert np.abs(apart).max() <= 10 * ROUNDING * scale, (joint.name, option, value)
-
-
-def test_wrenches_on_other_links_are_another_solver():
-    """Both take six numbers: only the address of the code tells them apart."""
-    arm, push = boom(), np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    rest = [0.0], [0.0], [0.0]
-    free = arm.joint_loads(*rest, ["pin"]).force[0]
-    on_boom = arm.joint_loads(*rest, ["pin"], external={"boom": push}).force[0]
-    on_plate = arm.joint_loads(*rest, ["pin"], external={"plate": push}).force[0]
-    assert np.allclose(free - on_boom, (1, 2, 3))
-    assert np.allclose(free - on_plate, (3, 2, -1))  # the plate is turned by 90 degrees about y
 
 
 def test_what_is_determined_is_told_joint_by_joint():
@@ -212,40 +126,6 @@ def test_asking_for_one_joint_computes_less_and_the_same():
         )
 
 
-def test_external_wrenches_are_given_at_the_link_in_its_axes():
-    arm = boom()
-    q, v, a = [0.3], [1.0], [-2.0]
-    push = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    free = arm.joint_loads(q, v, a, ["bolt", "pin"])
-    pushed = arm.joint_loads(q, v, a, ["bolt", "pin"], external={"plate": push})
-    assert np.allclose(free.wrench()[0] - pushed.wrench()[0], push)
-    bolt = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # plate axes in boom axes
-    force, moment = bolt @ push[:3], bolt @ push[3:] + np.cross([2, 0, 0], bolt @ push[:3])
-    difference = free.wrench()[1] - pushed.wrench()[1]
-    assert np.allclose(difference, np.r_[force, moment])
-    M = arm.mass_matrix(q)[0, 0]
-    tau = arm.inverse_dynamics(q, v, a, external={"plate": push})
-    assert np.allclose(arm.forward_dynamics(q, v, tau, external={"plate": push}), a)
-    assert np.allclose(arm.inverse_dynamics(q, v, a) - tau, moment[1]) and M > 0
-
-
-def test_external_wrenches_for_many_states_and_for_all():
-    arm = boom()
-    q, v, a = np.random.default_rng(0).normal(size=(3, 5, 1))
-    each = np.random.default_rng(1).normal(size=(5, 6))
-    many = arm.joint_loads(q, v, a, ["pin"], external={"plate": each, "boom": np.ones(6)})
-    for k in range(5):
-        one = arm.joint_loads(
-            q[k], v[k], a[k], ["pin"], external={"plate": each[k], "boom": np.ones(6)}
-        )
-        assert np.allclose(many.wrench()[k], one.wrench(), rtol=1e-12)
-    # The order in which they are named has no meaning, and each counts on its own.
-    free = arm.joint_loads(q, v, a, ["pin"]).wrench()
-    on_plate = arm.joint_loads(q, v, a, ["pin"], external={"plate": each}).wrench()
-    on_boom = arm.joint_loads(q, v, a, ["pin"], external={"boom": np.ones(6)}).wrench()
-    assert np.allclose(many.wrench() - free, on_plate - free + on_boom - free, atol=1e-12)
-
-
 def test_a_mimic_carries_its_transmission_load_and_the_leader_the_sum():
     """Gripper: a motor joint and a jaw that follows it, geared 1 to -2."""
     builder = (
@@ -313,46 +193,6 @@ def test_one_state_at_a_time():
     assert np.array_equal(force, loads.force)
     assert np.array_equal(moment, loads.moment)
     assert np.array_equal(drive, loads.drive)
-
-
-def test_a_solver_prepared_for_external_wrenches_wants_them():
-    solver = boom().load_solver(["pin"], links=["plate"])
-    with pytest.raises(StateError, match="got nothing"):
-        solver([0], [0], [0])
-
-
-def test_a_solver_prepared_for_no_wrenches_refuses_them():
-    """Dropped in silence, they would be missing in the load."""
-    with pytest.raises(StateError, match="links="):
-        boom().load_solver(["pin"])([0], [0], [0], np.ones((1, 6)))
-
-
-def test_wrenches_on_a_link_that_is_named_twice_add():
-    solver = boom().load_solver(["pin"], links=["boom", "boom"])
-    free = boom().joint_loads([0], [0], [0], ["pin"])
-    pushes = np.array([[1.0, 2, 3, 4, 5, 6], [10.0, 20, 30, 40, 50, 60]])
-    pushed = solver([0], [0], [0], pushes)
-    assert np.allclose((free.wrench() - pushed.wrench())[0], pushes.sum(axis=0))
-
-
-@pytest.mark.parametrize(
-    "external",
-    [[np.ones(6)], np.ones(6), {"boom": "push"}, {"boom": np.ones(6) * 1j}, {"boom": None}],
-)
-def test_what_is_no_wrench_is_refused(external):
-    arm = boom()
-    with pytest.raises(StateError, match="external"):
-        arm.joint_loads([0], [0], [0], external=external)
-    with pytest.raises(StateError, match="external"):
-        arm.inverse_dynamics([0], [0], [0], external)
-
-
-@pytest.mark.parametrize(
-    "external", [np.ones(6), "push", {"boom": np.ones(6)}, np.ones((1, 6)) * 1j]
-)
-def test_a_solver_refuses_what_is_no_wrench(external):
-    with pytest.raises(StateError, match="external"):
-        boom().load_solver(["pin"], links=["boom"])([0], [0], [0], external)
 
 
 @pytest.mark.parametrize("way", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy])

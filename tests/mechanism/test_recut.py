@@ -17,11 +17,11 @@ from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.spatial import Frame
 from tests.carry import carry_state, link_accelerations, poses
 from tests.machines import cut_everywhere, four_bar, linkage, n_four_bar, rssr, world_state
+from tests.tolerances import LOOPS
 from tests.trees import random_state, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
-SAME = 1e-9
 
 
 def choices(description):
@@ -55,13 +55,13 @@ def check_same_machine(model, q, v, cuts):
     wanted = link_accelerations(model, q, v, a)
     scale = 10 + max(np.abs(x).max() for x in wanted.values())
     for name, found in link_accelerations(other, there_q, there_v, there_a).items():
-        assert np.abs(found - wanted[name]).max() <= SAME * scale, (cuts, name)
+        assert np.abs(found - wanted[name]).max() <= LOOPS * scale, (cuts, name)
     size = max(np.abs(loads.wrench()).max(), 1.0)
     for name in loads.joints:
         one, two = loads[name], there[name]
         assert np.array_equal(one.unique, two.unique), (cuts, name)
         difference = np.concatenate([one.force - two.force, one.moment - two.moment])
-        assert np.abs(difference[one.unique]).max(initial=0.0) <= SAME * size, (cuts, name)
+        assert np.abs(difference[one.unique]).max(initial=0.0) <= LOOPS * size, (cuts, name)
 
 
 MACHINES = {

@@ -1,0 +1,142 @@
+"""Drives of machines with loops: too many, too few, at a dead centre, those that the file names."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import ModelError, SolveError
+from mbd_bridge.spatial import Frame
+from tests.machines import four_bar, n_four_bar
+
+
+def test_a_gears_drive_is_flagged_where_other_loops_share_its_work():
+    bar = n_four_bar(1).model.description
+    b = mbd.Builder("geared", root="ground")
+    for link in bar.links[1:]:
+        b.link(link.name, 1.0, link.inertia.centre, link.inertia.central)
+    for j in bar.joints:
+        xyz = j.origin.translation
+        b.joint(j.name, j.type, j.parent, j.child, xyz, axis=j.axis)
+    (pin,) = bar.loops
+    ends = ((end.link, end.frame) for end in (pin.predecessor, pin.successor))
+    b.loop(pin.name, pin.type, *ends, axis=pin.axis)
+    b.couple("gears", "crank1", "crank0")
+    geared = mbd.Mechanism.build(b)
+    at = geared.assemble({"crank0": 0.4, "crank1": 0.4, "bar0": -0.4}, fixed="crank0")
+    loads = geared.joint_loads(at.q, at.v, at.a, ["gears", "pin0"], actuated="crank0")
+    assert not loads["gears"].drive_unique.any() and not loads["pin0"].unique[0]
+    alone = n_four_bar(1)
+    free = alone.joint_loads(at.q, at.v, at.a, ["pin0"], actuated="crank0")
+    assert free["pin0"].unique[0]
+
+
+def test_too_many_drives_are_refused_with_advice_or_flagged():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    both = ["crank", "wrist"]
+    with pytest.raises(SolveError, match="1 freedom and 2 drives") as problem:
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=both)
+    assert "minimum_norm=True" in str(problem.value)
+    assert "actuated=['crank']" in str(problem.value) or "['wrist']" in str(problem.value)
+    with pytest.raises(SolveError, match="2 drives"):
+        bar.inverse_dynamics(at.q, at.v, at.a, actuated=both)
+    one = bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crank"])
+    two = bar.joint_loads(at.q, at.v, at.a, both, actuated=both, minimum_norm=True)
+    assert one["crank"].unique[4] and one["crank"].drive_unique.all()
+    assert not two["crank"].unique[4] and not two.drive_unique.any()
+    # the drives make the motion all the same: their work is that of the one
+    tau = bar.inverse_dynamics(at.q, at.v, at.a, actuated=both, minimum_norm=True)
+    alone = bar.inverse_dynamics(at.q, at.v, at.a, actuated="crank")
+    (allowed,) = bar.loops.report(at.q).motions.T
+    assert np.isclose(tau @ allowed, alone @ allowed, rtol=1e-12)
+    assert np.count_nonzero(tau) == 2 and np.count_nonzero(alone) == 1
+    drives = bar.loops.report(at.q, both).actuation
+    assert (drives.moved, drives.too_few, drives.too_many) == (1, 0, 1)
+
+
+def test_one_drive_of_several_may_be_determined():
+    """A free arm on the coupler's end: its motor's torque is determined, the others' are not."""
+    b = mbd.Builder("arm on a bar", root="ground")
+    bar = four_bar(1, 2, 1.5, 2.5).model.description
+    for link in bar.links[1:]:
+        b.link(link.name, 1.0, link.inertia.centre, link.inertia.central)
+    for j in bar.joints:
+        b.joint(j.name, j.type, j.parent, j.child, j.origin.translation, axis=j.axis)
+    (pin,) = bar.loops
+    ends = ((end.link, end.frame) for end in (pin.predecessor, pin.successor))
+    b.loop(pin.name, pin.type, *ends, axis=pin.axis)
+    b.link("arm", 2.0, (0, 0, 0.3), (0.1, 0.1, 0.1))
+    b.joint("motor", "revolute", "coupler", "arm", (1, 0, 0), axis=(0, 1, 0))
+    machine = mbd.Mechanism.build(b)
+    at = machine.assemble({"crank": 0.5, "motor": 0.3}, fixed=["crank", "motor"])
+    drives = ["crank", "wrist", "motor"]
+    loads = machine.joint_loads(at.q, at.v, at.a, drives, actuated=drives, minimum_norm=True)
+    flags = dict(zip(loads.drive_names, loads.drive_unique.tolist(), strict=True))
+    assert flags == {"crank": False, "wrist": False, "motor": True}
+
+
+def test_too_few_drives_are_explained():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    with pytest.raises(SolveError, match=r"1 freedom, and the drives \(none\) move 0 of them"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=())
+    with pytest.raises(ModelError, match="say which joints are driven"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"])
+    with pytest.raises(ModelError, match="did you mean 'crank'"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crnk"])
+    with pytest.raises(ModelError, match="'pin' is cut, and a cut joint has no drive"):
+        bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["pin"])
+
+
+def slider_crank():
+    """Crank 0.3 m, rod 1 m, the slider along x; cut between rod and slider."""
+    y = (0, 1, 0)
+    b = mbd.Builder("slider-crank", root="ground")
+    b.link("crank", 1, (0.15, 0, 0), (0, 0.01, 0.01)).link("rod", 1, (0.5, 0, 0), (0, 0.1, 0.1))
+    b.link("slider", 2, (0, 0, 0), (0.01, 0.01, 0.01))
+    b.joint("crank", "revolute", "ground", "crank", axis=y)
+    b.joint("big end", "revolute", "crank", "rod", (0.3, 0, 0), axis=y)
+    b.joint("bore", "prismatic", "ground", "slider", axis=(1, 0, 0))
+    ends = ("rod", Frame.from_rpy((1, 0, 0))), ("slider", Frame.identity())
+    b.loop("pin", "revolute", *ends, axis=y)
+    return mbd.Mechanism.build(b)
+
+
+def test_a_dead_centre_of_the_drives_is_told_and_its_nearness_measured():
+    machine = slider_crank()
+
+    def at(angle):
+        near = {"crank": angle, "big end": -1.3 * angle, "bore": 1.3}
+        return machine.assemble(near, fixed="crank")
+
+    gaps = [0.3, 1e-2, 1e-4, 1e-6]
+    found = [machine.loops.report(at(gap).q, "bore").actuation for gap in gaps]
+    ratio = [drive.distance / gap for drive, gap in zip(found, gaps, strict=True)]
+    assert np.allclose(ratio[1:], ratio[-1], rtol=1e-3)  # it goes to zero as the angle does
+    dead = at(0.0)
+    assert not machine.loops.report(dead.q).singular
+    drive = machine.loops.report(dead.q, "bore").actuation
+    assert drive.distance < 1e-12 and (drive.too_few, drive.too_many) == (1, 1)
+    rest = np.zeros(3)
+    with pytest.raises(SolveError, match=r"a dead centre: '(crank|big end)' moves, and no drive"):
+        machine.joint_loads(dead.q, rest, rest, ["crank"], actuated="bore")
+    assert machine.joint_loads(dead.q, rest, rest, ["crank"], actuated="crank").unique[0, 0]
+
+
+def test_drives_that_the_file_names_are_the_default(tmp_path):
+    text = (Path(mbd.__file__).parents[1] / "urdf" / "four_bar.urdf").read_text()
+    loops = (Path(mbd.__file__).parents[1] / "urdf" / "four_bar.loops.yaml").read_text()
+    (tmp_path / "bar.urdf").write_text(text)
+    (tmp_path / "bar.loops.yaml").write_text(loops + "\nactuated: [crank]\n")
+    bar = mbd.load(tmp_path / "bar.urdf")
+    at = bar.assemble({"crank": 0.4}, fixed="crank")
+    named = bar.joint_loads(at.q, at.v, at.a, actuated=["crank"])
+    assert np.array_equal(bar.joint_loads(at.q, at.v, at.a).wrench(), named.wrench())
+    other = bar.joint_loads(at.q, at.v, at.a, ["rocker"], actuated="rocker")
+    assert abs(other.drive[0]) > 1.0  # what the call says comes first
+    assert bar.loops.report(at.q).actuation.drives == ("crank",)
+    assert np.count_nonzero(bar.inverse_dynamics(at.q, at.v, at.a)) == 1
+    recut = mbd.load(tmp_path / "bar.urdf", cuts=["elbow"])
+    assert recut.model.description.actuated == ("crank",)
