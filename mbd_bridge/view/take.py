@@ -44,6 +44,9 @@ KEPT = ("scene", "_placements", "reach", "span", "seen", "_marks")
 SIDES = (*np.eye(3), *-np.eye(3))
 """Where arcs may be, whatever their axes are."""
 
+DRIVE = "drive"
+"""What the legend calls arcs: they have no scale."""
+
 BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -250,7 +253,7 @@ class Take:
         if self.scale.moment:
             rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
         if self.scale.drive:
-            rows.append(("drive", look.DRIVE))
+            rows.append((DRIVE, look.DRIVE))
         size = np.concatenate([loads.force, loads.moment / self.span], axis=-1)
         loose = np.where(loads.unique, 0.0, np.abs(size))
         if loose.max() > ROUNDING * np.abs(size).max():

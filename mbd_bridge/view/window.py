@@ -26,7 +26,7 @@ from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.player import SPEEDS, Player
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import Label, Moment, Take, Wanted
+from mbd_bridge.view.take import DRIVE, Label, Moment, Take, Wanted
 
 if TYPE_CHECKING:
     from mbd_bridge.bridges.pybullet.window import Window
@@ -50,8 +50,11 @@ WARMING = 15
 SIDE = 250
 """Width of the panels on either side of the window, pixels."""
 
-LEVELS = (22, 122)
-"""Heights of the panels above and below, pixels."""
+LEVELS = (104, 122)
+"""Heights of what is above and below: menu and texts, and pybullet's panels, pixels."""
+
+MENU, ROW = 22, 20
+"""Heights of the menu and of a row of text, of which there are four at most, pixels."""
 
 NEARER = 0.4
 """How much nearer than the machine its texts are, so that it does not hide them."""
@@ -110,7 +113,8 @@ def main() -> int:
 
 def _end_with_owner() -> None:
     """End this process when nobody holds the other end of stdin any more."""
-    while sys.stdin.buffer.read(1):
+    # Not through sys.stdin, whose lock this thread would hold while the interpreter ends.
+    while os.read(0, 1):
         pass
     os._exit(0)
 
@@ -161,7 +165,7 @@ class _Screen:
             self._camera = Camera(target + distance * direction(yaw, pitch), target, FIELD)
         self.window.drawing(False)  # or a picture is taken while half of it has moved
         self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
-        self._write([*(self._nearer(label) for label in moment.labels), self._top(headline)])
+        self._write([*(self._nearer(label) for label in moment.labels), *self._top(headline)])
         self.window.drawing(self._open)
         if self._shadows and self._open and time.monotonic() - began > SLOW:
             self._shadows = False
@@ -180,14 +184,21 @@ class _Screen:
         way = self._camera.eye - label.point
         return label._replace(point=label.point + NEARER * way)
 
-    def _top(self, text: str) -> Label:
-        """Return a text at the top of the free part of the window, with the lengths of arrows."""
-        text = "; ".join([text, *(words for words, _ in self.take.legend()[1:] if ":" in words)])
-        wide, high, middle = free_part(self.order.size)
+    def _top(self, text: str) -> list[Label]:
+        """Return rows of text above the machine: what is shown, and how long the arrows are."""
+        legend = (words for words, _ in self.take.legend()[1:])
+        rows = [text, *(words for words in legend if words != DRIVE)]
+        height, wide, high, middle = self.order.size[1], *free_part(self.order.size)
+        pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height
         eye, (right, up, back) = self._camera.eye, self._camera.axes()
-        way = (middle + 0.9 * high) * up - 0.95 * wide * right - back
+        corner = (
+            (middle + high + (LEVELS[0] - MENU - ROW) * pixel) * up - 0.97 * wide * right - back
+        )
         size = (1.0 - NEARER) * float(np.linalg.norm(eye - self._camera.target))
-        return Label(eye + size * way, text, (0.1, 0.1, 0.1, 1.0))
+        return [
+            Label(eye + size * (corner - k * ROW * pixel * up), row, (0.1, 0.1, 0.1, 1.0))
+            for k, row in enumerate(filter(None, rows))
+        ]
 
     def switched(self, key: str) -> bool:
         """Obey a key that changes what is shown; return whether it does."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -10,11 +11,12 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pybullet
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.bridges.pybullet.canvas import Canvas
-from mbd_bridge.bridges.pybullet.window import WindowClosed
+from mbd_bridge.bridges.pybullet.window import Window, WindowClosed
 from mbd_bridge.errors import MbdError, NoDisplayError
 from mbd_bridge.view import window as held
 from mbd_bridge.view.marks import CUT
@@ -85,6 +87,33 @@ def test_the_window_shows_the_loop_closed_where_our_camera_says(bar, run, displa
     assert shown.error is None
 
 
+def red(picture):
+    """Pixels in the colour of forces, without thin lines: pybullet draws an axis in red."""
+    hue = (picture[..., 0] > 90) & (2 * picture[..., 1:].max(axis=-1).astype(int) < picture[..., 0])
+    around = sum(np.roll(hue, (i, j), (0, 1)).astype(int) for i in (-1, 0, 1) for j in (-1, 0, 1))
+    return hue & (around > 8)
+
+
+@screen
+def test_the_window_shows_a_force_along_the_load_that_we_compute(bar, display):
+    q = bar.assemble(near={"crank": 0.7}, fixed="crank").q
+    Shown(bar, q=q, loads=["crank"], actuated=["crank"], labels=False)
+    picture = display.wait(40, lambda seen: red(seen[90:500, 250:650]).sum() > 40)
+    rest = Rest(bar.model, ("crank",), ("crank",))
+    take = Take(rest.start(q))
+    order = held.Order(take.source, Wanted(), rest, (18.0, 12.0), SIZE, 1.0, True)
+    force = bar.joint_loads(q, q * 0, q * 0, ["crank"], actuated="crank", in_="world").force[0]
+    tail, tip = held.camera_of(take, order).pixels([q * 0, take.scale.force * force], SIZE)
+    rows, columns = np.nonzero(red(picture[90:500, 250:650]))
+    along = (np.column_stack([columns + 250, rows + 90]) - tail) @ (tip - tail)
+    along /= (tip - tail) @ (tip - tail)
+    assert np.linalg.norm(tip - tail) > 40
+    assert along.min() == pytest.approx(0.0, abs=0.3)  # it begins within the crank's pin
+    assert along.max() == pytest.approx(1.0, abs=0.1)
+    across = np.column_stack([columns + 250, rows + 90]) - tail - np.outer(along, tip - tail)
+    assert np.abs(np.median(across, axis=0)).max() < 4
+
+
 @screen
 def test_a_motion_is_played_until_ctrl_c_without_a_traceback(display):
     words = [sys.executable, "-m", "mbd_bridge", "view", own_urdfs()["four_bar"], "--near"]
@@ -136,6 +165,45 @@ def test_how_the_windows_process_ends_is_told(run, script, error, told, tmp_path
     monkeypatch.setenv("DISPLAY", ":0")
     with pytest.raises(error, match=told) if error else contextlib.nullcontext():
         mbd.show(run)
+
+
+def test_a_window_that_is_closed_ends_its_process_in_peace(run, tmp_path):
+    """Its owner holds the other end of stdin then, and a thread waits there."""
+    script = tmp_path / "closed.py"
+    script.write_text(
+        "import sys\n"
+        "from mbd_bridge.bridges.pybullet import window\n"
+        "from mbd_bridge.view.window import main\n"
+        "class Closed(window.Window):\n"
+        "    def __init__(self, size):\n"
+        "        raise window.WindowClosed\n"
+        "window.Window = Closed\n"
+        "sys.exit(main())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    ) as process:
+        process.stdin.write(pickle.dumps(order_of(run)))
+        process.stdin.flush()
+        assert process.wait(60) == 0
+        assert process.stdout.read() == b""
+
+
+def test_a_key_that_came_up_before_anybody_looked_counts_once():
+    class Typed(Window):
+        def __init__(self, events):
+            self.engine, self._down, self.events = pybullet, set(), iter(events)
+
+        def _ask(self, function):
+            return next(self.events)
+
+    new, down, up = pybullet.KEY_WAS_TRIGGERED, pybullet.KEY_IS_DOWN, pybullet.KEY_WAS_RELEASED
+    space, left = 32, pybullet.B3G_LEFT_ARROW
+    window = Typed([{space: new | down}, {space: down}, {space: up}, {space: up, left: up}, {}])
+    assert [window.pressed() for _ in range(5)] == [{" "}, set(), set(), {" ", "left"}, set()]
 
 
 # -- the window's loop, without a window ---------------------------------------------------------

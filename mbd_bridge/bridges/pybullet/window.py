@@ -127,12 +127,16 @@ class Window(Canvas):
             self._ask("removeUserDebugItem", self._texts.pop(key))
 
     def pressed(self) -> set[str]:
-        """Return the keys that went down since the last call: letters, "left", "right", " "."""
-        events = self._ask("getKeyboardEvents")
-        arrows = {self.engine.B3G_LEFT_ARROW: "left", self.engine.B3G_RIGHT_ARROW: "right"}
-        down = {code for code, state in events.items() if state & self.engine.KEY_IS_DOWN}
-        struck = {code for code, state in events.items() if state & self.engine.KEY_WAS_TRIGGERED}
-        new = struck | (down - self._down)
+        """Return the keys that went down since the last call: letters, "left", "right", " ".
+
+        Of a key that went down and up since then the engine only tells that it came up.
+        """
+        gui, events = self.engine, self._ask("getKeyboardEvents")
+        arrows = {gui.B3G_LEFT_ARROW: "left", gui.B3G_RIGHT_ARROW: "right"}
+        down = {code for code, state in events.items() if state & gui.KEY_IS_DOWN}
+        up = {code for code, state in events.items() if state & gui.KEY_WAS_RELEASED}
+        struck = {code for code, state in events.items() if state & gui.KEY_WAS_TRIGGERED}
+        new = struck | (down | up) - self._down
         self._down = down
         return {arrows.get(code) or chr(code) for code in new if 0 < code <= sys.maxunicode}
 
