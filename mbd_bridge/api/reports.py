@@ -61,9 +61,11 @@ def report(
         What the page shows, as numbers.
     """
     from mbd_bridge import __version__
+    from mbd_bridge.formats.whole_file import check_place
     from mbd_bridge.loads.streaming import load_history, stream_loads
     from mbd_bridge.reports import Subject, write_report
 
+    check_place(path)
     names = (joints,) if isinstance(joints, str) else joints
     options: dict[str, Any] = {"on": on, "at": at, "in_": in_}
     worst = _Worst()

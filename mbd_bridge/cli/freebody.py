@@ -72,8 +72,11 @@ def run(options: argparse.Namespace) -> int:
     """Find the instants, cut the link free there, show and write it."""
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import count
+    from mbd_bridge.loads.free_body.files import check_output
     from mbd_bridge.loads.oddities import left_out
 
+    if options.output is not None:
+        check_output(options.output)
     robot = screen.load_robot(options)
     loop_loads.check(robot.model, options)
     robot.model.link_number(options.link)

@@ -100,11 +100,11 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import check_suffix
+    from mbd_bridge.formats.tables import check_output
     from mbd_bridge.loads.oddities import left_out
 
     if options.output is not None:
-        check_suffix(options.output)
+        check_output(options.output)
     robot = screen.load_robot(options)
     model = robot.model
     loop_loads.check(model, options)

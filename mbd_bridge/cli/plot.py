@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -69,12 +70,20 @@ def run(options: argparse.Namespace) -> int:
     """Draw the picture and write it."""
     from mbd_bridge.cli import screen
 
-    picture_suffix(options.output)
+    check_picture(options.output)
     robot = screen.load_robot(options)
     with screen.waiting("drawing"):
         save_picture(lambda: _drawn(robot, options), options.output, options.dpi)
     screen.say(f"{options.kind} drawn to {options.output}")
     return 0
+
+
+def check_picture(path: str) -> None:
+    """Refuse a picture that cannot be written, before work is done."""
+    from mbd_bridge.formats.whole_file import check_place
+
+    picture_suffix(path)
+    check_place(path)
 
 
 def picture_suffix(path: str) -> str:
@@ -98,8 +107,11 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
     from mbd_bridge.plots import style
 
     figure: Any = draw()[0].figure
-    with whole_path(path) as target, style():
-        figure.savefig(target, format=picture_suffix(path)[1:], dpi=dpi)
+    drawn = io.BytesIO()  # matplotlib does not survive a full disk
+    with style():
+        figure.savefig(drawn, format=picture_suffix(path)[1:], dpi=dpi)
+    with whole_path(path) as target:
+        target.write_bytes(drawn.getvalue())
 
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:

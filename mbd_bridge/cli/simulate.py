@@ -99,10 +99,10 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
-    from mbd_bridge.formats.tables import check_suffix
+    from mbd_bridge.formats.tables import check_output
 
     if options.output is not None:
-        check_suffix(options.output)
+        check_output(options.output)
     robot = screen.load_robot(options)
     _check_joints(robot, options)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import add_robot, whole_number
-from mbd_bridge.cli.plot import picture_suffix, save_picture
+from mbd_bridge.cli.plot import check_picture, save_picture
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -89,12 +89,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Count, show and write."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.whole_file import whole_file
+    from mbd_bridge.formats.whole_file import check_place, whole_file
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
     from mbd_bridge.loads.oddities import left_out
 
     if options.plot is not None:
-        picture_suffix(options.plot)
+        check_picture(options.plot)
+    if options.output is not None:
+        check_place(options.output)
     robot = screen.load_robot(options)
     loop_loads.check(robot.model, options)
     history = _count(robot, options)

@@ -70,6 +70,25 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
             yield file
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that no file can have, before work is done.
+
+    Raises
+    ------
+    FileError
+        There is no such folder, or it takes no file.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = _mode(target)
+        if mode is None or stat.S_ISREG(mode):
+            tempfile.TemporaryFile(dir=target.parent).close()
+        elif stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise _cannot(path, error) from error
+
+
 def _mode(target: Path) -> int | None:
     """Return the mode of what is there now, None if nothing is."""
     try:
@@ -94,5 +113,5 @@ def _cannot(path: str | os.PathLike[str], error: OSError) -> FileError:
     elif isinstance(error, IsADirectoryError):
         advice = "give the name of a file"
     else:
-        advice = "choose another place with -o"
+        advice = "choose another place"
     return FileError(f"cannot be written: {error.strerror or error}; {advice}", os.fspath(path))

@@ -17,6 +17,8 @@ NAMED = 6
 """How many names a sentence gives before it counts."""
 UNEVEN = 10.0
 """Ratio of the longest to the usual time step from which a spline may swing."""
+TURNS = 8.0 * np.pi
+"""Angle beyond a limit from which it may be one in degrees, rad."""
 BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
 
@@ -96,7 +98,7 @@ class Oddities:
     def _beyond_limits(self) -> list[str]:
         model = self._model
         limits = {joint.name: joint.limits for joint in model.description.joints}
-        found = []
+        found, degrees = list[str](), ""
         for joint in model.joints:
             if joint.name not in limits or joint.type.nq != 1 or joint.follows is not None:
                 continue
@@ -107,4 +109,11 @@ class Oddities:
                 found.append(f"{joint.name} ({high:.4g} above {limit.upper:.4g})")
             elif limit.lower is not None and low < limit.lower - BEYOND:
                 found.append(f"{joint.name} ({low:.4g} below {limit.lower:.4g})")
-        return [f"beyond the limits of the file: {some(found, NAMED)}"] if found else []
+            else:
+                continue
+            if velocity_units(joint.type) == ("rad",) and max(high, -low) > TURNS:
+                degrees = degrees or joint.name
+        if not found:
+            return []
+        advice = f"; are these degrees? Then the header says '{degrees} [deg]'" if degrees else ""
+        return [f"beyond the limits of the file: {some(found, NAMED)}{advice}"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import FileError, MissingPackageError, StateError
-from mbd_bridge.formats.whole_file import whole_path
+from mbd_bridge.formats.whole_file import check_place, whole_path
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera, direction, framing
@@ -95,6 +99,7 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
         raise MissingPackageError(
             "MP4 files are written by ffmpeg: pip install 'mbd_bridge[video]'; or write a .gif"
         )
+    check_place(path)
 
 
 def is_film(path: str | os.PathLike[str] | None) -> bool:
@@ -185,21 +190,35 @@ def _write_gif(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
 
 
 def _write_mp4(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
-    """Write an MP4 (H.264)."""
-    import imageio_ffmpeg
+    """Write an MP4 (H.264) by ffmpeg, whose exit code says whether it is whole."""
+    from imageio_ffmpeg import get_ffmpeg_exe
 
-    width, height = shot.size
-    writer = imageio_ffmpeg.write_frames(
-        str(path),
-        (width, height),
-        fps=shot.fps,
-        macro_block_size=2,
-        ffmpeg_log_level="error",
-        output_params=["-f", "mp4"],
-    )
-    writer.send(None)
-    try:
-        for picture in pictures:
-            writer.send(np.ascontiguousarray(picture))
-    finally:
-        writer.close()
+    size = "x".join(map(str, shot.size))
+    taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{shot.fps:g}", "-i", "-"]
+    made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "25", "-f", "mp4", str(path)]
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            [get_ffmpeg_exe(), "-y", "-v", "error", *taken, *made],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            process_group=0,  # Ctrl-C is for us to decide
+        ) as ffmpeg,
+    ):
+        assert ffmpeg.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it has said why
+                for picture in pictures:
+                    ffmpeg.stdin.write(picture.tobytes())
+        except BaseException:
+            ffmpeg.kill()
+            raise
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                ffmpeg.stdin.close()
+        if ffmpeg.wait() != 0:
+            said.seek(0)
+            words = said.read().decode(errors="replace").strip() or f"exit code {ffmpeg.returncode}"
+            full = os.strerror(errno.ENOSPC)
+            raise OSError(errno.EIO, full if full in words else f"ffmpeg: {words.splitlines()[-1]}")

@@ -21,14 +21,14 @@ from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.formats.table import Column, Floats, Table, check_columns
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import TextSource, text_rows
-from mbd_bridge.formats.whole_file import whole_path
+from mbd_bridge.formats.whole_file import check_place, whole_path
 
 __all__ = [
     "Column",
     "Table",
     "TableSource",
     "TableWriter",
-    "check_suffix",
+    "check_output",
     "open_table",
     "read_table",
 ]
@@ -39,12 +39,14 @@ WRITTEN = 1_000_000
 """Cells that are collected before they are written, 8 MB."""
 
 KINDS = {
-    ".parquet": ("parquet", "ParquetSource", "parquet_rows"),
+    ".parquet": ("parquet", "ParquetSource", "parquet_rows", "packages"),
     ".npz": ("npz", "NpzSource", "npz_rows"),
-    ".h5": ("hdf5", "Hdf5Source", "hdf5_rows"),
-    ".hdf5": ("hdf5", "Hdf5Source", "hdf5_rows"),
+    ".h5": ("hdf5", "Hdf5Source", "hdf5_rows", "package"),
+    ".hdf5": ("hdf5", "Hdf5Source", "hdf5_rows", "package"),
 }
-"""By suffix: the module, imported when it is used, and in it who reads and who writes."""
+"""By suffix: the module, imported when it is used; in it who reads, who writes, what both need."""
+PACKAGE = 3
+"""Where in `KINDS` the function is that returns the packages, or says which are missing."""
 TEXT = (".csv", ".txt", ".dat", "")
 """Suffixes of files that are written as CSV text."""
 
@@ -113,14 +115,26 @@ def read_table(
     )
 
 
-def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Refuse a name whose suffix no kind of table has."""
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a table that cannot be written, before work is done: its kind, package or place.
+
+    Raises
+    ------
+    FileError, MissingPackageError
+    """
+    _check_kind(path)
+    check_place(path)
+
+
+def _check_kind(path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in (*KINDS, *TEXT):
         raise FileError(
             f"no kind of table has the suffix {suffix!r}; available: .csv, {', '.join(KINDS)}",
             os.fspath(path),
         )
+    if len(KINDS.get(suffix, ())) > PACKAGE:
+        _of(suffix, PACKAGE)(os.fspath(path))
 
 
 def _of(suffix: str, place: int) -> Any:
@@ -163,7 +177,7 @@ class TableWriter:
         check_columns(self.columns, self.path)
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
-        check_suffix(self.path)
+        _check_kind(self.path)
         self._digits, self._waiting, self._cells = digits, list[Floats](), 0
 
     def __enter__(self) -> TableWriter:

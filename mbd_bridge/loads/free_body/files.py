@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.nastran import Combination, Grid, LoadSet, nastran_text
-from mbd_bridge.formats.whole_file import whole_file
+from mbd_bridge.formats.whole_file import check_place, whole_file
 from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.free_body.free_body import Acting, FreeBody
 from mbd_bridge.spatial import Array
@@ -41,17 +41,23 @@ def write_free_body(
     first : number of the first grid; of the first load set too, bulk data only
     system : number of the coordinate system to write in, 0 for the basic one, bulk data only
     """
-    suffix = Path(path).suffix.lower()
-    if suffix in BULK:
+    check_output(path)
+    if Path(path).suffix.lower() in BULK:
         text = bulk_data(body, length=length, first=first, system=system)
-    elif suffix == ".csv":
-        text = table(body)
     else:
+        text = table(body)
+    with whole_file(path) as file:
+        file.write(text)
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a file of another kind, or that cannot be written, before work is done."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", *BULK):
         raise StateError(
             f"a free body is not written as {suffix!r}; available: .csv, {', '.join(BULK)}"
         )
-    with whole_file(path) as file:
-        file.write(text)
+    check_place(path)
 
 
 def table(body: FreeBody) -> str:
