@@ -51,13 +51,17 @@ def four_bar(
     cut="revolute",
     wrist="revolute",
     elbow="revolute",
+    heavy=1.0,
 ):
-    """Planar four-bar in the x-z plane: uniform links of 1 kg; cut between rocker and ground."""
+    """Planar four-bar in the x-z plane: uniform links of 1 kg; cut between rocker and ground.
+
+    `heavy` is the rocker's mass.
+    """
     y = (0, 1, 0)
     b = mbd.Builder("four-bar", root="ground")
     b.link("crank", 1, (0, 0, crank / 2), np.array([1, 1, 0]) * crank**2 / 12)
     b.link("coupler", 1, (coupler / 2, 0, 0), np.array([0, 1, 1]) * coupler**2 / 12)
-    b.link("rocker", 1, (0, 0, -rocker / 2), np.array([1, 1, 0]) * rocker**2 / 12)
+    b.link("rocker", heavy, (0, 0, -rocker / 2), np.array([1, 1, 0]) * heavy * rocker**2 / 12)
     b.joint("crank", "revolute", "ground", "crank", axis=y)
     b.joint("elbow", elbow, "crank", "coupler", (0, 0, crank), axis=y)
     b.joint("wrist", wrist, "coupler", "rocker", (coupler, 0, 0), axis=y, axis2=(1, 0, 0))

@@ -15,7 +15,6 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.simulate.near_singular import NearSingular
-from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_forward import ClosedForward
@@ -41,8 +40,9 @@ class Accelerations:
         self.model, self.motions = model, motions
         self._driven: Kernel | None = None
         if model.has_loops:
-            self._closed = ClosedForward(model, driven=() if motions is None else motions.v)
-            self._near = NearSingular(Loops(model))
+            driven = () if motions is None else motions.v
+            self._closed = ClosedForward(model, driven=driven)
+            self._near = NearSingular(model, driven)
         elif motions is not None:
             self._driven = _driven_kernel(model, motions)
 
@@ -57,7 +57,7 @@ class Accelerations:
                 return self._closed(places, rates, *given, check=False)
 
             a, lam = solve(np.arange(len(q)), q, v)
-            self._near.mend(solve, q, v, a, lam)
+            self._near.mend(solve, tau, q, v, a, lam)
             cut = len(self.model.row_scale)
             return Answer(a, lam[:, :cut], -lam[:, cut:])
         if self._driven is None:

@@ -1,11 +1,19 @@
 """Accelerations and multipliers of records so near a singular position that digits are lost there.
 
 A position is closed to rounding, ε; at the distance σ from a singular position it is off its branch
-by ε/σ, its velocity by ε/σ², and so its acceleration by ε/σ³. Along the branch both are smooth.
-So they are taken from both sides, at the distances d, 2d and 3d along the branch that the velocity
-tells, with f_k the mean of both sides:
+by ε/σ, its velocity by ε/σ², and so its acceleration by ε/σ³. Along the branch it is smooth. So it
+is taken from both sides, at the distances d, 2d and 3d along the branch that the velocity tells,
+with f_k the mean of both sides:
 
     f(0) = (15 f_1 - 6 f_2 + f_3) / 10 + O(d⁶)
+
+What that would change by more than ε/σ³ is not rounding (a linkage that just fails to be flat), and
+stays as it is.
+
+Multipliers are taken so as well where they balance the forces. Where they do not, they grow like
+1/σ towards the singular position, as in a toggle; then they follow from the accelerations:
+
+    [Φ_qᵀ Eᵀ] λ = τ - h - M q̈                                       Lee94 (22), smallest
 """
 
 from __future__ import annotations
@@ -14,76 +22,142 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.solve import prepare
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
-PROBE = 1e-9
-"""rad, or parts of the mechanism's size: how far a record is moved to see how sensitive it is."""
+PROBE = 1e-7
+"""rad, or parts of the mechanism's size: how far a record is moved to see how sensitive it is. That
+is out of a singular position that was hit exactly: its rank has `solve.rank.TOLERANCE`."""
 
-LOST = 5e-8
-"""Change of the accelerations with that, relative to themselves, from which on sides are taken: a
-milliradian from the flat position of a four-bar."""
+SENSITIVE = 1e-6
+"""Change of accelerations or multipliers with that, relative to themselves, from which on singular
+values are looked at."""
 
-APART = 2e-2
+NEAR = 4e-3
+"""σ, relative to the largest singular value, below which sides are taken: eight digits are left."""
+
+ROUNDING = 1e-14
+"""ε: what is left open, relative to the mechanism's size."""
+
+VANISHED = 1e-100
+"""A σ that may be divided by."""
+
+APART = 4e-2
 """rad, or parts of the mechanism's size: the distance d, well beyond where digits are lost."""
 
 WEIGHTS = (1.5, -0.6, 0.1)
 """Of the means at d, 2d and 3d."""
 
-REST = 1e-6
+FEWER = (4 / 3, -1 / 3, 0.0)
+"""The same with O(d⁴)."""
+
+BETTER = 0.01
+"""Part of their difference that O(d⁶) is about: some d²."""
+
+BALANCED = 1e-10
+"""Forces that are left over by rounding, relative to all that act."""
+
+REST = 1e-9
 """rad/s, or sizes a second: a slower motion does not tell its branch."""
 
 MOST = 0.05
-"""Share of the records that may be near a singular position; with more, the machine is
-ill-conditioned everywhere, and sides are of no use."""
+"""Share of the records that may be near a singular position; with more (and more than `FEW`), the
+machine is ill-conditioned everywhere, and sides are of no use."""
+
+FEW = 64
+"""Records that always may be: of a short motion, or a slow one."""
 
 Solve = Callable[[Array, Array, Array], tuple[Array, Array]]
 """Accelerations and multipliers of records, given their numbers, positions and velocities."""
 
 
 class NearSingular:
-    """Finds such records of a motion and answers for them."""
+    """Finds such records of a motion and answers for them.
 
-    def __init__(self, loops: Loops) -> None:
-        self._loops = loops
-        model = loops.model
+    Parameters
+    ----------
+    driven : velocities whose acceleration is prescribed; their multipliers follow those of the cuts
+    """
+
+    def __init__(self, model: Model, driven: tuple[int, ...] = ()) -> None:
+        self.model, self._loops = model, Loops(model)
         self._scale = model.velocity_scale
+        self._rank: int | None = None
+        self._own = np.eye(model.nv)[list(driven)]
+        self._rows = np.append(model.row_scale, self._scale[list(driven)])
         self._way = np.random.default_rng(0).uniform(0.5, 1.0, model.nq)  # of quaternions, too
         for body in model.bodies:
             if not body.coupled and body.type.nq == body.type.nv:
                 self._way[body.q] *= self._scale[body.v]
 
-    def mend(self, solve: Solve, q: Array, v: Array, a: Array, lam: Array) -> None:
-        """Overwrite accelerations (K, nv) and multipliers (K, m) where digits are lost."""
-        moving = np.linalg.norm(v / self._scale, axis=1) > REST
-        weak = np.flatnonzero(self._lost(solve, q, v, a) & moving)
-        if len(weak) > max(1, int(MOST * len(q))):
+    def mend(self, solve: Solve, tau: Array, q: Array, v: Array, a: Array, lam: Array) -> None:
+        """Overwrite accelerations (K, nv) and multipliers (K, m + D) where digits are lost."""
+        weak = self._weak(solve, q, v, a, lam)
+        if len(weak) > max(FEW, int(MOST * len(q))):
             return
-        for k in weak:
-            found = self._from_both_sides(solve, int(k), q[k], v[k])
-            if found is not None:
-                a[k], lam[k] = found
+        for k, lost in weak.items():
+            sides = self._from_both_sides(solve, k, q[k], v[k])
+            if sides is None:
+                continue
+            found, smooth = sides
+            if not np.abs((found[0] - a[k]) / self._scale).max() > lost:
+                a[k] = found[0]
+                lam[k] = self._multipliers(tau[k], q[k], v[k], found, smooth)
 
-    def _lost(self, solve: Solve, q: Array, v: Array, a: Array) -> Array:
-        other, _ = solve(np.arange(len(q)), q + PROBE * self._way, v)
-        rates = np.abs(v / self._scale).max(axis=1, initial=0.0)
-        size = np.abs(a / self._scale).max(axis=1, initial=0.0) + rates**2
-        change = np.abs((other - a) / self._scale).max(axis=1, initial=0.0)
-        return np.asarray(~(change <= LOST * size))
+    def _weak(self, solve: Solve, q: Array, v: Array, a: Array, lam: Array) -> dict[int, float]:
+        """Return records that are near, and what of their accelerations may be lost."""
+        rates = v / self._scale
+        other, forces = solve(np.arange(len(q)), q + PROBE * self._way, v)
+        sizes = _largest(a / self._scale) + _largest(rates) ** 2
+        steady = _largest((other - a) / self._scale) <= SENSITIVE * sizes
+        steady &= _largest((forces - lam) * self._rows) <= SENSITIVE * _largest(lam * self._rows)
+        looked = np.flatnonzero(~steady & (np.linalg.norm(rates, axis=1) > REST))
+        if not len(looked):
+            return {}
+        values = np.linalg.svd(self._loops.at(q[looked])[1], compute_uv=False)
+        first = looked[0]
+        sigma = values[:, self._branch_rank(q[first], v[first]) - 1] / values[:, 0]
+        lost = ROUNDING / np.maximum(sigma, VANISHED) ** 3 * sizes[looked]
+        return {int(looked[k]): float(lost[k]) for k in np.flatnonzero(sigma < NEAR)}
+
+    def _branch_rank(self, q: Array, v: Array) -> int:
+        """Return the rank of Φ_q a little further on, where it is that of the motion."""
+        if self._rank is None:
+            step = APART / float(np.linalg.norm(v / self._scale))
+            places = [self._along(q, v, way) for way in (step, -step)]
+            there = [q, *(place[0] for place in places if place is not None)]
+            values = [np.linalg.svd(self._loops.at(x)[1], compute_uv=False) for x in there]
+            self._rank = max(int(np.sum(s > TOLERANCE * s[0])) for s in values)
+        return self._rank
 
     def _from_both_sides(
         self, solve: Solve, k: int, q: Array, v: Array
     ) -> tuple[Array, Array] | None:
+        """Return accelerations (2, nv) and multipliers (2, m + D) by both formulas."""
         step = APART / float(np.linalg.norm(v / self._scale))
         ways = [sign * (n + 1) * step for n in range(len(WEIGHTS)) for sign in (1.0, -1.0)]
         places = [self._along(q, v, way) for way in ways]
         if any(place is None for place in places):
             return None
         there, rates = (np.array(x) for x in zip(*places, strict=True))
-        weights = 0.5 * np.repeat(WEIGHTS, 2)
+        weights = 0.5 * np.repeat([WEIGHTS, FEWER], 2, axis=1)
         a, lam = solve(np.full(len(ways), k), there, rates)
         return weights @ a, weights @ lam
+
+    def _multipliers(self, tau: Array, q: Array, v: Array, a: Array, smooth: Array) -> Array:
+        """Return the smooth ones if they balance the forces, else those that do so best."""
+        (moved,) = prepare(self.model, "inverse_dynamics")(q, v, a)
+        left = (tau - moved) * self._scale
+        A = np.vstack([self._loops.at(q)[1], self._own]).T
+        held = (smooth * self._rows) @ A.T
+        size = np.abs(tau * self._scale).max() + np.abs(left[0]).max() + np.abs(held[0]).max()
+        best, other = left - held
+        if np.abs(best).max() <= BALANCED * size + BETTER * np.abs(best - other).max():
+            return np.asarray(smooth[0])
+        return np.asarray(np.linalg.lstsq(A, left[0], rcond=TOLERANCE)[0] / self._rows)
 
     def _along(self, q: Array, v: Array, way: float) -> tuple[Array, Array] | None:
         """Return the state that the branch reaches when v lasts for `way` seconds."""
@@ -97,3 +171,8 @@ class NearSingular:
             phi, J = self._loops.at(place)
         rate = v / self._scale
         return place, self._scale * (rate - np.linalg.pinv(J, rcond=TOLERANCE) @ (J @ rate))
+
+
+def _largest(x: Array) -> Array:
+    """Return the largest magnitude of each record's numbers."""
+    return np.asarray(np.abs(x).max(axis=1, initial=0.0))

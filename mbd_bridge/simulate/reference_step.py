@@ -1,11 +1,7 @@
 """The Runge-Kutta step as it reads, with singular values: for positions at which rows depend.
 
-Within `NEAR` of a singular position the acceleration is 0/0. Along a branch that runs through it
-the acceleration is smooth, so it is taken from both sides, at times ±τ and ±2τ on that branch:
-
-    q̈(0) = (4 (q̈(τ) + q̈(-τ)) / 2 - (q̈(2τ) + q̈(-2τ)) / 2) / 3 + O(τ⁴)
-
-The velocity tells the branch. At rest nothing does, and the motion is not determined.
+Accelerations near such a position are taken from both sides of it (`near_singular`). The velocity
+tells the branch. At rest nothing does, and the motion is not determined.
 """
 
 from __future__ import annotations
@@ -17,6 +13,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations
 from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.near_singular import REST
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve.rank import TOLERANCE
@@ -28,13 +25,6 @@ LEFT = 1e-6
 NEAR = 1e-6
 """Smallest singular value of the independent rows, relative to the largest, below which a position
 is called singular."""
-
-APART = 2e-3
-"""rad, or this part of the mechanism's size: how far on both sides of it accelerations are taken.
-O(τ⁴) is 1e-11 there, and rounding, 1e-16 / τ², as well."""
-
-REST = 1e-9
-"""rad/s, or sizes a second: slower is at rest."""
 
 
 class ReferenceStep:
@@ -80,30 +70,15 @@ class ReferenceStep:
         return self._onto(q_end, v_end, t + h, h)
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
-        """Return q̈ at one state; in a singular position from both sides of it."""
+        """Return q̈ at one state."""
         if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
             return np.full(self.model.nv, np.nan)
-        if self._loops is None or not self._singular(self._loops, q, v):
-            return self._plain(q, v, t)
-        speed = float(np.linalg.norm(v / self.model.velocity_scale))
-        if speed < REST:
+        at_rest = np.linalg.norm(v / self.model.velocity_scale) <= REST
+        if at_rest and self._loops is not None and self._singular(self._loops, q, v):
             raise SolveError(self._at_rest(self._loops, q))
-        tau = APART / speed
-        near, far = (
-            0.5 * (self._along(q, v, t, way) + self._along(q, v, t, -way)) for way in (tau, 2 * tau)
-        )
-        return np.asarray((4.0 * near - far) / 3.0)
-
-    def _along(self, q: Array, v: Array, t: float, way: float) -> Array:
-        """Return q̈ a time `way` from the singular position, on the branch of v."""
-        place, speed = self._onto(self.model.integrate(q, way * v), v, t + way, way)
-        return self._plain(place, speed, t + way)
-
-    def _plain(self, q: Array, v: Array, t: float) -> Array:
         tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v)
         given = np.asarray(tau, dtype=np.float64)
-        a = self._dynamics(q[None], v[None], given[None], np.array([t])).a
-        return np.asarray(a[0])
+        return np.asarray(self._dynamics(q[None], v[None], given[None], np.array([t])).a[0])
 
     def _singular(self, loops: Loops, q: Array, v: Array) -> bool:
         if self._rows is None:
