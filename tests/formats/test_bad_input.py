@@ -176,7 +176,11 @@ def test_external_entities_are_not_fetched(tmp_path):
 
 
 def test_the_word_doctype_in_a_comment_is_harmless():
-    read_urdf_text(GOOD.replace("<link", "<!-- no <!DOCTYPE here -->\n<link", 1))
+    plain = read_urdf_text(GOOD)
+    found = read_urdf_text(GOOD.replace("<link", "<!-- no <!DOCTYPE here --><link", 1))
+    assert [link.name for link in found.links] == ["base", "arm"]
+    assert found.links[1].inertia.mass == 2.0
+    assert repr(found) == repr(plain)
 
 
 def test_entity_bombs_in_utf_16_are_refused(tmp_path):

@@ -134,11 +134,6 @@ def test_rotation_between_directions_is_a_rotation():
             assert np.linalg.det(turn) == pytest.approx(1.0)
 
 
-def test_other_engines_do_not_mind_loop_elements():
-    model = pin.buildModelFromXML(BAR.format(LOOP_JOINT + CONSTRAINT))
-    assert model.njoints == 3
-
-
 def test_loops_of_file_and_sidecar_are_put_together(tmp_path):
     (tmp_path / "bar.urdf").write_text(BAR.format(LOOP_JOINT))
     (tmp_path / "bar.loops.yaml").write_text(SIDECAR.replace("name: pin", "name: second"))
@@ -182,9 +177,23 @@ def test_gears_are_read_in_both_ways(tmp_path):
         assert found.line is not None
 
 
-@pytest.mark.parametrize("text", ["", " name='x'"])
-def test_files_with_gears_and_masks_load_elsewhere(text):
-    pin.buildModelFromXML(BAR.format(MASK + COUPLING))
+@pytest.mark.parametrize("elements", [LOOP_JOINT + CONSTRAINT, MASK + COUPLING])
+def test_other_engines_do_not_mind_elements_of_loops_gears_and_masks(elements, tmp_path):
+    model = pin.buildModelFromXML(BAR.format(elements))
+    assert list(model.names) == ["universe", "a", "b"]
+    assert (model.njoints, model.nq, model.nv) == (3, 1 + 2, 2)  # a continuous joint: cos and sin
+    pybullet = pytest.importorskip("pybullet")
+    path = tmp_path / "bar.urdf"
+    path.write_text(BAR.format(elements))
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        body = pybullet.loadURDF(str(path), useFixedBase=True, physicsClientId=client)
+        count = pybullet.getNumJoints(body, physicsClientId=client)
+        joints = [pybullet.getJointInfo(body, k, physicsClientId=client) for k in range(count)]
+    finally:
+        pybullet.disconnect(client)
+    assert [joint[1] for joint in joints] == [b"a", b"b"]
+    assert [joint[2] for joint in joints] == [pybullet.JOINT_REVOLUTE] * 2
 
 
 ELEMENT_FAULTS = {
