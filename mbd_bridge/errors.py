@@ -10,6 +10,9 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import TypeVar
+
+T = TypeVar("T", bound=str)
 
 
 class MbdError(Exception):
@@ -98,6 +101,17 @@ def massless(name: str) -> str:
         f"no inertia resists {name!r}: what it moves is massless, or has no moment of inertia "
         f"about its axis. Give a link beyond it inertia, or weld the joint"
     )
+
+
+def one_of(
+    name: str, value: object, known: Iterable[T], error: type[MbdError], more: str = ""
+) -> T:
+    """Return the value of a parameter that takes a few words, or say which there are."""
+    words = tuple(known)
+    for word in words:
+        if isinstance(value, str) and value == word:
+            return word
+    raise error(f"{name}={value!r} is not known; use one of {', '.join(words)}{more}")
 
 
 def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:

@@ -75,3 +75,15 @@ def test_a_motion_is_shown_in_a_line():
 def test_one_name_more_is_a_name():
     assert some(["a", "b", "c"], 2) == "a, b, c"
     assert some(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+
+
+@pytest.mark.parametrize("given", ["wrold", ["world"], None, 1, np.array(["world", "link"])])
+def test_an_option_of_a_few_words_says_which_there_are(given):
+    rod, rest = mbd.load(PENDULUM), [0.0]
+    with pytest.raises(MbdError, match=r"in_=.* is not known; use one of child, parent, world"):
+        rod.joint_loads(rest, rest, rest, in_=given)
+    with pytest.raises(MbdError, match=r"external_in=.* is not known; use one of link, world"):
+        rod.joint_loads(rest, rest, rest, external={"rod": np.ones(6)}, external_in=given)
+    for option in ("method", "integrator", "correction"):
+        with pytest.raises(MbdError, match=rf"{option}=.* is not known; use one of \w+, "):
+            mbd.simulate(rod, 0.1, **{option: given})

@@ -173,18 +173,18 @@ class Mechanism:
             raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
         wanted, places = asked_for(self.model, joints, cuts=self.model.has_loops)
         drives = actuated if actuated is None or isinstance(actuated, str) else tuple(actuated)
-        links = links_of(external)
+        links, axes = links_of(external), check_axes(external_in)
         options: dict[str, Any] = {
             "on": on,
             "at": at,
             "in_": in_,
             "links": links,
-            "external_in": external_in,
+            "external_in": axes,
         }
         options |= {"reaction": reaction, "actuated": drives, "minimum_norm": minimum_norm}
         how = Convention.of(on, at, in_)
         solver = self.prepared.get(
-            ("loads", places, how, links, external_in, reaction, drives, minimum_norm),
+            ("loads", places, how, links, axes, reaction, drives, minimum_norm),
             lambda: self.load_solver(wanted, **options),
         )
         packed = pack_external(external, links) if external else None

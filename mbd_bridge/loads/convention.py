@@ -15,14 +15,19 @@ import numpy as np
 
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.errors import ModelError
+from mbd_bridge.errors import ModelError, one_of
 from mbd_bridge.mechanism import Cut, Model, ModelJoint, Motion
 from mbd_bridge.spatial import Array, Frame, cross
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
+SIDES: tuple[On, ...] = get_args(On)
+PLACES: tuple[At, ...] = get_args(At)
+AXES: tuple[In, ...] = get_args(In)
 
+PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+"""Planes of the axes in which a load is given, by name: the numbers of their two axes."""
 
 _TEXT = re.compile(
     r"(?P<on>child|parent) on (?:child|parent), at "
@@ -51,22 +56,19 @@ class Convention:
     @staticmethod
     def of(on: str, at: str | Sequence[float], in_: str) -> Convention:
         """Return a checked convention."""
-        for name, value, allowed in (("on", on, get_args(On)), ("in_", in_, get_args(In))):
-            if value not in allowed:
-                raise ModelError(f"{name}={value!r} is not known; use one of {allowed}")
+        side = one_of("on", on, SIDES, ModelError)
+        axes = one_of("in_", in_, AXES, ModelError)
         if isinstance(at, str):
-            if at not in get_args(At):
-                raise ModelError(
-                    f"at={at!r} is not known; use one of {get_args(At)} or a point (x, y, z) m"
-                )
-            return Convention(on, at, in_)  # type: ignore[arg-type]
+            place = one_of("at", at, PLACES, ModelError, " or a point (x, y, z) m")
+            return Convention(side, place, axes)
         try:
             point = np.asarray(at, dtype=np.float64)
         except (TypeError, ValueError):
             point = np.zeros(0)
         if point.shape != (3,) or not np.all(np.isfinite(point)):
             raise ModelError(f"at={at!r} is not a point; give (x, y, z) m in the child's frame")
-        return Convention(on, tuple(point.tolist()), in_)  # type: ignore[arg-type]
+        x, y, z = point.tolist()
+        return Convention(side, (x, y, z), axes)
 
     def __str__(self) -> str:
         exerted = "parent on child" if self.on == "child" else "child on parent"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.errors import StateError, one_of, unknown_name
 from mbd_bridge.formats import Joint, Limits
+from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
 from mbd_bridge.loads.units import DRIVE, drive_units
 from mbd_bridge.plots import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.result import JointLoads
 
 QUANTITIES = ("force", "moment", "drive")
-PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
 ALONG = 1e-9
 """Cosine's distance from 1 of a joint's axis that is an axis of its frame."""
 STATE = "number of the state"
@@ -201,9 +201,7 @@ def _plane(
 ) -> tuple[NDArray[np.float64], tuple[str, str]]:
     """Return two unit vectors (2, 3) in the axes of the loads, and their names."""
     if plane is not None:
-        if plane not in PLANES:
-            raise StateError(f"plane={plane!r} is not known; use one of {', '.join(PLANES)}")
-        first, second = PLANES[plane]
+        first, second = PLANES[one_of("plane", plane, PLANES, StateError)]
         return np.eye(3)[[first, second]], (plane[0], plane[1])
     axis = _axis(loads, joint)
     for name, (first, second) in PLANES.items():

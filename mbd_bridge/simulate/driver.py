@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, some, warn
+from mbd_bridge.errors import SolveError, StateError, one_of, some, warn
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
@@ -106,6 +106,7 @@ def simulate(
         they change their signs. One with an attribute ``terminal = True`` ends the motion, which
         is simulated first and cut off then
     """
+    wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
     steps = _number_of_steps(duration, step, every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
@@ -126,7 +127,6 @@ def simulate(
         compiled = (method, integrator) == ("projection", "rk4")
         checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
-    wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
     found = _run(problem, wishes, progress, kept)
     if found.status != "finished" and check:
         raise SolveError(f"{found.status}. check=False returns the motion up to there")
@@ -139,6 +139,32 @@ def simulate(
     return run.watched(events) if events else run
 
 
+def _wishes(
+    method: str,
+    integrator: str,
+    tolerance: float,
+    correction: str,
+    history: bool,
+    kept: bool,
+) -> Wishes:
+    """Return what is wished for, or say what does not go together."""
+    one_of("method", method, METHODS, StateError)
+    known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
+    one_of("integrator", integrator, known, StateError)
+    wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise StateError(f"tolerance: expected a positive number, got {tolerance!r}")
+    if integrator not in INTEGRATORS and method != "projection":
+        raise StateError(f"integrator={integrator!r} goes with method='projection' only")
+    if history and (integrator not in INTEGRATORS or kept):
+        ours = ", ".join(INTEGRATORS)
+        raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
+    if correction != "state" and method == "projection":
+        others = ", ".join(METHODS[1:])
+        raise StateError(f"correction={correction!r} goes with method= one of {others}")
+    return wishes
+
+
 def _run(
     problem: Problem,
     wishes: Wishes,
@@ -146,32 +172,16 @@ def _run(
     checkpoint: Checkpoint | None,
 ) -> Records:
     """Run a problem by the method and integrator named."""
-    method, integrator, tolerance, correction, history = wishes
-    if method not in METHODS:
-        raise StateError(f"method={method!r} is not known; use one of {', '.join(METHODS)}")
-    if not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise StateError(f"tolerance: expected a positive number, got {tolerance!r}")
-    if integrator.startswith("scipy:") and method != "projection":
-        raise StateError(f"integrator={integrator!r} goes with method='projection' only")
-    known = [*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY)]
-    if integrator not in known:
-        raise StateError(f"integrator={integrator!r} is not known; use one of {', '.join(known)}")
-    if history and (integrator not in INTEGRATORS or checkpoint is not None):
-        ours = ", ".join(INTEGRATORS)
-        raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
-    if correction != "state" and method == "projection":
-        others = ", ".join(METHODS[1:])
-        raise StateError(f"correction={correction!r} goes with method= one of {others}")
     with contextlib.nullcontext() if checkpoint is None else checkpoint.locked():
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if (method, integrator) == ("projection", "rk4") and not history:
+            if wishes[:2] == ("projection", "rk4") and not wishes.history:
                 found = run_compiled(problem, progress, checkpoint)
             else:
                 found = run_by_hand(problem, wishes, progress, checkpoint)
         except SolveError as met:
             found = _not_begun(problem, str(met))
-    if correction != "state":
+    if wishes.correction != "state":
         return found
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     return found if opened is None else found.until(max(0, opened[0] - 1), opened[1], problem)

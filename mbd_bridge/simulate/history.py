@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array
 
 Correction: TypeAlias = Literal["state", "velocity", "none"]
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 """What is put back onto loops and drives after a step: position and velocity, velocity, nothing."""
 
 
@@ -70,8 +71,4 @@ class Recorder:
 
 def check_correction(correction: str) -> Correction:
     """Return what is corrected, or say which there are."""
-    if correction not in get_args(Correction):
-        raise StateError(
-            f"correction={correction!r} is not known; use one of {', '.join(get_args(Correction))}"
-        )
-    return correction  # type: ignore[return-value]
+    return one_of("correction", correction, CORRECTIONS, StateError)

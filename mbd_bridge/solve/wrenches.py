@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.errors import ModelError, StateError, one_of
 from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.spatial import Array
 
@@ -18,12 +18,12 @@ External = Mapping[str, ArrayLike]
 Axes = Literal["link", "world"]
 """Whose axes the wrenches are given in."""
 
+AXES: tuple[Axes, ...] = get_args(Axes)
+
 
 def check_axes(external_in: str) -> Axes:
     """Return the axes, or say which there are."""
-    if external_in not in get_args(Axes):
-        raise ModelError(f"external_in={external_in!r} is not known; use one of {get_args(Axes)}")
-    return external_in  # type: ignore[return-value]
+    return one_of("external_in", external_in, AXES, ModelError)
 
 
 def links_of(external: Mapping[str, Any] | None) -> tuple[str, ...]:

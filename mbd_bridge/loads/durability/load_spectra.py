@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError, unknown_name, warn
+from mbd_bridge.errors import StateError, one_of, unknown_name, warn
+from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.loads.durability.spectrum import (
     EXPONENTS,
     Spectrum,
@@ -245,7 +246,4 @@ def load_spectra(
 def _plane(name: str | None) -> tuple[int, int] | None:
     if name is None:
         return None
-    planes = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
-    if name not in planes:
-        raise StateError(f"plane={name!r} is not known; use one of {', '.join(planes)}")
-    return planes[name]
+    return PLANES[one_of("plane", name, PLANES, StateError)]

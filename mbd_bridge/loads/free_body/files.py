@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.formats.nastran import Combination, Grid, LoadSet, nastran_text
 from mbd_bridge.formats.whole_file import check_place, whole_file
 from mbd_bridge.loads.export import COMPONENTS
@@ -91,11 +91,9 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
     ``first - 1 + 10 k + 1`` of what joints (and the outside) do, ``... + 2`` of gravity and
     inertia, and their sum ``... + 0``, which is in equilibrium.
     """
-    if length not in LENGTHS:
-        raise StateError(f"length={length!r} is not known; use one of {', '.join(LENGTHS)}")
     if first < 1:
         raise StateError(f"expected a first number from 1, got {first}")
-    factor, unit = LENGTHS[length], f"N {length}"
+    factor, unit = LENGTHS[one_of("length", length, LENGTHS, StateError)], f"N {length}"
     centre = len(body.acting) - 2  # gravity and inertia share the last grid
     points = body.acting[: centre + 1]
     grids = []
