@@ -93,6 +93,36 @@ def test_dae_with_its_unit_its_nodes_and_its_colours(tmp_path, kind):
     assert area(surface) == pytest.approx([0, 0, 6e-4])
 
 
+def test_comments_in_a_dae_are_passed_over(tmp_path):
+    text = DAE.format(faces=FACES["triangles"])
+    said = text.replace("<node>", "<node><!-- a part --><?tool x?>").replace(
+        "0 0 0 1 0 0 1 1 0", "0 0 0 <!-- first -->1 0 0 1 1 0"
+    )
+    assert said.count("<!--") == 2
+    for name, content in (("plain.dae", text), ("said.dae", said)):
+        (tmp_path / name).write_text(content)
+    (plain,), (found,) = (read_mesh(str(tmp_path / name)) for name in ("plain.dae", "said.dae"))
+    assert np.array_equal(found.vertices, plain.vertices)
+    assert np.array_equal(found.triangles, plain.triangles)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('source="#v"', 'source="#w"', "<input> has the source '#w', which no element has as its"),
+        ('source="#p"', 'source="#q"', "<input> has the source '#q', which no element has as its"),
+        ('semantic="POSITION"', 'semantic="NORMAL"', "<vertices> has no <input"),
+        ('semantic="VERTEX"', 'semantic="NORMAL"', "<triangles> has no <input"),
+    ],
+)
+def test_a_dae_that_refers_to_nothing_says_what(tmp_path, old, new, told):
+    text = DAE.format(faces=FACES["triangles"])
+    assert old in text
+    (tmp_path / "d.dae").write_text(text.replace(old, new))
+    with pytest.raises(FileError, match=f"d.dae: cannot be understood as COLLADA .{told}"):
+        read_mesh(str(tmp_path / "d.dae"))
+
+
 def test_a_mirror_turns_triangles_round(tmp_path):
     (tmp_path / "o.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     (surface,) = read_mesh(str(tmp_path / "o.obj"))

@@ -20,7 +20,12 @@ DEEPEST = 50
 def read_dae(data: bytes, file: str) -> list[Surface]:
     """Return the surfaces of a COLLADA file, one for each material of each instance."""
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=True,
+        remove_comments=True,  # numbers go on behind one
+        remove_pis=True,
     )
     try:
         root = etree.fromstring(data, parser)
@@ -28,14 +33,7 @@ def read_dae(data: bytes, file: str) -> list[Surface]:
         raise FileError(f"this is no XML: {error}", file) from None
     try:
         return _Collada(root, file).surfaces()
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        StopIteration,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ArithmeticError, LookupError, ValueError) as error:
         raise FileError(
             f"cannot be understood as COLLADA ({error}); export it anew", file
         ) from error
@@ -67,14 +65,24 @@ class _Collada:
     def _target(self, element: Element, attribute: str = "url") -> Element | None:
         return self.by_id.get((element.get(attribute) or "").removeprefix("#"))
 
+    def _source(self, element: Element) -> Element:
+        """Return what an element takes its numbers from."""
+        found = self._target(element, "source")
+        if found is None:
+            raise LookupError(
+                f"<{element.tag}> has the source {element.get('source')!r}, which no element "
+                f"has as its id"
+            )
+        return found
+
     def _node(self, node: Element, above: Array, depth: int) -> Iterator[Surface]:
         if depth > DEEPEST:
             raise FileError(f"nodes inside nodes, deeper than {DEEPEST}; export it anew", self.file)
         matrix = above
-        for child in node:
+        for child in node.iterchildren("*"):
             if child.tag in _TRANSFORMS:
                 matrix = matrix @ _TRANSFORMS[child.tag](_floats(child))
-        for child in node:
+        for child in node.iterchildren("*"):
             if child.tag == "node":
                 yield from self._node(child, matrix, depth + 1)
                 continue
@@ -121,16 +129,22 @@ class _Collada:
         """Return vertices and triangles of one <triangles>, <polylist> or <polygons>."""
         inputs = part.findall("input")
         stride = 1 + max(int(one.get("offset", "0")) for one in inputs)
-        vertex = next(one for one in inputs if one.get("semantic") == "VERTEX")
-        position = self._target(vertex, "source").find("input[@semantic='POSITION']")  # type: ignore[union-attr]
-        source = self._target(position, "source")  # type: ignore[arg-type]
-        accessor = source.find("technique_common/accessor")  # type: ignore[union-attr]
+        vertex = _child(part, "input[@semantic='VERTEX']")
+        source = self._source(_child(self._source(vertex), "input[@semantic='POSITION']"))
+        accessor = source.find("technique_common/accessor")
         step = int(accessor.get("stride", "3")) if accessor is not None else 3
-        points = _floats(source.find("float_array")).reshape(-1, step)[:, :3]  # type: ignore[arg-type, union-attr]
+        points = _floats(_child(source, "float_array")).reshape(-1, step)[:, :3]
         rows = [_integers(p) for p in part.findall("p")]
         offset = int(vertex.get("offset", "0"))
         corners = np.concatenate([np.zeros(0, dtype=np.int64), *rows])[offset::stride]
         return points, corners[_FACES[str(part.tag)](part, rows, stride)]
+
+
+def _child(element: Element, path: str) -> Element:
+    found = element.find(path)
+    if found is None:
+        raise LookupError(f"<{element.tag}> has no <{path}>")
+    return found
 
 
 def _floats(element: Element) -> Array:
