@@ -50,6 +50,22 @@ class State(NamedTuple):
     velocities: Floats
 
 
+class Said(NamedTuple):
+    """What one message says: a stamp, ns, and numbers of joints by name."""
+
+    stamp: int
+    names: tuple[str, ...]
+    positions: Floats
+    velocities: Floats
+
+    @staticmethod
+    def of(message: Any) -> Said:
+        """Return what a message of `MESSAGE` says."""
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        numbers = (np.asarray(x, dtype=np.float64) for x in (message.position, message.velocity))
+        return Said(stamp, tuple(message.name), *numbers)
+
+
 def is_bag(path: str | os.PathLike[str]) -> bool:
     """Return whether a path looks like a bag: by its suffix, or a folder with metadata."""
     place = Path(path)
@@ -130,23 +146,23 @@ class _Reader:
 
     def states(self, topic: str | None) -> Iterator[State]:
         """Yield the states in the messages of a topic."""
-        for recorded, message in self._messages(topic):
-            state = self._state(message, recorded)
+        for recorded, said in self._messages(topic):
+            state = self._state(said, recorded)
             if state is not None:
                 yield state
 
-    def _messages(self, topic: str | None) -> Iterator[tuple[int, Any]]:
-        """Yield when a message was recorded, ns, and the message."""
+    def _messages(self, topic: str | None) -> Iterator[tuple[int, Said]]:
+        """Yield when a message was recorded, ns, and what it says."""
         highlevel, typesys = packages(self.path)
         store = typesys.get_typestore(typesys.Stores.LATEST)
         try:
             with highlevel.AnyReader([Path(self.path)], default_typestore=store) as reader:
                 chosen = self._chosen(reader.connections, topic)
                 for connection, recorded, raw in reader.messages(connections=chosen):
-                    yield recorded, reader.deserialize(raw, connection.msgtype)
+                    yield recorded, Said.of(reader.deserialize(raw, connection.msgtype))
         except FileError:
             raise
-        except Exception as error:  # damaged, a bag makes rosbags and what it uses raise anything
+        except Exception as error:  # from a damaged bag rosbags, apsw, zstandard raise anything
             raise cannot_read(self.path, error, "a rosbag2 folder or a .mcap file") from error
 
     def notes(self) -> list[str]:
@@ -179,11 +195,9 @@ class _Reader:
         self._topic = chosen[0].topic
         return chosen
 
-    def _state(self, message: Any, recorded: int) -> State | None:
+    def _state(self, said: Said, recorded: int) -> State | None:
         """Return the joints wanted, in one order."""
-        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
-        named = tuple(message.name)
-        positions, velocities = np.asarray(message.position), np.asarray(message.velocity)
+        stamp, named, positions, velocities = said
         if len(positions) != len(named):
             raise self._error(
                 f"expected a position of each of its {len(named)} joints, got {len(positions)}",

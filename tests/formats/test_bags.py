@@ -219,6 +219,18 @@ def test_broken_bags_are_refused(tmp_path, storage):
         read_bag(tmp_path / "none.mcap", ["a"])
 
 
+def test_a_message_that_defines_itself_otherwise_is_refused(tmp_path):
+    """A bag says itself what its messages hold: here no names, as damage may have it."""
+    folder = write(tmp_path / "bag", recording(5))
+    file = next(folder.glob("*.mcap"))
+    data = file.read_bytes()
+    assert b"string[] name" in data
+    file.write_bytes(data.replace(b"string[] name", b"string[] nbme"))
+    with pytest.raises(FileError, match=r"cannot be read: .*no attribute 'name'") as problem:
+        read_bag(file, ["a"])
+    assert problem.value.file == str(file)
+
+
 def test_the_package_is_named_if_it_is_missing_and_bag_words_need_a_bag(tmp_path, monkeypatch):
     path = write(tmp_path / "bag", recording(5))
     monkeypatch.setitem(sys.modules, "rosbags", None)
