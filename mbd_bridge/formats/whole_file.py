@@ -13,6 +13,9 @@ from typing import TextIO
 
 from mbd_bridge.errors import FileError
 
+END = ".part"
+"""Of the name that a file has until all is written."""
+
 
 @contextlib.contextmanager
 def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -32,9 +35,7 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             raise FileError("a file of this kind cannot go into a pipe; use .csv", os.fspath(path))
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent
-        )
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=END, dir=target.parent)
     except OSError as error:
         raise _cannot(path, error) from error
     try:
@@ -48,6 +49,17 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(handle)
         with contextlib.suppress(OSError):
             os.unlink(name)
+
+
+def parts_of(path: str | os.PathLike[str]) -> list[Path]:
+    """Return what processes that were killed while they wrote have left of a file."""
+    target = Path(os.path.realpath(path))
+    start = f".{target.name}."
+    return [
+        file
+        for file in target.parent.iterdir()
+        if file.name.startswith(start) and file.name.endswith(END)
+    ]
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.formats.whole_file import parts_of, whole_path
 from mbd_bridge.spatial import Array
 
 FORM = 2
@@ -96,7 +96,7 @@ class Checkpoint:
         try:
             os.ftruncate(handle, 0)
             os.write(handle, str(os.getpid()).encode())
-            for part in self.path.parent.glob(f"{self.path.name}.*.part"):
+            for part in parts_of(self.path):
                 part.unlink(missing_ok=True)  # of a run that was killed while it wrote
             yield
         finally:
@@ -154,16 +154,7 @@ class Checkpoint:
 
     def write(self, kept: Kept) -> None:
         """Replace the file, in one move."""
-        prefix = self.path.name + "."
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=prefix, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                columns = {name: getattr(kept, name) for name in ("state", "time", "q", "v")}
-                counts = np.array([FORM, kept.done, kept.steps, kept.detours])
-                np.savez(file, counts=counts, probe=self._probe, **columns)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        columns = {name: getattr(kept, name) for name in ("state", "time", "q", "v")}
+        counts = np.array([FORM, kept.done, kept.steps, kept.detours])
+        with whole_path(self.path) as name, name.open("wb") as file:
+            np.savez(file, counts=counts, probe=self._probe, **columns)

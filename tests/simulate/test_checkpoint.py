@@ -201,7 +201,7 @@ def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
 
 def test_what_a_killed_run_left_behind_is_cleared_away(tmp_path):
     file = tmp_path / "run.npz"
-    (tmp_path / "run.npz.abc.part").write_bytes(b"half")
+    (tmp_path / ".run.npz.abc.part").write_bytes(b"half")
     (tmp_path / "run.npz.lock").write_text("1")
     run(file, every=1000)
     assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
