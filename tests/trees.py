@@ -77,7 +77,7 @@ def _inertia(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray]:
     return float(rng.uniform(0.2, 3.0)), rng.uniform(-0.3, 0.3, 3), (spread + spread.T) / 2
 
 
-def random_state(model, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+def random_state(model, rng: np.random.Generator):
     """Return q, v and a of a model, one state."""
     q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
     return q, rng.normal(size=model.nv), rng.normal(size=model.nv)

@@ -1,4 +1,4 @@
-"""The command line: ``mbd info | loads | check | bench | export``.
+"""The command line, ``mbd COMMAND ...``: `cli.parser` lists the commands, each is a module.
 
 The only room that prints. Results go to stdout, everything else to stderr; the exit code is 0,
 1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C,
@@ -12,6 +12,8 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+
+from mbd_bridge.errors import MbdError
 
 DISAGREEMENT = 1
 BAD_INPUT = 2
@@ -55,21 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         sys.stderr.write("mbd: error: not enough memory; ask for fewer states or rows at a time\n")
         return BAD_INPUT
-    except Exception as error:
-        from mbd_bridge.errors import MbdError
-
-        if not isinstance(error, MbdError):
-            import traceback
-
-            traceback.print_exc()
-            sys.stderr.write(
-                "mbd: this is a fault of mbd_bridge; please report it with the above\n"
-            )
-            return FAULT
+    except MbdError as error:
         from mbd_bridge.cli.screen import report_error
 
         report_error(error)
         return BAD_INPUT
+    except Exception:  # whatever else there is: nobody but us can mend it
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.write("mbd: this is a fault of mbd_bridge; please report it with the above\n")
+        return FAULT
     return code
 
 

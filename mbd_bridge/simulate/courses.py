@@ -21,14 +21,12 @@ from mbd_bridge.spatial import Array
 
 
 class Course(ABC):
-    """A number along time for each of N trajectories, or one for all.
+    """A number along time for each of N trajectories, or one for all."""
 
-    Attributes
-    ----------
-    number : N, or 1
-    """
-
-    number: int = 1
+    @property
+    def number(self) -> int:
+        """N, or 1."""
+        return 1
 
     @abstractmethod
     def along(self, time: Array, own: Array, orders: int = 0) -> list[Array]:
@@ -52,7 +50,7 @@ class Constant(Course):
     values: Array
 
     @property
-    def number(self) -> int:  # type: ignore[override]
+    def number(self) -> int:
         """N, or 1."""
         return len(self.values)
 
@@ -93,7 +91,7 @@ class Rows(Course):
     pieces: Array
 
     @property
-    def number(self) -> int:  # type: ignore[override]
+    def number(self) -> int:
         """N, or 1."""
         return len(self.values)
 

@@ -104,7 +104,7 @@ def main() -> int:
         talk.write(f"{error}\n")
         talk.flush()
         return REFUSED
-    except Exception:
+    except Exception:  # whatever it is: this process has no stderr, its owner tells of it
         talk.write(traceback.format_exc())
         talk.flush()
         return FAULT

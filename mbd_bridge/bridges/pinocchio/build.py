@@ -17,6 +17,7 @@ from mbd_bridge.bridges.pinocchio.twin import Place, Twin, place
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import Limits
 from mbd_bridge.mechanism import Body, Model
+from mbd_bridge.mechanism.joint_table import Helical, Universal
 from mbd_bridge.spatial import Array, Frame, Inertia
 
 ALIGNED = {
@@ -83,11 +84,11 @@ def _joint_model(body: Body, axis: Array, ours: Model) -> Any:
         both = pin.JointModelComposite(pin.JointModelRevoluteUnaligned(*axis))
         both.addJoint(pin.JointModelPrismaticUnaligned(*axis), pin.SE3.Identity())
         return both
-    if kind == "universal":
-        second = ours.joints[body.joint].frame.rotation.T @ np.array(body.type.second)  # type: ignore[attr-defined]
+    if isinstance(body.type, Universal):
+        second = ours.joints[body.joint].frame.rotation.T @ np.array(body.type.second)
         return pin.JointModelUniversal(axis, second)
-    if kind == "helical":
-        return pin.JointModelHelicalUnaligned(axis, body.type.pitch)  # type: ignore[attr-defined]
+    if isinstance(body.type, Helical):
+        return pin.JointModelHelicalUnaligned(axis, body.type.pitch)
     simple = {
         "spherical": pin.JointModelSpherical,
         "floating": pin.JointModelFreeFlyer,

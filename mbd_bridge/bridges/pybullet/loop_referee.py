@@ -9,6 +9,7 @@ mechanics at the state where it began, up to the length of the step.
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -70,11 +71,10 @@ class PybulletLoopReferee:
                     f"pybullet is not asked about {cut.type} loop joints, such as {cut.name!r}"
                 )
         self.model, self.step, self.client = model, step, Client.direct()
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.close)
             self._set_up()
-        except Exception:
-            self.close()
-            raise
+            stack.pop_all()  # closed only where setting up fails
         self.name = f"pybullet {version()}, loops by createConstraint"
         self.cuts = tuple(cut.name for cut in model.cuts)
 

@@ -12,6 +12,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TextIO
 
 import numpy as np
@@ -170,8 +171,11 @@ class TableWriter:
         *,
         digits: int | None = None,
     ) -> None:
-        self._file = None if isinstance(path, str | os.PathLike) else path
-        self.path = "the stream" if self._file is not None else os.fspath(path)  # type: ignore[arg-type]
+        self._file: TextIO | None = None
+        if isinstance(path, str | os.PathLike):
+            self.path = os.fspath(path)
+        else:
+            self._file, self.path = path, "the stream"
         self.columns = tuple(columns)
         self.attributes = {key: str(value) for key, value in (attributes or {}).items()}
         check_columns(self.columns, self.path)
@@ -221,5 +225,10 @@ class TableWriter:
             self._waiting.clear()
             self._cells = 0
 
-    def __exit__(self, *raised: object) -> bool | None:
-        return self._stack.__exit__(*raised)  # type: ignore[arg-type]
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return self._stack.__exit__(kind, error, trace)

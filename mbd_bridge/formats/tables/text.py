@@ -48,7 +48,7 @@ class TextSource(TableSource):
 
     def __init__(self, path: str) -> None:
         try:
-            file = open(path, "rb")  # noqa: SIM115 a pipe stays open until it is read
+            file = open(path, "rb")  # noqa: SIM115 (a pipe stays open until it is read)
         except OSError as error:
             raise cannot_read(path, error, "a CSV file") from error
         with contextlib.ExitStack() as stack:
