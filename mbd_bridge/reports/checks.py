@@ -21,7 +21,8 @@ def agreement(found: Report) -> str:
             numbers = [f"{row.error:.1e}", f"{row.tolerance:.0e}"]
         else:
             outcome, numbers = ("not compared", "doubt"), ["", ""]
-        rows.append([row.quantity, row.referee, *numbers, outcome, row.worst, (row.note, "prose")])
+        referee = (row.referee, "prose")
+        rows.append([row.quantity, referee, *numbers, outcome, row.worst, (row.note, "prose")])
     headings = ("quantity", "referee", ">difference", ">allowed", "", "worst at", "")
     head = verdict(found.verdict, "good" if found.passed else "bad")
     said = (

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd_bridge.loads.durability.pictures import joint_panels
 from mbd_bridge.loads.export import FORCES, MOMENTS
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
 from mbd_bridge.plots import Line, Panel, draw_panels, style
-from mbd_bridge.plots.style import COLOURS, FAINT, VERMILION
-from mbd_bridge.reports.page import figure
+from mbd_bridge.plots.spectrum import draw_spectra
+from mbd_bridge.plots.style import FAINT, VERMILION
+from mbd_bridge.reports.page import charts, figure
 from mbd_bridge.reports.tables import Sizing, floors
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SVG = "image/svg+xml"
+CHART = (4.3, 2.5)
+"""Width and height of a chart, inches: words in it are as large as the page's on a phone."""
 
 
 def machine_picture(picture: NDArray[np.uint8], caption: str) -> str:
@@ -33,7 +37,7 @@ def machine_picture(picture: NDArray[np.uint8], caption: str) -> str:
 def along_time(history: LoadHistory) -> str:
     """Return force and moment of each joint along time."""
     traces, floor = history.traces, floors(history)
-    panels = []
+    drawn = []
     for joint in history.joints:
         for what, unit, names in (
             ("force", "N", FORCES),
@@ -43,9 +47,11 @@ def along_time(history: LoadHistory) -> str:
                 Line(name, _clean(traces.line(full), floor[unit]), history[full].determined)
                 for name, full in ((name, f"{joint}.{name}") for name in names)
             )
-            panels.append(Panel(joint, what, unit, lines))
-    axes = draw_panels(traces.times, "time [s]", panels, columns=2, text=history.convention)
-    return _svg(axes[0].get_figure(), "force and moment along time")
+            (axes,) = draw_panels(
+                traces.times, "time [s]", [Panel(joint, what, unit, lines)], size=CHART
+            )
+            drawn.append(_svg(axes.get_figure(), f"{what} of {joint} along time"))
+    return charts(drawn)
 
 
 def _clean(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
@@ -57,15 +63,15 @@ def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
     """Return, for each drive, its largest and smallest force at every speed."""
     from matplotlib.figure import Figure
 
-    columns = min(3, len(found))
-    rows = -(-len(found) // columns)
-    with style():
-        sheet = Figure(figsize=(3.1 * columns, 2.5 * rows), layout="constrained")
-        envelopes = {envelope.name: envelope for envelope in history.envelopes}
-        for k, one in enumerate(found, start=1):
-            _envelope(sheet.add_subplot(rows, columns, k), envelopes[one.name], one)
+    envelopes = {envelope.name: envelope for envelope in history.envelopes}
+    drawn = []
+    for one in found:
+        with style():
+            sheet = Figure(figsize=CHART, layout="constrained")
+            _envelope(sheet.add_subplot(), envelopes[one.name], one)
+        drawn.append(_svg(sheet, f"torque over speed of {one.name}"))
     said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
-    return _svg(sheet, "torque over speed", said)
+    return charts(drawn, said)
 
 
 def _envelope(ax: Any, envelope: Envelope, one: Sizing) -> None:
@@ -99,42 +105,21 @@ def _without_gaps(envelope: Envelope) -> tuple[NDArray[np.float64], ...]:
 
 
 def exceedances(history: LoadHistory) -> str:
-    """Return how many cycles reach each range, for every joint's components that move."""
-    from matplotlib.figure import Figure
-
-    floor = floors(history)
-    panels = []
+    """Return how many cycles reach each range, for every joint whose loads move."""
+    floor, drawn = floors(history), []
     for joint in history.joints:
-        for unit, names in (("N", FORCES), ("N m", MOMENTS)):
-            found = [(name, history.spectra[f"{joint}.{name}"]) for name in names]
-            moving = [(name, one) for name, one in found if one.largest > floor[unit]]
-            if moving:
-                panels.append((joint, unit, moving))
-    if not panels:
-        return ""
-    columns = min(2, len(panels))
-    rows = -(-len(panels) // columns)
-    with style():
-        sheet = Figure(figsize=(3.8 * columns, 2.3 * rows), layout="constrained")
-        for k, (joint, unit, moving) in enumerate(panels, start=1):
-            ax = sheet.add_subplot(rows, columns, k)
-            for name, one in moving:
-                above = one.exceedance
-                colour = COLOURS[(FORCES + MOMENTS).index(name) % len(FORCES)]
-                ax.step(above.cycles, above.range, where="post", label=name, color=colour)
-            ax.set_xscale("log")
-            ax.set_title(joint)
-            ax.set_xlabel("cycles that reach the range")
-            ax.set_ylabel(f"range [{unit}]")
-            ax.legend()
-    return _svg(sheet, "range spectra")
+        for panel in joint_panels(history.spectra, joint):
+            if any(one.largest > floor[panel.unit] for one in panel.steps):
+                (axes,) = draw_spectra([panel])
+                drawn.append(_svg(axes.get_figure(), f"range spectra of {panel.title}"))
+    return charts(drawn) if drawn else ""
 
 
-def _svg(sheet: Figure | Any, alt: str, caption: str = "") -> str:
+def _svg(sheet: Figure | Any, alt: str) -> str:
     out = io.BytesIO()
     sheet.savefig(out, format="svg", metadata={"Date": None})
     if hasattr(sheet, "number"):  # of pyplot, which would keep it
         from matplotlib import pyplot
 
         pyplot.close(sheet)
-    return figure(out.getvalue(), SVG, alt, caption)
+    return figure(out.getvalue(), SVG, alt)

@@ -6,7 +6,7 @@ from mbd_bridge.errors import count
 from mbd_bridge.loads.oddities import left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.reports import outline
-from mbd_bridge.reports.page import Cell, paragraph, table
+from mbd_bridge.reports.page import Cell, paragraph, sentence, table
 from mbd_bridge.solve import LoopReport
 
 
@@ -24,7 +24,7 @@ def machine(model: Model, loops: LoopReport | None) -> str:
         parts.append(_loops(model, loops))
     unused = left_out(model, "these loads")
     if unused:
-        parts.append(paragraph(unused[0].upper() + unused[1:] + ".", "note"))
+        parts.append(paragraph(sentence(unused), "note"))
     return "\n".join(parts)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 STYLE = """\
-:root { color-scheme: light; --ink: #1d2733; --pale: #5b6775; --line: #d5dbe2; --band: #f4f6f9;
+:root { color-scheme: light; --ink: #1d2733; --pale: #5b6775; --line: #d5dbe2; --band: #1d4d8a0c;
   --accent: #0b5cad; --good: #1a6b3c; --bad: #b3261e; --doubt: #8a5a00; }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 62rem; color: var(--ink);
@@ -25,7 +25,11 @@ p { margin: .5rem 0; max-width: 48rem; }
 nav { margin: .8rem 0 0; font-size: .92rem; }
 nav a { margin-right: .9rem; white-space: nowrap; }
 a { color: var(--accent); }
-.wide { overflow-x: auto; margin: .8rem 0; }
+.wide { overflow-x: auto; margin: .8rem 0; /* a shadow where there is more to the side */
+  background: linear-gradient(90deg, #fff 40%, #fff0) 0 0 / 2rem 100% no-repeat local,
+    linear-gradient(270deg, #fff 40%, #fff0) 100% 0 / 2rem 100% no-repeat local,
+    linear-gradient(90deg, #0003, #0000) 0 0 / .6rem 100% no-repeat scroll,
+    linear-gradient(270deg, #0003, #0000) 100% 0 / .6rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .7rem .28rem 0; text-align: left; vertical-align: top;
   white-space: nowrap; }
@@ -34,19 +38,25 @@ tbody tr { border-bottom: 1px solid var(--line); }
 tbody tr:nth-child(even) { background: var(--band); }
 td.number, th.number { text-align: right; }
 td.tree { font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; }
-td.prose { white-space: normal; min-width: 14rem; }
+td.prose { white-space: normal; }
+td.prose:not(:empty) { min-width: 11rem; }
 .good { color: var(--good); font-weight: 600; }
 .bad { color: var(--bad); font-weight: 600; }
 .doubt { color: var(--doubt); font-weight: 600; }
 .warning { border-left: 4px solid var(--doubt); background: #fdf6e7; padding: .5rem .9rem;
   margin: .8rem 0; }
-figure { margin: 1rem 0; overflow-x: auto; }
+figure { margin: 1rem 0; }
 figure img { max-width: 100%; height: auto; }
+.charts { display: grid; gap: .2rem 1rem; margin: 1rem 0;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
+.charts figure { margin: 0; }
+.charts img { width: 100%; }
 @media (max-width: 40rem) { body { font-size: 15px; } h1 { font-size: 1.4rem; }
-  figure img.chart { max-width: none; width: 42rem; } }
+  table { font-size: .82rem; } th, td { padding-right: .5rem; } }
 @media print { @page { margin: 15mm; } body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; } h2 { break-after: avoid; } figure, tr { break-inside: avoid; }
-  .wide { overflow: visible; } table { font-size: 8pt; } th, td { padding-right: .4rem; } }
+  .wide { overflow: visible; background: none; }
+  table { font-size: 8pt; } th, td { padding-right: .4rem; } }
 """
 
 Cell = str | tuple[str, str]
@@ -95,9 +105,19 @@ def figure(picture: bytes, kind: str, alt: str, caption: str = "") -> str:
     """Return a picture inside the page; `kind` is its media type (image/png, image/svg+xml)."""
     data = base64.b64encode(picture).decode("ascii")
     said = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    chart = ' class="chart"' if kind == "image/svg+xml" else ""  # words in it stay readable
     source = f"data:{kind};base64,{data}"
-    return f'<figure><img{chart} src="{source}" alt="{escape(alt)}">{said}</figure>'
+    return f'<figure><img src="{source}" alt="{escape(alt)}">{said}</figure>'
+
+
+def charts(figures: Iterable[str], caption: str = "") -> str:
+    """Return figures side by side, as many as the page is wide for."""
+    said = paragraph(caption, "note") if caption else ""
+    return f'{said}<div class="charts">\n' + "\n".join(figures) + "\n</div>"
+
+
+def sentence(text: str) -> str:
+    """Return words with a capital letter in front and a full stop behind."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def page(title: str, lead: str, sections: Sequence[tuple[str, str]]) -> str:

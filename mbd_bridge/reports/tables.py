@@ -8,7 +8,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
-from mbd_bridge.reports.page import Cell, table
+from mbd_bridge.reports.page import Cell, sentence, table
 
 DIGITS = 5
 """Significant digits: more than any measured motion has."""
@@ -56,7 +56,9 @@ def loads(history: LoadHistory) -> str:
         )
         joint = signal.joint
     headings = ("joint", "", ">largest", ">at, s", ">smallest", ">at, s", ">mean", ">RMS", "unit")
-    return table(headings, rows, f"{history.convention}. force and moment: their lengths.")
+    return table(
+        headings, rows, f"{sentence(history.convention)} Rows force and moment: their lengths."
+    )
 
 
 def _named(name: str, determined: bool) -> Cell:

@@ -15,7 +15,7 @@ from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.mechanism import Model
 from mbd_bridge.reports import checks, figures, tables
 from mbd_bridge.reports.machine import machine
-from mbd_bridge.reports.page import page, paragraph, verdict
+from mbd_bridge.reports.page import page, paragraph, sentence, verdict
 from mbd_bridge.solve import LoopReport
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def report_page(subject: Subject) -> str:
     lead = (
         f"Loads of {count(len(history.joints), 'joint')} along {subject.motion}: "
         f"{count(history.rows, 'state')} from {history.begin:g} to {history.end:g} s. "
-        f"{history.convention}. Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by "
+        f"{sentence(history.convention)} Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by "
         f"mbd_bridge {subject.version}."
     )
     sections = [

@@ -239,6 +239,15 @@ def test_a_browser_opens_it_without_complaint_or_request(page, linkage_page, wid
             drawn = "[...document.images].every(i => i.complete && i.naturalWidth > 100)"
             assert seen.evaluate(drawn)
             assert seen.evaluate("document.documentElement.scrollWidth") <= width
+            charts = seen.evaluate(
+                "[...document.querySelectorAll('.charts img')].map(i => i.getBoundingClientRect())"
+                ".map(r => [r.left, r.right])"
+            )
+            assert charts and all(left >= 0 and right <= width for left, right in charts)
+            assert len({left for left, _ in charts}) == (1 if width < 640 else 2)  # columns
+            if width > 640:  # on a phone tables are moved sideways
+                wide = "[...document.querySelectorAll('.wide')].every(w => w.scrollWidth <= "
+                assert seen.evaluate(wide + "w.clientWidth)")
             title = seen.evaluate("document.querySelector('h1').innerText")
             assert re.fullmatch("Joint loads of (kuka_iiwa|four_bar)", title)
         browser.close()

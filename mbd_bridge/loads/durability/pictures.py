@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
 from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
@@ -32,13 +34,16 @@ def plot_spectra(
     for joint in asked:
         if joint not in known:
             raise StateError(unknown_name("joint in these spectra", joint, known))
-    pairs = list(zip(spectra.signals, spectra.spectra, strict=True))
-    panels = []
-    for joint in asked:
-        own = [(signal, one) for signal, one in pairs if signal.joint == joint]
-        panels += [_panel(joint, own, "force", FORCES), _panel(joint, own, "moment", MOMENTS)]
+    panels = [panel for joint in asked for panel in joint_panels(spectra, joint)]
     text = f"{spectra.convention}; rainflow cycles in {spectra.duration:g} s"
     return draw_spectra(panels, columns=2, text=text, ax=ax)
+
+
+def joint_panels(spectra: LoadSpectra, joint: str) -> tuple[SpectrumPanel, SpectrumPanel]:
+    """Return the spectra of a joint's force and moment, without those of rounding errors."""
+    pairs = zip(spectra.signals, spectra.spectra, strict=True)
+    own = [(signal, one) for signal, one in pairs if signal.joint == joint]
+    return _panel(joint, own, "force", FORCES), _panel(joint, own, "moment", MOMENTS)
 
 
 def _panel(
@@ -54,8 +59,9 @@ def _panel(
     largest = max(one.largest for _, one in own)
     steps = []
     for signal, one in shown:
+        reached, name = one.exceedance, signal.quantity
         if one.largest > ROUNDING * largest:
-            reached = one.exceedance
-            about = signal.quantity, reached.range, reached.cycles, one.largest, one.determined
-            steps.append(Steps(*about))
+            steps.append(Steps(name, reached.range, reached.cycles, one.largest, one.determined))
+        else:  # its colour stays its own
+            steps.append(Steps(name, np.empty(0), np.empty(0), 0.0))
     return SpectrumPanel(f"{joint}: {what}", unit, tuple(steps))
