@@ -1,9 +1,7 @@
 """Accelerations, multipliers and driving forces of the states of a batch, in one kernel.
 
-Independent rows R of all rows Φ_q (drives among them) give q̈ and their multipliers μ (`closed`).
-The smallest multipliers of all rows that do the same follow from Φ_q = C R:
-
-    Cᵀ λ = μ,   λ = C (Cᵀ C)⁻¹ μ,   C = Φ_q Rᵀ (R Rᵀ)⁻¹, dimensionless
+Independent rows of all rows (drives among them) give q̈ and their multipliers (`closed`), which are
+then spread over all (`smallest`).
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.factor import factorise, substitute
+from mbd_bridge.solve.smallest import spread
 from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.spatial import Array, zeros
 
@@ -67,23 +65,4 @@ def _smallest(
         phi_q = np.vstack([found, own]) if len(own) else found
     phi_q = phi_q / scale[:, None] * model.velocity_scale
     places = [*rows, *range(cut, cut + len(driven))]
-    others = [k for k in range(len(scale)) if k not in places]
-    out = zeros(len(scale), chosen, phi_q)
-    mu = chosen * scale[places]
-    if others:
-        R = phi_q[places]
-        gram = factorise(R @ R.T, _pattern(R @ R.T), [f"row {k}" for k in places])
-        C = zeros((len(others), len(places)), phi_q)
-        for k, other in enumerate(others):
-            C[k] = substitute(gram, R @ phi_q[other])
-        inner = np.eye(len(places)) + C.T @ C
-        mu = substitute(factorise(inner, _pattern(inner), [f"row {k}" for k in places]), mu)
-        out[others] = C @ mu
-    out[places] = mu
-    return np.asarray(out / scale)
-
-
-def _pattern(matrix: Array) -> Array:
-    """Return where a matrix of symbols is not structurally zero."""
-    flat = [not (isinstance(x, float) and x == 0.0) for x in matrix.ravel()]
-    return np.array(flat).reshape(matrix.shape)
+    return np.asarray(spread(phi_q, places, chosen * scale[places])[0] / scale)

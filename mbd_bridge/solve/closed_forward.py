@@ -1,9 +1,7 @@
 """Forward dynamics of a mechanism with loops: accelerations and multipliers.
 
 Many states go through one kernel (`closed`) with rows chosen as independent beforehand, and the
-multipliers of all rows that are smallest of those with the same effect:
-
-    A λ = Φ_qᵀ λ_chosen,   A = Φ_qᵀ in independent velocities             (`smallest`)
+multipliers of all rows that are smallest of those with the same effect (`smallest`).
 
 Driven velocities are further rows, Φ_q a row of the unit matrix. States at which the rows are near
 to depending on each other, and few states, go one by one by singular values (`reduced`).
@@ -30,9 +28,9 @@ from mbd_bridge.solve.loop_terms import (
     open_loop,
     prepare_terms,
 )
-from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE, Pivoted, pivoted
+from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE, pivoted
 from mbd_bridge.solve.reduced import Method, by_method
-from mbd_bridge.solve.smallest import Smallest, operations
+from mbd_bridge.solve.smallest import operations, spread
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -161,30 +159,29 @@ class ClosedForward:
         return a, lam
 
     def _choose(self, arrays: list[Array]) -> None:
-        """Choose independent rows and velocities at some of the states, and make the kernel."""
+        """Choose independent rows at some of the states, and make the kernel."""
         self._chosen = True
         count = max(len(x) for x in arrays if x.ndim == 2)
         sample = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
         found = self._at([x[sample] if x.ndim == 2 else x for x in arrays]).A
         cuts, driven = len(self.model.row_scale), list(self.driven)
         own = np.eye(self.model.nv)[:, driven]
-        best: tuple[int, float, tuple[int, ...], tuple[int, ...]] = (-1, 0.0, (), ())
+        best: tuple[int, float, tuple[int, ...]] = (-1, 0.0, ())
         for one in found.reshape(-1, self.model.nv, cuts):
-            A = np.hstack([one, own])
-            largest = float(np.linalg.norm(A))
+            largest = float(np.linalg.norm(np.hstack([one, own])))
             rows = pivoted(np.delete(one, driven, axis=0), TOLERANCE, largest)
-            columns = pivoted(A.T, TOLERANCE, largest)
             floor = float(rows.pivots[rows.rank - 1]) if rows.rank else 1.0
-            best = max(best, (columns.rank, floor, _first(rows), _first(columns)))
-        _, _, chosen, picked = best
-        if operations(A[list(picked)]) > LARGEST:
+            chosen = tuple(sorted(int(k) for k in rows.order[: rows.rank]))
+            best = max(best, (rows.rank, floor, chosen))
+        chosen = best[-1]
+        if operations(one.T[list(chosen)]) > LARGEST:
             return
         try:
-            self._whole = self._kernel(chosen, picked)
+            self._whole = self._kernel(chosen)
         except SolveError:
             return  # something is massless that only the loops hold: singular values need less
 
-    def _kernel(self, chosen: tuple[int, ...], picked: tuple[int, ...]) -> Kernel:
+    def _kernel(self, chosen: tuple[int, ...]) -> Kernel:
         model, columns = self.model, self.model.velocity_scale
         cuts = len(model.row_scale)
         places = [*chosen, *range(cuts, len(self._scale))]
@@ -200,23 +197,20 @@ class ClosedForward:
             )
             terms = loop_terms(model, q, v, still, external)
             A = np.hstack([terms.A, own])
-            b = A[:, places] @ (found.lam * self._scale[places])
-            some = Smallest(A[list(picked)])
-            lam = some.solution(b[list(picked)]) * inverse
+            lam, risk = spread(A.T, places, found.lam * self._scale[places])
             right = np.concatenate([-terms.left[ACCELERATION], wanted * inverse[cuts:]])
             rate = found.a * (1.0 / columns)
             left = A.T @ rate - right
             size = (A * A).sum(axis=1) @ (rate * rate) + (right * right).sum()
-            facts = np.array([found.risk, some.risk, (left * left).sum() / (1.0 + size)])
-            return found.a, lam, np.concatenate([facts, _open_by(terms)])
+            facts = np.array([found.risk, risk, (left * left).sum() / (1.0 + size)])
+            return found.a, lam * inverse, np.concatenate([facts, _open_by(terms)])
 
         return compile_kernel(
             function,
             self._inputs,
             outputs=("a", "lam", "facts"),
             name="closed_forward",
-            identity=f"{digest(model)} forward {self._links} {self._axes} {self.driven} {chosen} "
-            f"{picked}",
+            identity=f"{digest(model)} forward {self._links} {self._axes} {self.driven} {chosen}",
         )
 
 
@@ -224,10 +218,6 @@ def _open_by(terms: LoopTerms) -> Array:
     """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms."""
     left, size = terms.left[..., :2, :], terms.size[..., :2]
     return np.asarray((left * left).sum(axis=-1) / (1.0 + size))
-
-
-def _first(found: Pivoted) -> tuple[int, ...]:
-    return tuple(sorted(int(k) for k in found.order[: found.rank]))
 
 
 def _repeated(x: Array, rank: int, count: int) -> Array:

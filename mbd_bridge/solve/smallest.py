@@ -10,6 +10,7 @@ dependent, and the caller then takes singular values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,42 @@ class Smallest:
             z = z - self._step(self.A @ z)
         return z
 
+    def shares(self, z: Array) -> Array:
+        """Return y (r,) with Aᵀ y = z, for a z (m,) that the rows of A make up."""
+        y = self._multipliers(self.A @ z)
+        return np.asarray(y + self._multipliers(self.A @ (z - self.A.T @ y)))
+
     def _step(self, b: Array) -> Array:
-        if not len(self.A):
-            return np.zeros(self.A.shape[1])
-        return np.asarray(self.A.T @ substitute(self._factor, b))
+        return np.asarray(self.A.T @ self._multipliers(b))
+
+    def _multipliers(self, b: Array) -> Array:
+        return np.asarray(substitute(self._factor, b)) if len(self.A) else np.zeros(0)
+
+
+def spread(phi_q: Array, places: Sequence[int], chosen: Array) -> tuple[Array, Any]:
+    """Return the smallest multipliers of all rows that do what those of independent ones do.
+
+    Parameters
+    ----------
+    phi_q : (m, nv), like the multipliers without dimension
+    places : of the independent rows
+    chosen : (r,) their multipliers
+
+    Returns
+    -------
+    Multipliers (m,), and the risk that the independent rows are not.
+    """
+    out = zeros(len(phi_q), chosen, phi_q)
+    others = [k for k in range(len(phi_q)) if k not in places]
+    if not others:
+        out[list(places)] = chosen
+        return out, 0.0
+    rows = Smallest(phi_q[list(places)])
+    C = zeros((len(places), len(phi_q)), phi_q)
+    C[:, list(places)] = np.eye(len(places))
+    for k in others:
+        C[:, k] = rows.shares(phi_q[k])
+    return Smallest(C).solution(chosen), rows.risk
 
 
 def operations(A: Array) -> int:
