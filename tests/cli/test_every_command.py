@@ -94,7 +94,7 @@ def test_help_loads_neither_tables_nor_splines_nor_engines():
     assert done.stderr.strip() == "[]"
 
 
-def test_a_closed_pipe_is_no_error(tmp_path):
+def test_a_closed_pipe_is_no_error():
     script = f'"{sys.executable}" -m mbd_bridge loads "{ARM}" "{MOTION}" --joints all | head -1'
     done = subprocess.run(
         script, shell=True, capture_output=True, text=True, check=True, cwd=OWN.parent

@@ -76,7 +76,7 @@ def test_all_joints_are_all_but_the_root_joint(run):
     assert "root_joint" not in header
 
 
-def test_derived_rates_are_said_aloud_and_in_the_file(run, tmp_path):
+def test_derived_rates_are_said_aloud_and_in_the_file(run):
     _, out, err = run("loads", ARM, MOTION, "--joints", JOINT)
     assert "note: rates derived by an interpolating spline of degree 5" in err
     assert "# notes: rates derived by an interpolating spline of degree 5" in out

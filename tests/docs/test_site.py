@@ -40,7 +40,7 @@ def test_every_page_is_on_the_site_and_in_its_menu(site: Path) -> None:
         assert f"{page.stem}.html" in menu or page.stem == "index", page.name
 
 
-def test_every_example_is_on_the_page_of_examples(site: Path) -> None:
+def test_every_example_is_on_the_page_of_examples() -> None:
     written = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert re.findall(r"\.\./examples/(\S+)", written) == EXAMPLES
 

@@ -248,7 +248,7 @@ def test_times_go_on_and_one_state_is_no_history():
     assert load_spectra(loads, time=2.0 * time).duration == 2.0 * found.duration
 
 
-def test_the_picture_draws_every_determined_component_and_marks_the_others(tmp_path):
+def test_the_picture_draws_every_determined_component_and_marks_the_others():
     import matplotlib
 
     matplotlib.use("Agg")

@@ -301,7 +301,7 @@ def test_memory_does_not_grow_with_the_motion(tmp_path):
     assert peaks[1] < 1.2 * peaks[0]
 
 
-def test_a_minute_of_the_hour_that_the_benchmark_takes(tmp_path):
+def test_a_minute_of_the_hour_that_the_benchmark_takes():
     """``python -m tests.benchmarks hour`` does sixty times as much."""
     from tests.benchmarks import hour
 

@@ -164,7 +164,7 @@ def test_a_directory_that_others_may_write_is_not_used(cache, mode):
     assert not list(cache.directory.glob("b*"))
 
 
-def test_no_directory_is_no_failure(tmp_path, monkeypatch):
+def test_no_directory_is_no_failure(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path)
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none"),

@@ -50,7 +50,7 @@ def test_threads_tell_of_each_other(kernel):
     assert not kernel.run(x, y, threads=2).finite
 
 
-def test_what_no_output_depends_on_does_not_matter(kernel):
+def test_what_no_output_depends_on_does_not_matter():
     only = compile_kernel(lambda x, y: (x[:1] * 2.0,), {"x": 2, "y": 2}, cache=None)
     x, y = states(5)
     y[:] = np.nan

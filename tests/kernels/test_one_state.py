@@ -19,7 +19,7 @@ def test_one_state_has_the_digits_of_a_batch_whatever_its_strides():
                 np.testing.assert_array_equal(a, b[k])
 
 
-def test_results_of_earlier_calls_stay(tmp_path):
+def test_results_of_earlier_calls_stay():
     kernel = compile_kernel(arm, ARM_INPUTS, cache=None)
     q, v = states(2, seed=4)
     first = kernel(q[0], v[0])

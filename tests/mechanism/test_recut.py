@@ -122,10 +122,9 @@ def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
     assert np.allclose(carry_state(free, cut, *whole[:2])[0] % (2 * np.pi), q % (2 * np.pi))
 
 
-@pytest.mark.parametrize("on", ["child", "parent"])
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical", "cylindrical", "universal"])
-def test_a_turned_joint_keeps_its_coordinates_and_every_convention(kind, on):
-    """A chain on the ground at one end or at the other, welded there: q and loads are the same."""
+def test_a_turned_joint_keeps_its_coordinates(kind):
+    """A chain on the ground at one end or at the other, welded there: q is the same."""
     b = mbd.Builder("chain", root="ground")
     rng = np.random.default_rng(3)
     for k in range(2):

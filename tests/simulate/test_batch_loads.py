@@ -122,14 +122,9 @@ def test_what_has_stopped_is_nan_and_the_rest_is_there():
 
 
 def test_trajectories_that_went_alone_are_counted_in(monkeypatch):
-
-    keep = lanes.RISK
-    try:
-        lanes.RISK = 0.0
-        found = mbd.simulate_batch(
-            BAR, T, q=started()[0], v=started()[1], torque={"crank": MASSES}, every=20
-        )
-    finally:
-        lanes.RISK = keep
+    monkeypatch.setattr(lanes, "RISK", 0.0)
+    found = mbd.simulate_batch(
+        BAR, T, q=started()[0], v=started()[1], torque={"crank": MASSES}, every=20
+    )
     assert found.alone == tuple(range(N)) and found.finished.all()
     alike(found, 2, ["pin"])

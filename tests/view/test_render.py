@@ -120,7 +120,7 @@ def test_the_picture_of_a_time_is_that_of_the_state_then(bar, run):
     assert np.array_equal(there, mbd.render(bar, q=run.q[k], size=SMALL))
 
 
-def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated(tmp_path):
+def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     motion = mbd.load_motion(Path(own_urdfs()["kuka_iiwa"]).with_name("kuka_iiwa_motion.csv"), arm)
     k = 60
