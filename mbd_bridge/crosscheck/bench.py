@@ -18,10 +18,10 @@ from typing import Any
 
 from mbd_bridge.crosscheck.bench_rows import Rows
 from mbd_bridge.crosscheck.timing import Timing
-from mbd_bridge.kernels import Cache, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Cache
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import Dynamics
-from mbd_bridge.solve.dynamics import traceable
+from mbd_bridge.solve.dynamics import prepare
 
 NO_DIFFERENCE = (
     "no difference is given: joints that <mimic> others, and planar joints, have other coordinates "
@@ -111,15 +111,7 @@ def _compilations(model: Model) -> Iterator[Timing]:
         for state in ("compile", "from the cache"):
             for what in COMPILED:
                 start = time.perf_counter()
-                wanted = traceable(model, what)
-                compile_kernel(
-                    wanted.function,
-                    wanted.inputs,
-                    outputs=wanted.outputs,
-                    name=what,
-                    identity=f"{digest(model)} {what}",
-                    cache=cache,
-                )
+                prepare(model, what, cache=cache)
                 took = time.perf_counter() - start
                 yield Timing(f"{what.replace('_', ' ')}: {state}", took)
 

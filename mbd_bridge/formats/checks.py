@@ -146,14 +146,10 @@ def check_loops(
 ) -> None:
     """Refuse loops with a name twice or taken, of an unknown link, or of a link with itself."""
     names = {link.name for link in links}
-    taken: dict[str, Joint | Loop] = {joint.name: joint for joint in joints}
+    taken: dict[str, Named] = {joint.name: joint for joint in joints}
     for loop in loops:
         place = (loop.source or file, loop.line, f"loop {quote(loop.name)}")
-        first = taken.setdefault(loop.name, loop)
-        if first is not loop:
-            where = f" (line {first.line})" if first.line else ""
-            message = f"another joint is named {quote(loop.name)} too{where}; rename one of them"
-            raise FileError(message, *place)
+        _take_name(taken, loop, place)
         for end in (loop.predecessor, loop.successor):
             if end.link not in names:
                 message = unknown("link", end.link, (link.name for link in links))
@@ -163,19 +159,27 @@ def check_loops(
             raise FileError(message, *place)
 
 
+Named = Joint | Loop | Coupling
+"""What has a name of its own among the loads."""
+
+
+def _take_name(taken: dict[str, Named], one: Named, place: tuple[str, int | None, str]) -> None:
+    first = taken.setdefault(one.name, one)
+    if first is not one:
+        where = f" (line {first.line})" if first.line else ""
+        message = f"another joint is named {quote(one.name)} too{where}; rename one of them"
+        raise FileError(message, *place)
+
+
 def check_couplings(
     couplings: Sequence[Coupling], loops: Sequence[Loop], joints: Sequence[Joint], file: str
 ) -> None:
     """Refuse couplings with a name that is taken, of unknown joints, or of one with itself."""
     by_name = {joint.name: joint for joint in joints}
-    taken: dict[str, Joint | Loop | Coupling] = {**by_name, **{loop.name: loop for loop in loops}}
+    taken: dict[str, Named] = {**by_name, **{loop.name: loop for loop in loops}}
     for coupling in couplings:
         place = (coupling.source or file, coupling.line, f"coupling {quote(coupling.name)}")
-        first = taken.setdefault(coupling.name, coupling)
-        if first is not coupling:
-            where = f" (line {first.line})" if first.line else ""
-            message = f"another joint is named {quote(coupling.name)} too{where}; rename one"
-            raise FileError(message, *place)
+        _take_name(taken, coupling, place)
         for name in (coupling.joint, coupling.follows):
             joint = by_name.get(name) or by_name.get(name.rpartition(".")[0])
             if joint is None:

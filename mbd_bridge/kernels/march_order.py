@@ -11,8 +11,8 @@ angles are known at about the same time go through one call in the lanes of a ve
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
 
+from mbd_bridge.kernels.order import reordered
 from mbd_bridge.kernels.program import Instruction, Program
 
 LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "div": 13, "sqrt": 20, "sin": 60, "cos": 60}
@@ -64,22 +64,6 @@ def by_time(program: Program, sine_lanes: int) -> Program:
                     heapq.heappush(coming, (start[other], other))
         cycle = cycle + 1 if able or not coming else max(cycle + 1, coming[0][0])
     return reordered(program, order)
-
-
-def reordered(program: Program, order: list[int]) -> Program:
-    """Return the program with its instructions in another order, each after its operands."""
-    code = program.instructions
-    place = [0] * len(code)
-    for new, old in enumerate(order):
-        place[old] = new
-    instructions = tuple(
-        code[old]
-        if code[old].op == "load"
-        else code[old]._replace(operands=tuple(place[k] for k in code[old].operands))
-        for old in order
-    )
-    outputs = tuple(tuple(place[k] for k in indices) for indices in program.outputs)
-    return replace(program, instructions=instructions, outputs=outputs)
 
 
 def _operands(instruction: Instruction) -> tuple[int, ...]:

@@ -43,15 +43,20 @@ def depth_first(program: Program) -> Program:
     for indices in program.outputs:
         for index in indices:
             visit(index)
+    return reordered(program, order)
 
-    position = [0] * len(code)
+
+def reordered(program: Program, order: list[int]) -> Program:
+    """Return the program with its instructions in another order, each after its operands."""
+    code = program.instructions
+    place = [0] * len(code)
     for new, old in enumerate(order):
-        position[old] = new
+        place[old] = new
     instructions = tuple(
         code[old]
         if code[old].op == "load"
-        else code[old]._replace(operands=tuple(position[k] for k in code[old].operands))
+        else code[old]._replace(operands=tuple(place[k] for k in code[old].operands))
         for old in order
     )
-    outputs = tuple(tuple(position[k] for k in indices) for indices in program.outputs)
+    outputs = tuple(tuple(place[k] for k in indices) for indices in program.outputs)
     return replace(program, instructions=instructions, outputs=outputs)

@@ -76,10 +76,7 @@ def plot_torque_speed(
             "the speeds of these drives are not known: take joint_loads(motion) or "
             "run.joint_loads(), or loads.along(time, v)"
         )
-    names = [drives] if isinstance(drives, str) else list(drives or loads.drive_names)
-    for name in names:
-        if name not in loads.drive_names:
-            raise StateError(unknown_name("drive in these loads", name, loads.drive_names))
+    names = _names("drive", drives, loads.drive_names)
     if not names:
         raise StateError("there is nothing to draw: these joints have no drive")
     limits = {joint.name: joint.limits for joint in loads.model.description.joints}
@@ -147,11 +144,16 @@ def _places(loads: JointLoads, joints: Iterable[str] | str | None) -> list[int]:
             "expected loads along a motion, (N, joints, 3), got one state; there is nothing to "
             "draw over time"
         )
-    names = [joints] if isinstance(joints, str) else list(joints or loads.joints)
+    return [loads.joints.index(name) for name in _names("joint", joints, loads.joints)]
+
+
+def _names(kind: str, asked: Iterable[str] | str | None, there: Sequence[str]) -> list[str]:
+    """Return the names that are asked for, all if none are."""
+    names = [asked] if isinstance(asked, str) else list(asked or there)
     for name in names:
-        if name not in loads.joints:
-            raise StateError(unknown_name("joint in these loads", name, loads.joints))
-    return [loads.joints.index(name) for name in names]
+        if name not in there:
+            raise StateError(unknown_name(f"{kind} in these loads", name, there))
+    return names
 
 
 def _along(loads: JointLoads) -> tuple[NDArray[np.float64], str]:

@@ -27,7 +27,8 @@ from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels import Cache, Kernel, compile_kernel
+from mbd_bridge.kernels.compile import DEFAULT_CACHE
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
@@ -115,7 +116,12 @@ def external_on(links: tuple[int, ...], packed: Array | None = None) -> External
 
 
 def prepare(
-    model: Model, what: Dynamics, links: tuple[int, ...] = (), axes: Axes = "link"
+    model: Model,
+    what: Dynamics,
+    links: tuple[int, ...] = (),
+    axes: Axes = "link",
+    *,
+    cache: Cache | None = DEFAULT_CACHE,
 ) -> Kernel:
     """Return the kernel of one of the functions above, compiled or from the cache."""
     wanted = traceable(model, what, links, axes)
@@ -125,6 +131,7 @@ def prepare(
         outputs=wanted.outputs,
         name=what,
         identity=f"{digest(model)} {what} {links} {axes}",
+        cache=cache,
     )
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck.bench import bench
-from mbd_bridge.kernels import Cache, compile_kernel
-from mbd_bridge.mechanism import digest
-from mbd_bridge.solve.dynamics import traceable
+from mbd_bridge.kernels import Cache
+from mbd_bridge.solve.dynamics import prepare
 from tests.robots import robot
 
 ROBOTS = {"iiwa": "pb/kuka_iiwa/model", "talos": "erd/talos/talos_reduced"}
@@ -45,18 +44,10 @@ def compilations() -> dict[str, dict[str, float]]:
         with tempfile.TemporaryDirectory() as folder:
             cache = Cache(Path(folder))
             for what in ("inverse_dynamics", "forward_dynamics"):
-                wanted = traceable(model, what)
                 times = []
                 for _ in range(2):
                     start = time.perf_counter()
-                    compile_kernel(
-                        wanted.function,
-                        wanted.inputs,
-                        outputs=wanted.outputs,
-                        name=what,
-                        identity=f"{digest(model)} {what}",
-                        cache=cache,
-                    )
+                    prepare(model, what, cache=cache)
                     times.append(time.perf_counter() - start)
                 title = f"{name}{' floating' if floating else ''} {what}"
                 results[title] = {"compile": times[0], "cache": times[1]}
