@@ -7,8 +7,7 @@ shadow is our own: the machine as the light sees it, laid on the ground.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,17 +122,6 @@ class Painter:
     def close(self) -> None:
         """Let go of the engine."""
         self._canvas.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _sky(height: int) -> Array:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,7 +126,7 @@ def still(
     """Return the picture of a source's only state, written to `path` if there is one."""
     take = Take(source, wanted)
     tell_missing(take.scene)
-    with Painter(take, camera_of(take, shot), shot.size) as painter:
+    with closing(Painter(take, camera_of(take, shot), shot.size)) as painter:
         picture = painter.paint(take.of(source))
     if path is not None:
         from PIL import Image
@@ -153,7 +154,7 @@ def film(
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:
-        with Painter(take, camera_of(take, shot), shot.size) as painter:
+        with closing(Painter(take, camera_of(take, shot), shot.size)) as painter:
             for time in times:
                 picture = painter.paint(take.moment(float(time)))
                 last[:] = [picture]
