@@ -84,7 +84,8 @@ class Painter:
             mixed = GHOST * alone.colours[hidden] + (1.0 - GHOST) * colours[hidden]
             colours[hidden] = mixed.astype(np.uint8)
         image = Image.fromarray(colours).resize(self.size, Image.Resampling.BOX)
-        _write(image, self.camera, moment.labels, take.legend())
+        _write_legend(image, self.camera.pixels(take.seen, self.size), take.legend())
+        _write_labels(image, self.camera, moment.labels)
         return np.asarray(image)
 
     def _show(self, groups: Sequence[Sequence[Piece]]) -> list[list[int]]:
@@ -130,28 +131,53 @@ def _sky(height: int) -> Array:
     return np.asarray((1.0 - down) * SKY[0] + down * SKY[1])
 
 
-def _write(
-    image: Image, camera: Camera, labels: list[Label], legend: list[tuple[str, Colour]]
-) -> None:
-    """Write numbers at arrows and the legend on a picture."""
-    from PIL import ImageDraw, ImageFont
+class _Pen:
+    """Writes words with a white rim, so that they are read before anything."""
 
-    draw = ImageDraw.Draw(image)
-    height = max(11, image.height // 36)
-    font = ImageFont.load_default(height)
+    def __init__(self, image: Image) -> None:
+        from PIL import ImageDraw, ImageFont
 
-    def write(place: tuple[float, float], text: str, colour: Colour) -> None:
+        self.height = max(11, image.height // 36)
+        self._draw, self._font = ImageDraw.Draw(image), ImageFont.load_default(self.height)
+
+    def width(self, text: str) -> float:
+        return float(self._draw.textlength(text, self._font))
+
+    def write(self, place: tuple[float, float], text: str, colour: Colour) -> None:
         ink = tuple(int(200 * part) for part in colour[:3])
-        halo = max(1, height // 7)
-        draw.text(place, text, ink, font, stroke_width=halo, stroke_fill=(255, 255, 255))
+        halo, white = max(1, self.height // 7), (255, 255, 255)
+        self._draw.text(place, text, ink, self._font, stroke_width=halo, stroke_fill=white)
 
-    for k, (text, colour) in enumerate(reversed(legend)):
-        top = image.height - (k + 1.4) * 1.35 * height
-        write((0.7 * height, top), text, colour)
+
+def _write_legend(image: Image, seen: Array, legend: list[tuple[str, Colour]]) -> None:
+    """Write the legend into the corner where least of the machine is, at any time.
+
+    Parameters
+    ----------
+    seen : (K, 2) pixels between which machine and arrows are
+    """
+    if not legend:
+        return
+    pen = _Pen(image)
+    row, edge = 1.35 * pen.height, 0.7 * pen.height
+    wide, high = max(pen.width(text) for text, _ in legend), row * len(legend)
+    left, right = edge, image.width - wide - edge
+    above, below = 0.4 * pen.height, image.height - high - 0.3 * row
+    corners = [(left, below), (left, above), (right, below), (right, above)]
+    size = np.array([wide, high])
+    x, y = min(corners, key=lambda at: np.all((seen > at) & (seen < at + size), axis=1).sum())
+    for k, (text, colour) in enumerate(legend):
+        pen.write((x, y + k * row), text, colour)
+
+
+def _write_labels(image: Image, camera: Camera, labels: list[Label]) -> None:
+    """Write numbers at arrows, none on another."""
+    pen = _Pen(image)
+    height = pen.height
     taken: list[tuple[float, float, float]] = []
     for label in labels:
         x, y = camera.pixels(label.point, image.size)
-        width = draw.textlength(label.text, font)
+        width = pen.width(label.text)
         left = float(np.clip(x + 0.4 * height, 0.0, image.width - width - 2.0))
         top = float(np.clip(y - 1.2 * height, 0.0, image.height - 1.3 * height))
         for _ in taken:  # below those that are there, each of which it can meet once
@@ -159,4 +185,4 @@ def _write(
                 if left < end and start < left + width and abs(top - line) < height:
                     top = line + 1.1 * height
         taken.append((left, left + width, top))
-        write((left, top), label.text, label.colour)
+        pen.write((left, top), label.text, label.colour)

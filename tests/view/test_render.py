@@ -9,6 +9,7 @@ from PIL import Image
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, MissingPackageError, ModelError, StateError
+from mbd_bridge.view.picture import _write_legend
 from tests.robots import own_urdfs
 
 SMALL = (160, 120)
@@ -157,3 +158,16 @@ def test_joints_are_seen_where_they_are(bar):
         rows, columns = np.nonzero(np.isin(seen, pin))
         middle = [0.5 * (x.min() + x.max()) + 0.5 for x in (columns, rows)]
         assert middle == pytest.approx(camera.pixels(joint, size), abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [([], (0, 1)), ([(12, 105)], (0, 0)), ([(12, 105), (12, 12)], (1, 1)), ([(145, 12)], (0, 1))],
+)
+def test_the_legend_stands_where_the_machine_is_not(taken, free):
+    image = Image.new("RGB", SMALL, (200, 210, 220))
+    legend = [("force", (0.8, 0.1, 0.1, 1.0)), ("drive", (0.1, 0.6, 0.2, 1.0))]
+    _write_legend(image, np.reshape(taken, (-1, 2)), legend)
+    rows, columns = np.nonzero(np.ptp(np.asarray(image).astype(int), axis=-1) > 100)
+    assert (columns.mean() > 80, rows.mean() > 60) == free
+    assert columns.min() > 2 and columns.max() < 157 and rows.min() > 2 and rows.max() < 117
