@@ -322,3 +322,22 @@ def test_quotients_with_one_divisor_share_its_reciprocal():
     (q, _) = states(40, seed=11)
     (got,) = compile_kernel(function, {"q": 3}, cache=None)(q)
     np.testing.assert_allclose(got, reference(function, q)[0], rtol=5e-16)
+
+
+def test_ten_times_the_results_take_ten_times_as_long_to_compile_not_fifty():
+    def function(number):
+        return lambda x: (np.array([x[k % 5] + k for k in range(number)] + [0.0] * number),)
+
+    def seconds(number):
+        best = np.inf
+        for _ in range(3):
+            start = time.process_time()
+            kernel = compile_kernel(function(number), {"x": 5}, cache=None)
+            best = min(best, time.process_time() - start)
+        (found,) = kernel(np.arange(5.0))
+        assert np.array_equal(found[:number], np.arange(number) % 5 + np.arange(number))
+        assert not found[number:].any()
+        return best
+
+    few, many = seconds(200), seconds(2000)
+    assert many < 25 * few, (few, many)
