@@ -7,10 +7,12 @@ scale of the other columns, as netCDF has it, so that xarray and others find it.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,9 +37,20 @@ TIME = "time"
 CHUNK = 8192
 """Numbers of a column that lie together, at most."""
 WHAT = "an HDF5 file"
+UNREADABLE = "\ufffd"
+"""Stands for bytes that are no UTF-8."""
 
 Bad = (OSError, RuntimeError, KeyError, ValueError)
 """What h5py raises of files that are none, or damaged."""
+
+
+class _Found(NamedTuple):
+    """A dataset; those that do not say which column they are stand behind the others."""
+
+    place: float
+    name: str
+    unit: str | None
+    length: int
 
 
 class Hdf5Source(TableSource):
@@ -45,11 +58,11 @@ class Hdf5Source(TableSource):
 
     def __init__(self, path: str) -> None:
         h5py = package(path)
-        found: list[tuple[float, str, str | None, int]] = []
+        found: list[_Found] = []
 
         def visit(name: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset):
-                found.append(_described(item, name, path, len(found)))
+                found.append(_described(item, name, path))
 
         try:
             with h5py.File(path, "r") as file:
@@ -57,10 +70,11 @@ class Hdf5Source(TableSource):
                 attributes = {key: _text(value) for key, value in file.attrs.items()}
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
-        found.sort()
-        rows = one_length({name: length for _, name, _, length in found}, path)
-        self._datasets = [name for _, name, _, _ in found]
-        columns = [named_column(name, unit) for _, name, unit, _ in found]
+        found.sort(key=lambda one: one.place)
+        _check_places(found, path)
+        rows = one_length({one.name: one.length for one in found}, path)
+        self._datasets = [one.name for one in found]
+        columns = [named_column(one.name, one.unit) for one in found]
         super().__init__(path, columns, attributes, rows)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
@@ -149,8 +163,19 @@ def _slice(dataset: Any, start: int, count: int) -> Floats:
     return np.asarray(dataset[start : start + count])
 
 
-def _described(item: Any, name: str, path: str, count: int) -> tuple[float, str, str | None, int]:
-    """Return place, name, unit and length of a dataset."""
+def _check_places(found: Sequence[_Found], path: str) -> None:
+    """Refuse two datasets that say that they are the same column."""
+    for one, other in pairwise(found):
+        if one.place == other.place < math.inf:
+            raise FileError(
+                f"{one.name!r} and {other.name!r} both say: column {one.place:g} (from 0); delete "
+                f"the attribute {PLACE!r} of all, or write the file anew",
+                path,
+            )
+
+
+def _described(item: Any, name: str, path: str) -> _Found:
+    """Return what a dataset is."""
     if item.ndim != 1:
         raise FileError(
             f"expected a column of numbers (N,), got a dataset of the shape {item.shape}; save "
@@ -160,8 +185,24 @@ def _described(item: Any, name: str, path: str, count: int) -> tuple[float, str,
         )
     if item.dtype.kind not in "fiu":
         raise no_numbers(path, name, item.dtype)
-    unit = next((_text(item.attrs[key]) for key in (UNIT, "unit") if key in item.attrs), None)
-    return float(item.attrs.get(PLACE, count)), name, unit, item.shape[0]
+    said = [item.attrs[key] for key in (UNIT, "unit") if key in item.attrs]
+    unit = _unit(said[0], name, path) if said else None
+    return _Found(float(item.attrs.get(PLACE, math.inf)), name, unit, item.shape[0])
+
+
+def _unit(value: Any, name: str, path: str) -> str:
+    """Return the unit of a column: one text, perhaps the only one of an array."""
+    texts = np.asarray(value).ravel()
+    unit = _text(texts[0]) if texts.size == 1 else ""
+    damaged = UNREADABLE in unit or not unit.isprintable()
+    if texts.size != 1 or texts.dtype.kind not in "SUO" or damaged:
+        raise FileError(
+            f"expected one text as its unit, got {value!r}; write it as one, or delete the "
+            f"attribute",
+            path,
+            element=f"dataset {name!r}",
+        )
+    return unit
 
 
 def _text(value: Any) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, count, some
 from mbd_bridge.formats.table import Column, Floats
 from mbd_bridge.formats.tables.source import (
     Block,
@@ -38,6 +38,8 @@ END = ".npy"
 WHAT = "a file of numpy.savez"
 AT_ONCE = 64 * 1024 * 1024
 """Bytes of columns that are put together at a time when rows become columns."""
+SHOWN = 8
+"""Names of columns that a message shows."""
 COPIED = 65_536
 """Rows that are read back at a time for it."""
 
@@ -59,16 +61,32 @@ class NpzSource(TableSource):
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
         length = one_length({name: rows for name, (rows, _) in self._kinds.items()}, path)
-        units: dict[str, str] = {}
-        if UNITS in texts and len(texts[UNITS]) == len(self._kinds):
-            units = {
-                name: unit
-                for name, unit in zip(self._kinds, texts[UNITS].tolist(), strict=True)
-                if unit
-            }
-        columns = [named_column(name, units.get(name)) for name in self._kinds]
+        units = dict(zip(self._kinds, self._units(texts, path), strict=True))
+        columns = [named_column(name, unit or None) for name, unit in units.items()]
         pairs = texts.get(ATTRIBUTES, np.zeros((0, 2), dtype=str)).reshape(-1, 2)
         super().__init__(path, columns, dict(pairs.tolist()), length)
+
+    def _units(self, texts: Mapping[str, NDArray[np.str_]], path: str) -> list[str]:
+        """Return a unit for each column, "" for none; names that are listed must be those."""
+        names = list(self._kinds)
+        if COLUMNS in texts and texts[COLUMNS].tolist() != names:
+            raise FileError(
+                f"the columns listed are {some(texts[COLUMNS].ravel().tolist(), SHOWN)}, those "
+                f"that are there are {some(names, SHOWN)}; write the file anew, or without this "
+                f"array",
+                path,
+                element=f"array {COLUMNS!r}",
+            )
+        units = texts.get(UNITS, np.full(len(names), ""))
+        if units.shape != (len(names),):
+            raise FileError(
+                f"expected a unit for each of its {count(len(names), 'column')} "
+                f"({some(names, SHOWN)}), got an array of the shape {units.shape}; write the file "
+                f"anew, or without this array",
+                path,
+                element=f"array {UNITS!r}",
+            )
+        return [str(unit) for unit in units]
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield rows, read from all columns side by side."""
