@@ -93,6 +93,7 @@ def save_loads(
     *,
     digits: int | None = None,
     notes: Sequence[str] = (),
+    gaps: bool = False,
 ) -> None:
     """Write loads along a motion; see `JointLoads.save`."""
     times = loads.time if time is None else np.asarray(time, dtype=np.float64)
@@ -103,7 +104,8 @@ def save_loads(
         raise StateError(f"expected {len(rows)} times, one a state, got the shape {times.shape}")
     assert loads.model is not None
     said = attributes(f"joint loads of {loads.model.name}", notes) | load_attributes(loads)
-    with TableWriter(path, [TIME, *load_columns(loads)], said, digits=digits) as out:
+    columns = [TIME, *load_columns(loads)]
+    with TableWriter(path, columns, said, digits=digits, gaps=gaps) as out:
         out.append(np.column_stack([times, rows]))
 
 
@@ -125,6 +127,7 @@ def save_motion(
     loads: JointLoads | None = None,
     digits: int | None = None,
     notes: Sequence[str] = (),
+    gaps: bool = False,
 ) -> None:
     """Write a motion, and loads along it.
 
@@ -132,6 +135,7 @@ def save_motion(
     ----------
     parts : time (N,), q, v and a (N, ...)
     loads : at the same times
+    gaps : take nan too; see `TableWriter`
     """
     columns, said = motion_columns(model), attributes(f"motion of {model.name}", notes)
     said["frames"] = FRAMES
@@ -140,7 +144,7 @@ def save_motion(
         columns += load_columns(loads)
         said |= load_attributes(loads)
         rows = np.hstack([rows, load_rows(loads)])
-    with TableWriter(path, columns, said, digits=digits) as out:
+    with TableWriter(path, columns, said, digits=digits, gaps=gaps) as out:
         out.append(rows)
 
 

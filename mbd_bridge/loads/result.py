@@ -127,6 +127,7 @@ class JointLoads:
         *,
         digits: int | None = None,
         notes: Sequence[str] = (),
+        gaps: bool = False,
     ) -> None:
         """Write the loads along a motion to .csv, .parquet, .npz or .h5, with units and convention.
 
@@ -136,10 +137,12 @@ class JointLoads:
         time : (N,) s; that of the motion where it is known
         digits : significant digits in a text; None for all. The other kinds hold all
         notes : sentences that the file is to hold
+        gaps : write nan and inf too, of states that ``check=False`` let pass; refused without it,
+            since nothing here reads them back
         """
         from mbd_bridge.loads.export import save_loads
 
-        save_loads(self, path, time, digits=digits, notes=notes)
+        save_loads(self, path, time, digits=digits, notes=notes, gaps=gaps)
 
     def plot(
         self,

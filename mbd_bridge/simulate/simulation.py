@@ -220,6 +220,7 @@ class Simulation:
         *,
         digits: int | None = None,
         notes: Sequence[str] = (),
+        gaps: bool = False,
     ) -> None:
         """Write the motion to .csv, .parquet, .npz or .h5, with units; `mbd.load_motion` reads it.
 
@@ -229,10 +230,12 @@ class Simulation:
         loads : write these of `joint_loads` beside it; `mbd.load_loads` reads them
         digits : significant digits in a text; None for all. The other kinds hold all
         notes : sentences that the file is to hold
+        gaps : write loads that are nan too; see `JointLoads.save`
         """
         said = notes if self.finished else (*notes, self.status)
         parts = [self.time, self.q, self.v, self.a]
-        save_motion(path, self.model, parts, loads=loads, digits=digits, notes=said)
+        options: dict[str, Any] = {"loads": loads, "digits": digits, "notes": said, "gaps": gaps}
+        save_motion(path, self.model, parts, **options)
 
     def free_body(self, link: str, at: str | ArrayLike = "peak") -> FreeBody:
         """Return all that acts on a link at chosen records; see `FreeBody.at`.

@@ -24,7 +24,7 @@ DERIVED = 1e-9
 
 
 def write(path, time, values, names):
-    with TableWriter(path, [Column("time", "s"), *map(Column, names)]) as out:
+    with TableWriter(path, [Column("time", "s"), *map(Column, names)], gaps=True) as out:
         out.append(np.column_stack([time, values]))
     return path
 

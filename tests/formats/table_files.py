@@ -19,8 +19,8 @@ def numbers(rows=5000):
     return values
 
 
-def write(path, values, columns=COLUMNS, attributes=ATTRIBUTES, pieces=1):
-    with TableWriter(path, columns, attributes) as out:
+def write(path, values, columns=COLUMNS, attributes=ATTRIBUTES, pieces=1, gaps=False):
+    with TableWriter(path, columns, attributes, gaps=gaps) as out:
         for block in np.array_split(values, pieces):
             out.append(block)
     return path

@@ -19,11 +19,51 @@ from tests.formats.table_files import BINARY, COLUMNS, KINDS, numbers, write
 def test_a_gap_is_named_with_row_and_column(tmp_path, kind):
     values = numbers(9000)
     values[8500:8504, 1] = np.nan
-    path = write(tmp_path / f"t.{kind}", values)
+    path = write(tmp_path / f"t.{kind}", values, gaps=True)
     place = r": row 8500 \(the first is 0\), column"
     if kind == "csv":
         place = f":{3 + 1 + 8500 + 1}: column"  # three comments and the header before the rows
     with pytest.raises(FileError, match=f"{place} 'elbow.fx': .* got nan and 3 rows more"):
+        read_table(path)
+
+
+def test_npz_with_other_units_or_names_than_columns_is_refused(tmp_path):
+    path = write(tmp_path / "t.npz", numbers(3))
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **arrays | {"units": arrays["units"][:2]})
+    with pytest.raises(FileError, match=r"array 'units': .* each of its 3 columns .*\(2,\)"):
+        read_table(path)
+    np.savez(path, **arrays | {"columns": np.array(["time", "elbow.fx", "wrost"])})
+    with pytest.raises(FileError, match=r"array 'columns': .* wrost, those .* wrist \(undeterm"):
+        read_table(path)
+    np.savez(path, **{name: x for name, x in arrays.items() if name not in ("columns", "units")})
+    assert read_table(path).names == tuple(column.name for column in COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "unit", [np.array(["N", "m"]), np.array([], dtype="S1"), 3.0, np.bytes_(b"N\xff"), "N\x07"]
+)
+def test_a_unit_in_hdf5_that_is_not_one_text_is_refused(tmp_path, unit):
+    path = write(tmp_path / "t.h5", numbers(3))
+    with h5py.File(path, "r+") as file:
+        kind = h5py.string_dtype() if isinstance(unit, np.ndarray) else None
+        file["elbow.fx"].attrs.create("units", unit, dtype=kind)
+    with pytest.raises(FileError, match=r"dataset 'elbow.fx': expected one text as its unit"):
+        read_table(path)
+
+
+def test_datasets_of_hdf5_that_are_the_same_column_are_refused_and_others_come_last(tmp_path):
+    path = write(tmp_path / "t.h5", numbers(3))
+    with h5py.File(path, "r+") as file:
+        file["elbow.fx"].attrs["units"] = np.array(["kN"], dtype=h5py.string_dtype())
+        file["added"] = np.arange(3.0)
+    table = read_table(path)
+    assert table.names == (*(column.name for column in COLUMNS), "added")
+    assert table.columns[1].unit == "kN"
+    with h5py.File(path, "r+") as file:
+        file["elbow.fx"].attrs["column"] = 0
+    with pytest.raises(FileError, match=r"'elbow.fx' and 'time' both say: column 0 .*delete"):
         read_table(path)
 
 

@@ -10,7 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pandas
 import pytest
 
 from mbd_bridge.errors import FileError, StateError
@@ -19,6 +21,21 @@ from mbd_bridge.formats.tables.disk import DiskFile
 from tests.formats.table_files import COLUMNS, KINDS, numbers, write
 
 NOBODY = 65534
+
+
+def all_of(file):
+    """The columns of a file that is a mapping of arrays."""
+    with file:
+        return np.column_stack([file[column.name][:] for column in COLUMNS])
+
+
+OTHERS = {
+    "csv": lambda path: np.loadtxt(path, delimiter=",", skiprows=4),  # three comments, the header
+    "parquet": lambda path: pandas.read_parquet(path).to_numpy(),
+    "npz": lambda path: all_of(np.load(path)),
+    "h5": lambda path: all_of(h5py.File(path)),
+}
+"""Independent readers, by the kind of file."""
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
@@ -35,6 +52,20 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(FileError, match="is there a folder"):
         write(tmp_path / "none" / "t.h5", numbers(3))
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("gap", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gap_is_written_only_if_that_is_said(tmp_path, kind, gap):
+    values = numbers(9000)
+    values[8500, 1] = gap
+    path = tmp_path / f"t.{kind}"
+    told = rf"row 8500 \(the first is 0\), column 'elbow.fx': .* got {gap}; .* gaps=True"
+    with pytest.raises(FileError, match=told):
+        write(path, values, pieces=3)
+    assert not os.listdir(tmp_path)
+    write(path, values, pieces=3, gaps=True)
+    assert np.array_equal(OTHERS[kind](path), values, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -254,3 +254,19 @@ def test_load_columns_beside_a_motion_are_not_taken_for_coordinates_of_another_f
 def test_a_mechanism_is_asked_for(tmp_path):
     with pytest.raises(ModelError, match=r'mbd.load_loads\("loads.parquet", mbd.load'):
         mbd.load_loads(tmp_path / "l.csv", "robot.urdf")
+
+
+def test_loads_that_are_not_finite_are_saved_only_if_that_is_said(tmp_path, bar, run):
+    q = run.q.copy()
+    q[3, 1] = np.nan
+    loads = bar.joint_loads(q, run.v, run.a, ["crank"], actuated="crank", check=False)
+    with pytest.raises(FileError, match=r"row 3 .*column 'crank.fx.* got nan; .*gaps=True"):
+        loads.save(tmp_path / "l.csv", run.time)
+    with pytest.raises(FileError, match="got nan"):
+        run.save(tmp_path / "l.csv", loads)
+    assert not list(tmp_path.iterdir())
+    loads.save(tmp_path / "l.csv", run.time, gaps=True)
+    run.save(tmp_path / "r.csv", loads, gaps=True)
+    for name in ("l.csv", "r.csv"):
+        rows = [x for x in (tmp_path / name).read_text().splitlines() if x[0] != "#"][1:]
+        assert [k for k, row in enumerate(rows) if "nan" in row] == [3]

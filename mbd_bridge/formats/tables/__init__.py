@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.table import Column, Floats, Table, check_columns
+from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place_error
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import TextSource, text_rows
 from mbd_bridge.formats.whole_file import check_place, whole_path
@@ -156,6 +156,7 @@ class TableWriter:
     columns : names and units
     attributes : what the file is to say about itself: texts by key
     digits : significant digits of numbers in a text; None for all. The other kinds hold all
+    gaps : take nan and inf too. Without it they are refused: nothing here reads a file with gaps
 
     Examples
     --------
@@ -170,6 +171,7 @@ class TableWriter:
         attributes: Mapping[str, object] | None = None,
         *,
         digits: int | None = None,
+        gaps: bool = False,
     ) -> None:
         self._file: TextIO | None = None
         if isinstance(path, str | os.PathLike):
@@ -182,7 +184,8 @@ class TableWriter:
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
         _check_kind(self.path)
-        self._digits, self._waiting, self._cells = digits, list[Floats](), 0
+        self._digits, self._gaps = digits, gaps
+        self._waiting, self._cells = list[Floats](), 0
 
     def __enter__(self) -> TableWriter:
         self._stack = contextlib.ExitStack()
@@ -212,6 +215,15 @@ class TableWriter:
             raise StateError(
                 f"expected rows of {len(self.columns)} numbers, one a column, got an array of the "
                 f"shape {np.shape(rows)}"
+            )
+        if not (self._gaps or np.isfinite(values).all()):
+            row, place = np.argwhere(~np.isfinite(values))[0]
+            raise place_error(
+                f"expected a finite number to write, got {values[row, place]}; leave the row out, "
+                f"or pass gaps=True for a file that other programs are to read",
+                self.path,
+                self.rows + int(row),
+                self.columns[place].name,
             )
         self._waiting.append(values)
         self.rows += len(values)
