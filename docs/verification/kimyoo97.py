@@ -26,6 +26,13 @@ from tests.machines import four_bar  # noqa: E402
 BASES = ("projection-reference", "qr", "svd")
 PRINTED = {"paper's form, projected basis": True, "paper's form, held basis (QR)": False}
 STYLES = ("C0-", "C1--", "C2:", "C3-", "k--")
+LOOKS: tuple[dict[str, Any], ...] = (  # of lines that lie on each other: wide ones below
+    {"color": "C0", "lw": 6.0, "alpha": 0.35},
+    {"color": "C1", "lw": 3.5, "alpha": 0.6},
+    {"color": "C2", "lw": 1.8},
+    {"color": "C3", "lw": 0.9},
+    {"color": "k", "lw": 0.9, "linestyle": "--"},
+)
 TOLERANCE = 1e-8
 DROP = 0.03
 """m; the car starts so high above where it is drawn, so that it has something to settle."""
@@ -208,8 +215,8 @@ def sizes(drop: Case, bar: Case) -> None:
     figure, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
     for row, case in zip(axes, (drop, bar), strict=True):
         for axis, longest in zip(row, (1e-3, 5e-3), strict=True):
-            for style, (name, steps) in zip(STYLES, everything(case, longest).items(), strict=True):
-                axis.semilogy(steps.time, steps.size, style, lw=1, label=name)
+            for look, (name, steps) in zip(LOOKS, everything(case, longest).items(), strict=True):
+                axis.semilogy(steps.time, steps.size, label=name, **look)
             axis.set_title(f"{case.name}; longest step {longest:g} s", fontsize=10)
             axis.set_xlabel("time, s")
             axis.grid(alpha=0.3)

@@ -221,8 +221,9 @@ def stiffness(exact: papers.Driven) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     labels = ("the rod's velocity", "... and its force's rate", "joint 6 at rest (a blow)")
     for k, label in enumerate(labels):
-        axes[0].loglog(table[:, 0], table[:, 1 + 2 * k], "o-", ms=4, label=label)
-        axes[1].loglog(table[:, 0], table[:, 2 + 2 * k], "o-", ms=4, label=label)
+        wide = {"lw": 3.5 - k, "ms": 7 - 1.5 * k}  # the first two have the same angles
+        axes[0].loglog(table[:, 0], table[:, 1 + 2 * k], "o-", label=label, **wide)
+        axes[1].loglog(table[:, 0], table[:, 2 + 2 * k], "o-", label=label, **wide)
     for one, slopes in ((axes[0], (-1.0, -0.5)), (axes[1], (-0.5, -1.0, 0.5))):
         for slope in slopes:
             anchor = table[0, {-1.0: 3, -0.5: 1, 0.5: 5}[slope] + (one is axes[1])]
@@ -230,9 +231,11 @@ def stiffness(exact: papers.Driven) -> None:
                 anchor = table[0, 5]
             line = anchor * (table[:, 0] / table[0, 0]) ** slope
             one.loglog(table[:, 0], line, "k:", lw=0.8)
-            one.annotate(f"k^{slope:g}  ", (table[-1, 0], 2 * line[-1]), fontsize=9, ha="right")
+            words = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+            one.annotate(f"$k^{{{slope:g}}}$", (table[-1, 0], line[-1]), fontsize=10, **words)
         one.axvline(papers.STIFFNESS, color="0.7", lw=0.8)
         one.set_xlabel("stiffness k of the spring, N/m (grey: the paper's)")
+        one.margins(x=0.15)
         one.grid(alpha=0.3)
     axes[0].set_ylabel("angles, largest difference to the exact joint, rad")
     axes[1].set_ylabel("driving torque, largest difference, N m")

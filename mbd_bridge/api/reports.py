@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import crosscheck
-from mbd_bridge.errors import MbdError, ModelError, StateError
+from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
 from mbd_bridge.loads import JointLoads, Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
@@ -65,6 +65,11 @@ def report(
     from mbd_bridge.loads.streaming import load_history, stream_loads
     from mbd_bridge.reports import Subject, write_report
 
+    if not fspath(path).lower().endswith((".html", ".htm")):
+        raise FileError(
+            "expected a name that ends with .html: the page is HTML (a browser prints it to PDF)",
+            fspath(path),
+        )
     check_place(path)
     names = (joints,) if isinstance(joints, str) else joints
     options: dict[str, Any] = {"on": on, "at": at, "in_": in_}

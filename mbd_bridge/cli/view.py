@@ -113,9 +113,12 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge import api
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import MbdWarning, SolveError, StateError
+    from mbd_bridge.view.record import Shot, check_shot
 
     if options.motion and options.seconds is not None:
         raise StateError("give MOTION or --seconds, not both")
+    if options.record is not None:
+        check_shot(Shot(options.size or Shot().size, options.fps, options.speed), options.record)
     robot = screen.load_robot(options)
     try:
         what, more, time = _what(robot, options)

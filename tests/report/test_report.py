@@ -251,3 +251,9 @@ def test_a_browser_opens_it_without_complaint_or_request(page, linkage_page, wid
             title = seen.evaluate("document.querySelector('h1').innerText")
             assert re.fullmatch("Joint loads of (kuka_iiwa|four_bar)", title)
         browser.close()
+
+
+def test_a_page_is_no_pdf(arm, tmp_path):
+    with pytest.raises(FileError, match=r"x\.pdf: expected a name that ends with \.html"):
+        mbd.report(arm, tmp_path / "x.pdf", MOTION)
+    assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
+from mbd_bridge.cli import main
 from mbd_bridge.errors import FileError, MissingPackageError, ModelError, StateError
 from mbd_bridge.view.picture import _write_legend
 from tests.robots import own_urdfs
@@ -171,3 +172,11 @@ def test_the_legend_stands_where_the_machine_is_not(taken, free):
     rows, columns = np.nonzero(np.ptp(np.asarray(image).astype(int), axis=-1) > 100)
     assert (columns.mean() > 80, rows.mean() > 60) == free
     assert columns.min() > 2 and columns.max() < 157 and rows.min() > 2 and rows.max() < 117
+
+
+@pytest.mark.parametrize("option", ["--speed", "--fps"])
+def test_a_film_that_would_never_end_is_refused_by_the_command(option, tmp_path, capsys):
+    arm = own_urdfs()["kuka_iiwa"]
+    words = ["view", arm, Path(arm).with_name("kuka_iiwa_motion.csv"), option, 0]
+    assert main([*map(str, words), "--record", str(tmp_path / "a.gif")]) == 2
+    assert f"{option[2:]}: expected a positive number, got 0" in capsys.readouterr().err

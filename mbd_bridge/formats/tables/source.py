@@ -158,6 +158,8 @@ def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     """Return the error of a file that cannot be read, with the advice what to give."""
     reason = error.strerror if isinstance(error, OSError) and error.errno else None
     said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
+        said = f"{said} in {os.getcwd()}"
     return FileError(f"cannot be read: {said}; give {what}", path)
 
 
