@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +94,26 @@ def test_the_drives_are_those_of_the_api(arm, page):
         f"{np.abs(speed).max() / 2:.0%} of 2 rad/s",
         f"{(drive * speed).max():.5g} W",
     ]
+
+
+def test_the_spectra_are_those_of_the_api(arm, page):
+    motion = mbd.load_motion(MOTION, arm)
+    spectra = arm.joint_loads(motion, joints=JOINTS).spectra(exponents=[3, 5, 10])
+    _, *rows = table(page, "Durability")
+    assert len(rows) == 13 == len({row[0] for row in rows})  # 12 components and a drive
+    for name, cycles, largest, *equivalents, unit in rows:
+        one = spectra[name]
+        assert (cycles, largest, unit) == (f"{one.cycles:g}", f"{one.largest:.5g}", one.unit)
+        assert equivalents == [f"{one.damage_equivalent(m):.5g}" for m in (3, 5, 10)]
+
+
+def test_the_verdict_is_that_of_the_cross_check(arm, page):
+    found = mbd.crosscheck(arm, states=20)
+    _, *rows = table(page, "Other engines")
+    assert [(row[0], row[1]) for row in rows] == [(one.quantity, one.referee) for one in found.rows]
+    assert {row[4] for row in rows} == {"agrees"}
+    for row, one in zip(rows, found.rows, strict=True):
+        assert float(row[3]) == one.tolerance and float(row[2]) < one.tolerance
 
 
 def test_the_tree_is_that_of_the_model(arm, page):
@@ -215,6 +238,19 @@ def test_the_command_writes_the_page_and_says_what_was_derived(tmp_path, capsys,
     assert "along kuka_iiwa_motion.csv" in text and "Note: rates derived" in text
     assert main([*words[:-2], "--joints", "elbow"]) == 2
     assert "no joint named 'elbow'" in capsys.readouterr().err
+
+
+def test_on_a_terminal_the_command_shows_how_far_it_is(tmp_path):
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "mbd_bridge", "report", str(ARM), str(MOTION)]
+    more = ["-o", str(tmp_path / "x.html"), "--joints", JOINTS[1], "--no-picture", "--no-check"]
+    width = os.environ | {"COLUMNS": "100", "TERM": "xterm"}
+    done = subprocess.run([*words, *more], cwd=ROOT, stderr=theirs, env=width, check=False)
+    os.close(theirs)
+    seen = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert re.search(r"reading and computing .* 100 %", seen), seen
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
