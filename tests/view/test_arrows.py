@@ -133,6 +133,37 @@ def test_loads_drawn_are_those_in_world_axes_at_the_joints(seed):
             assert load.drive == pytest.approx(along, abs=1e-10 * scale)
 
 
+def test_arrows_reach_from_the_joint_along_the_load_at_the_legends_scale():
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    q = np.array([0.3, 0.6, -0.4, -1.2, 0.5, 0.9, 0.0])
+    joint, still = "lbr_iiwa_joint_2", np.zeros(7)
+    world = arm.joint_loads(q, still, still, [joint], in_="world")
+    source = Rest(arm.model, (joint,)).start(q)
+    take = Take(source)
+    moment, scale = take.of(source), take.scale
+    at = arm.placement(q, "lbr_iiwa_link_2")[:3, 3]
+    for colour, drawn in (
+        (look.FORCE, scale.force * world.force[0]),
+        (look.MOMENT, scale.moment * world.moment[0]),
+    ):
+        pieces = [piece for piece in moment.over if piece.colour == colour]
+        way = drawn / np.linalg.norm(drawn)
+        points = np.concatenate(
+            [p.surface.vertices @ p.pose[:3, :3].T + p.pose[:3, 3] for p in pieces]
+        )
+        along = (points - at) @ way
+        across = np.linalg.norm(points - at - np.outer(along, way), axis=1)
+        assert along.min() == pytest.approx(0.0, abs=1e-6)
+        assert along.max() == pytest.approx(np.linalg.norm(drawn), rel=1e-6)
+        assert across.max() < 0.2 * np.linalg.norm(drawn)
+        assert across[along.argmax()] == pytest.approx(0.0, abs=1e-6)  # a tip, not a tail
+        (label,) = [label for label in moment.labels if label.colour == colour]
+        assert label.point == pytest.approx(at + drawn)
+    head = [piece.pose for piece in moment.over if piece.colour == look.DRIVE][-1]
+    axis = arm.placement(q, "lbr_iiwa_link_2")[:3, 2]
+    assert np.cross(head[:3, 3] - at, head[:3, 2]) @ axis * world.drive[0] > 0.0
+
+
 def test_loads_and_axes_of_joints_walked_the_other_way_are_the_same():
     description = build_model(mbd.load(own_urdfs()["four_bar"]).model.description).description
     drawn = {}
