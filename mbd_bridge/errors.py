@@ -5,12 +5,14 @@ Every message says what was expected, what came, what is available and what to t
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 T = TypeVar("T", bound=str)
 
@@ -101,6 +103,17 @@ def massless(name: str) -> str:
         f"no inertia resists {name!r}: what it moves is massless, or has no moment of inertia "
         f"about its axis. Give a link beyond it inertia, or weld the joint"
     )
+
+
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """Return a whole number of whatever integer type, or say what is expected."""
+    number = least - 1
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with contextlib.suppress(TypeError):  # arrays of floats have the method, and no number
+            number = operator.index(value)
+    if number < least:
+        raise StateError(f"{name}: expected a whole number from {least}, got {value!r}")
+    return number
 
 
 def one_of(

@@ -87,3 +87,30 @@ def test_an_option_of_a_few_words_says_which_there_are(given):
     for option in ("method", "integrator", "correction"):
         with pytest.raises(MbdError, match=rf"{option}=.* is not known; use one of \w+, "):
             mbd.simulate(rod, 0.1, **{option: given})
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.array])
+def test_a_whole_number_may_be_of_any_integer_type(kind, tmp_path):
+    rod, q = mbd.load(PENDULUM), np.linspace(0, 1, 50)[:, None]
+    drives = rod.inverse_dynamics(q, q, q)
+    assert np.array_equal(rod.inverse_dynamics(q, q, q, threads=kind(2)), drives)
+    assert np.array_equal(rod.joint_loads(q, q, q, threads=kind(2)).drive, drives)
+    run = mbd.simulate(
+        rod, 0.1, every=kind(5), checkpoint=tmp_path / "c.npz", checkpoint_every=kind(10)
+    )
+    assert len(run.time) == 21
+    batch = mbd.simulate_batch(rod, 0.1, q=q, every=kind(5), threads=kind(2))
+    assert batch.q.shape == (50, 21, 1)
+
+
+@pytest.mark.parametrize("given", [0, -1, 2.0, np.float64(2), True, "2", None])
+def test_what_is_no_whole_number_from_1_is_told_so(given):
+    rod, q = mbd.load(PENDULUM), np.linspace(0, 1, 50)[:, None]
+    told = r"threads: expected a whole number from 1, got "
+    with pytest.raises(MbdError, match=told):
+        rod.inverse_dynamics(q, q, q, threads=given)
+    with pytest.raises(MbdError, match=told):
+        mbd.simulate_batch(rod, 0.1, q=q, threads=given)
+    for simulate in (mbd.simulate, mbd.simulate_batch):
+        with pytest.raises(MbdError, match="every: expected a whole number from 1"):
+            simulate(rod, 0.1, q=q[0], every=given)

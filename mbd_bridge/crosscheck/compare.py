@@ -11,7 +11,7 @@ import numpy as np
 from mbd_bridge.crosscheck.closed_loops import closed_loop_rows
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError
+from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, whole_number
 from mbd_bridge.loads import LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ForwardDynamics, prepare
@@ -75,9 +75,7 @@ def crosscheck(
     """
     from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
 
-    if not isinstance(states, int | np.integer) or states < 1:
-        raise StateError(f"states: expected a whole number from 1, got {states!r}")
-    sample = _Sample(model, int(states), seed)
+    sample = _Sample(model, whole_number("states", states), seed)
     main = PinocchioReferee(model)
     rows = [
         *sample.against(main),

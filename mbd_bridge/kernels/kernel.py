@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import whole_number
 from mbd_bridge.kernels import layout, machine, threads
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.layout import Floats
@@ -199,8 +199,7 @@ class Kernel:
         if out is None and threads == 1 and layout.are_floats(values, self._one):
             return self._run_one(values)
         arrays, number = layout.check_inputs(values, self.inputs)
-        if not isinstance(threads, int) or threads < 1:
-            raise StateError(f"threads: expected a whole number from 1, got {threads!r}")
+        threads = whole_number("threads", threads)
         results = layout.check_outputs(out, self.shapes, number)
         targets = results
         if out is not None:

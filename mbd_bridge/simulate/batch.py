@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
@@ -93,9 +93,8 @@ def simulate_batch(
     -----
     Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
-    steps = _number_of_steps(duration, step, every)
-    if not isinstance(threads, int) or threads < 1:
-        raise StateError(f"threads: expected a whole number from 1, got {threads!r}")
+    steps, every = _number_of_steps(duration, step), whole_number("every", every)
+    threads = whole_number("threads", threads)
     prepared = Prepared(model) if prepared is None else prepared
     signals = Signals.of(model, torque, drives, start, start + duration)
     variants = Parameters.of(model, parameters) if parameters else None

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.errors import FileError
 from mbd_bridge.formats.whole_file import parts_of, whole_path
 from mbd_bridge.spatial import Array
 
@@ -63,10 +63,6 @@ class Checkpoint:
     every: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.every, int) or self.every < 1:
-            raise StateError(
-                f"checkpoint_every: expected a whole number from 1, got {self.every!r}"
-            )
         if not self.path.parent.is_dir():
             raise FileError("the folder of the checkpoint is not there", str(self.path))
         if self.path.is_dir():

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, one_of, some, warn
+from mbd_bridge.errors import SolveError, StateError, one_of, some, warn, whole_number
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
@@ -107,7 +107,7 @@ def simulate(
         is simulated first and cut off then
     """
     wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
-    steps = _number_of_steps(duration, step, every)
+    steps, every = _number_of_steps(duration, step), whole_number("every", every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
     q0, v0 = start_state(model, q, v, motions, start, loops)
@@ -126,7 +126,8 @@ def simulate(
     if checkpoint_every is None:
         compiled = (method, integrator) == ("projection", "rk4")
         checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), checkpoint_every)
+    apart = whole_number("checkpoint_every", checkpoint_every)
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), apart)
     found = _run(problem, wishes, progress, kept)
     if found.status != "finished" and check:
         raise SolveError(f"{found.status}. check=False returns the motion up to there")
@@ -194,13 +195,11 @@ def _not_begun(problem: Problem, message: str) -> Records:
     return Records(*start, 0, status, {})
 
 
-def _number_of_steps(duration: float, step: float, every: int) -> int:
+def _number_of_steps(duration: float, step: float) -> int:
     if not (np.isfinite(duration) and duration > 0.0):
         raise StateError(f"duration: expected a positive number of seconds, got {duration!r}")
     if not (np.isfinite(step) and step > 0.0):
         raise StateError(f"step: expected a positive number of seconds, got {step!r}")
-    if not isinstance(every, int) or every < 1:
-        raise StateError(f"every: expected a whole number from 1, got {every!r}")
     steps = max(1, round(duration / step))
     if steps > MOST_STEPS:
         raise StateError(

@@ -72,10 +72,10 @@ class Jet:
         return lift(other) / self
 
     def __pow__(self, power: Any) -> Jet:
-        if not isinstance(power, int) or power < 0:
+        if not isinstance(power, int | np.integer) or power < 0:
             raise StateError(f"only whole powers from 0 can be differentiated, not {power!r}")
         out = Jet(1.0)
-        for _ in range(power):
+        for _ in range(int(power)):
             out = out * self
         return out
 

@@ -28,7 +28,7 @@ from mbd_bridge.bridges.pybullet.loaded_body import LoadedBody
 from mbd_bridge.bridges.pybullet.step_loads import StepLoads
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.loads import JointLoads
@@ -110,8 +110,7 @@ class Stepper:
         v: ArrayLike | None = None,
         substeps: int = 1,
     ) -> None:
-        if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
-            raise StateError(f"substeps: expected a whole number from 1, got {substeps!r}")
+        substeps = whole_number("substeps", substeps)
         self.model = mechanism if isinstance(mechanism, Model) else mechanism.model
         self.client, self.substeps, self.time = Client(client), substeps, 0.0
         self.body = LoadedBody(self.model, self.client, body)
