@@ -139,7 +139,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert "\n" not in command
     for part in ("pip install '.[test]'", "ruff check .", "ruff format --check .", "mypy"):
         assert part in command
-    assert command.endswith("python -m pytest")
+    assert command.endswith("&& python -m pytest -n auto --dist worksteal")
 
 
 def test_a_wrong_number_on_a_page_is_found() -> None:
