@@ -20,15 +20,21 @@ import mbd_bridge as mbd  # noqa: E402
 URDF = HERE.parent / "urdf"
 
 
-def main(folder: Path) -> None:
-    """Draw all of them into a folder."""
+LOADS, SIZE, FPS = ["crank", "coupler_pin"], (480, 360), 20
+"""Of the film of a four-bar."""
+
+
+def turn() -> mbd.Simulation:
+    """Return a turn of a four-bar's crank, 2 s."""
     linkage = mbd.load(URDF / "crank_rocker.urdf")
     start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
-    turn = 2.0  # s
-    course = {"crank": lambda t: 2.0 * np.pi / turn * t}
-    run = mbd.simulate(linkage, turn, step=1e-3, q=start, every=10, drives=course)
-    loads = ["crank", "coupler_pin"]
-    mbd.render(run, folder / "four_bar.gif", loads=loads, size=(480, 360), fps=20)
+    course = {"crank": lambda t: np.pi * t}
+    return mbd.simulate(linkage, 2.0, step=1e-3, q=start, every=10, drives=course)
+
+
+def main(folder: Path) -> None:
+    """Draw all of them into a folder."""
+    mbd.render(turn(), folder / "four_bar.gif", loads=LOADS, size=SIZE, fps=FPS)
 
     arm = mbd.load(URDF / "kuka_iiwa.urdf")
     motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)

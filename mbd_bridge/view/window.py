@@ -59,6 +59,9 @@ MENU, ROW = 22, 20
 NEARER = 0.4
 """How much nearer than the machine its texts are, so that it does not hide them."""
 
+ROOM = 1.4
+"""How much more than the machine the window shows of one that will be posed."""
+
 FIELD = 90.0
 """Angle of view of pybullet's window from bottom to top, degrees."""
 
@@ -124,7 +127,11 @@ def camera_of(take: Take, order: Order) -> Camera:
     wide, high, up = free_part(order.size)
     field = 2.0 * float(np.rad2deg(np.arctan(high)))
     aspect = round(1000.0 * wide / high), 1000
-    found = framing(take.seen, direction(*order.view), aspect, field)
+    seen = take.seen
+    if order.rest is not None:  # nobody knows yet where it will be
+        middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        seen = middle + ROOM * (seen - middle)
+    found = framing(seen, direction(*order.view), aspect, field)
     down = up * float(np.linalg.norm(found.eye - found.target)) * found.axes()[1]
     return Camera(found.eye - down, found.target - down, FIELD)
 
