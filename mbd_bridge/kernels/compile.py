@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Final
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels import identity as addresses
@@ -15,11 +14,8 @@ from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.kernel import Kernel
 from mbd_bridge.kernels.module_text import batch_module
 from mbd_bridge.kernels.source import Source
-from mbd_bridge.kernels.store import Store
+from mbd_bridge.kernels.store import DEFAULT_CACHE, Store
 from mbd_bridge.kernels.trace import Traceable
-
-DEFAULT_CACHE: Final = Cache()
-"""The user's own cache (see `cache.default_directory`)."""
 
 LANES = (2, 4, 8, 16)
 """Vector lengths that can be generated; the host's registers hold 2, 4 or 8."""
@@ -86,8 +82,13 @@ def compile_kernel(
         )
 
     store = Store(cache, address, host.tag)
-    artifact, found = store.get(f"batch {width} {None if outputs is None else [*outputs]}", make)
-    return Kernel(artifact, source, store, from_cache=found)
+    form = f"batch {width} {None if outputs is None else [*outputs]}"
+
+    def load() -> Kernel:
+        artifact, found = store.get(form, make)
+        return Kernel(artifact, source, store, from_cache=found)
+
+    return store.loaded(form, load)
 
 
 def _sizes(inputs: Mapping[str, int]) -> dict[str, int]:

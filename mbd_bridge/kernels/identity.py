@@ -13,7 +13,7 @@ import numpy as np
 import mbd_bridge
 from mbd_bridge.kernels.trace import Graph
 
-BYSTANDERS = frozenset({"bridges", "cli", "crosscheck", "view"})
+BYSTANDERS = frozenset({"bridges", "cli", "crosscheck", "plots", "reports", "view"})
 """Rooms that only ask and show: no equation is written there."""
 
 

@@ -16,12 +16,11 @@ from mbd_bridge.kernels import identity as addresses
 from mbd_bridge.kernels import machine
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.cache import Cache
-from mbd_bridge.kernels.compile import DEFAULT_CACHE
 from mbd_bridge.kernels.layout import Floats
 from mbd_bridge.kernels.march_order import by_time
 from mbd_bridge.kernels.march_text import march_module
 from mbd_bridge.kernels.source import Source
-from mbd_bridge.kernels.store import Store
+from mbd_bridge.kernels.store import DEFAULT_CACHE, Store
 from mbd_bridge.kernels.trace import Traceable
 
 _INT, _AT = ctypes.c_int64, ctypes.c_void_p
@@ -53,7 +52,7 @@ class March:
     lanes : trajectories that advance together
     """
 
-    def __init__(self, artifact: Artifact, state: int, from_cache: bool) -> None:
+    def __init__(self, artifact: Artifact, from_cache: bool, state: int) -> None:
         self.inputs = dict(artifact.inputs)
         self.shapes = artifact.shapes
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
@@ -222,5 +221,5 @@ def compile_march(
         )
 
     form = f"{_FORM} {lanes} {state} {streamed}"
-    artifact, found = Store(cache, address, host.tag).get(form, make)
-    return March(artifact, state, found)
+    store = Store(cache, address, host.tag)
+    return store.loaded(form, lambda: March(*store.get(form, make), state))

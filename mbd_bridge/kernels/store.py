@@ -1,12 +1,25 @@
-"""One kernel's view of the cache."""
+"""One kernel's view of what was compiled before: in this process, or in the cache on disk."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from mbd_bridge.kernels import identity
 from mbd_bridge.kernels.artifact import Artifact
 from mbd_bridge.kernels.cache import Cache
+
+Code = TypeVar("Code")
+
+DEFAULT_CACHE: Final = Cache()
+"""The user's own cache (see `cache.default_directory`)."""
+
+MOST_RECENT = 64
+"""Loaded kernels that a process remembers."""
+
+_RECENT: dict[str, Any] = {}
+"""Those kernels by key, oldest first; also where nothing can be kept on disk."""
 
 
 class Store:
@@ -26,3 +39,20 @@ class Store:
         artifact = make()
         self._cache.store(key, artifact.pack())
         return artifact, False
+
+    def loaded(self, form: str, make: Callable[[], Code]) -> Code:
+        """Return what this process has loaded as a form, or what is made now and remembered.
+
+        Only what is kept in the user's own cache is remembered: whoever brings another, or none,
+        wants to see what it does.
+        """
+        if self._address is None or self._cache is not DEFAULT_CACHE:
+            return make()
+        key = identity.of_code(self._address, self._host, form)
+        known: Code | None = _RECENT.get(key)
+        if known is None:
+            known = _RECENT[key] = make()
+            with contextlib.suppress(RuntimeError, KeyError):  # another thread does the same
+                while len(_RECENT) > MOST_RECENT:
+                    del _RECENT[next(iter(_RECENT))]
+        return known

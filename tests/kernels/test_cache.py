@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbd_bridge.kernels import Cache, compile_kernel
+from mbd_bridge.kernels import Cache, compile_kernel, store
 from mbd_bridge.kernels import cache as cache_module
 from mbd_bridge.kernels import identity as identity_module
 from tests.kernels.functions import ARM_INPUTS, arm, states
@@ -341,3 +341,26 @@ def test_killed_processes_leave_nothing_bad(tmp_path):
     worker = start(folder, 1, 10)
     out, err = worker.communicate(timeout=60)
     assert (worker.returncode, out) == (0, "done\n"), err
+
+
+def test_a_process_loads_a_kernel_once(monkeypatch):
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    same = {"identity": "the arm that is remembered"}
+    first = compile_kernel(arm, ARM_INPUTS, **same)
+    assert compile_kernel(forbidden, ARM_INPUTS, **same) is first
+    named = compile_kernel(arm, ARM_INPUTS, **same, outputs=("x", "w"))
+    assert named.outputs == ("x", "w") and first.outputs != ("x", "w")
+    assert compile_kernel(arm, ARM_INPUTS, **same, cache=None) is not first
+
+
+def test_a_process_forgets_the_oldest_of_many_kernels(monkeypatch):
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    monkeypatch.setattr(store, "MOST_RECENT", 3)
+
+    def made(k):
+        return compile_kernel(lambda x: (x * k,), {"x": 1}, identity=f"{k} times")
+
+    kernels = [made(k) for k in range(6)]
+    assert [made(k) is kernels[k] for k in (5, 4, 3)] == [True] * 3
+    assert made(0) is not kernels[0]
+    assert len(store._RECENT) <= 3
