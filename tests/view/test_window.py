@@ -26,7 +26,9 @@ from tests.robots import own_urdfs
 from tests.view.xvfb import Xvfb
 
 ROOT = Path(__file__).parents[2]
-SIZE = (900, 640)
+SIZE, LARGE = (900, 640), (1240, 780)
+FREE = np.s_[110:650, 250:990]
+"""Rows and columns of the large window that no panel covers."""
 
 screen = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xvfb here")
 
@@ -97,20 +99,20 @@ def red(picture):
 @screen
 def test_the_window_shows_a_force_along_the_load_that_we_compute(bar, display):
     q = bar.assemble(near={"crank": 0.7}, fixed="crank").q
-    Shown(bar, q=q, loads=["crank"], actuated=["crank"], labels=False)
-    picture = display.wait(40, lambda seen: red(seen[90:500, 250:650]).sum() > 40)
+    Shown(bar, q=q, loads=["crank"], actuated=["crank"], labels=False, size=LARGE)
+    picture = display.wait(40, lambda seen: red(seen[FREE]).sum() > 40)
     rest = Rest(bar.model, ("crank",), ("crank",))
     take = Take(rest.start(q))
-    order = held.Order(take.source, Wanted(), rest, (18.0, 12.0), SIZE, 1.0, True)
+    order = held.Order(take.source, Wanted(), rest, (18.0, 12.0), LARGE, 1.0, True)
     force = bar.joint_loads(q, q * 0, q * 0, ["crank"], actuated="crank", in_="world").force[0]
-    tail, tip = held.camera_of(take, order).pixels([q * 0, take.scale.force * force], SIZE)
-    rows, columns = np.nonzero(red(picture[90:500, 250:650]))
-    along = (np.column_stack([columns + 250, rows + 90]) - tail) @ (tip - tail)
+    tail, tip = held.camera_of(take, order).pixels([q * 0, take.scale.force * force], LARGE)
+    rows, columns = np.nonzero(red(picture[FREE]))
+    along = (np.column_stack([columns + 250, rows + 110]) - tail) @ (tip - tail)
     along /= (tip - tail) @ (tip - tail)
     assert np.linalg.norm(tip - tail) > 40
     assert along.min() == pytest.approx(0.0, abs=0.3)  # it begins within the crank's pin
     assert along.max() == pytest.approx(1.0, abs=0.1)
-    across = np.column_stack([columns + 250, rows + 90]) - tail - np.outer(along, tip - tail)
+    across = np.column_stack([columns + 250, rows + 110]) - tail - np.outer(along, tip - tail)
     assert np.abs(np.median(across, axis=0)).max() < 4
 
 
