@@ -69,7 +69,7 @@ def load_motion(
     rest : hold coordinates that the file does not have at their zero position
     topic : of a bag: with joint states; None if there is one of them only
     joints : of a bag: its names of joints and those here; None leaves one out
-    clock : of a bag: times are the "header"'s stamps (default), or when messages came to the "bag"
+    clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
     """
     _check(mechanism, "load_motion", "motion.csv")
     bag = {"topic": topic, "joints": joints, "clock": clock}
