@@ -30,6 +30,10 @@ def alike(batch, k, run):
     assert np.abs(batch.v[k] - run.v).max() <= ROUNDING * scale
 
 
+def by_one_and_two_threads(*problem, **options):
+    return [mbd.simulate_batch(*problem, **options, threads=number) for number in (1, 2)]
+
+
 def turning(rates):
     """Crank angles that start at 0.5 and go on with a rate and a swing of their own."""
     rates = np.asarray(rates)[:, None]
@@ -51,18 +55,18 @@ TORQUE = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", TORQUE)
-def test_forces_over_time(case, threads):
+def test_forces_over_time(case):
     together, alone = TORQUE[case]
     q, v = started()
     q = np.tile(q, (N, 1))
-    found = mbd.simulate_batch(BAR, T, q=q, v=v, torque=together, every=20, threads=threads)
-    assert found.finished.all() and not found.alone
+    batches = by_one_and_two_threads(BAR, T, q=q, v=v, torque=together, every=20)
+    assert all(found.finished.all() and not found.alone for found in batches)
     for k in range(N):
         run = mbd.simulate(BAR, T, q=q[k], v=v, torque=alone(k), every=20)
-        alike(found, k, run)
-        assert np.allclose(found[k].tau, run.tau, rtol=1e-12, atol=1e-12)
+        for found in batches:
+            alike(found, k, run)
+            assert np.allclose(found[k].tau, run.tau, rtol=1e-12, atol=1e-12)
 
 
 def test_a_table_of_forces_is_straight_lines():
@@ -92,25 +96,25 @@ DRIVES = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", DRIVES)
 @pytest.mark.parametrize("make", [lambda: BAR, rssr], ids=["four-bar", "rssr"])
-def test_prescribed_motions(make, case, threads):
+def test_prescribed_motions(make, case):
     together, alone = DRIVES[case]
     m = make()
     # one state of so many: nothing else here says how many trajectories there are
     torque = {"rocker" if make is rssr else "elbow": np.linspace(-1, 1, N)}
-    options = {"torque": torque, "every": 20, "threads": threads}
-    found = mbd.simulate_batch(m, T, drives={"crank": together}, **options)
-    assert found.finished.all() and not found.alone
+    options = {"torque": torque, "drives": {"crank": together}, "every": 20}
+    batches = by_one_and_two_threads(m, T, **options)
+    assert all(found.finished.all() and not found.alone for found in batches)
     for k in (0, 2, N - 1):
         (name,) = torque
         own = {name: torque[name][k]}
         run = mbd.simulate(m, T, drives={"crank": alone(k)}, torque=own, every=20)
-        alike(found, k, run)
-        forces = found[k].drives["crank"]
-        assert np.allclose(forces, run.drives["crank"], rtol=1e-9, atol=1e-9)
-        assert found[k].closure.max() < 1e-12
+        for found in batches:
+            alike(found, k, run)
+            forces = found[k].drives["crank"]
+            assert np.allclose(forces, run.drives["crank"], rtol=1e-9, atol=1e-9)
+            assert found[k].closure.max() < 1e-12
 
 
 def test_prescribed_motions_of_an_arm():

@@ -15,6 +15,8 @@ from tests.machines import four_bar, n_four_bar
 from tests.simulate.test_hard_to_break import FLAT
 
 STEPS = 300_000
+SHORT = 0.6
+"""s, of a run by hand that nobody kills: 600 steps."""
 
 WAYS = [
     ("projection", "ab3"),
@@ -55,12 +57,12 @@ def run(checkpoint=None, **options):
     return mbd.simulate(bar, 1e-4 * STEPS, **wanted)
 
 
-def by_hand(method, integrator, checkpoint=None, **options):
+def by_hand(method, integrator, checkpoint=None, seconds=1.0, **options):
     bar = four_bar(1, 2, 1.7, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     wanted = {"step": 1e-3, "every": 10, "q": at.q, "v": at.v, "checkpoint": checkpoint}
     wanted |= {"checkpoint_every": 100, "method": method, "integrator": integrator} | options
-    return mbd.simulate(bar, 1.0, **wanted)
+    return mbd.simulate(bar, seconds, **wanted)
 
 
 def killed(script, file, *words, after):
@@ -117,16 +119,15 @@ def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
         if sum(told) > 450:
             raise Killed
 
-    file = tmp_path / "run.npz"
+    file, other, way = tmp_path / "run.npz", tmp_path / "other.npz", (method, integrator)
     with pytest.raises(Killed):
-        by_hand(method, integrator, file, progress=interrupt)
+        by_hand(*way, file, SHORT, progress=interrupt)
     with np.load(file) as kept:
         assert kept["counts"][1] == 400
-    resumed = by_hand(method, integrator, file)
-    whole = by_hand(method, integrator, tmp_path / "other.npz")
+    resumed, whole = by_hand(*way, file, SHORT), by_hand(*way, other, SHORT)
     assert same(resumed, whole)
     assert resumed.steps == whole.steps and resumed.finished
-    plain = by_hand(method, integrator)  # starting anew changes the last digits only
+    plain = by_hand(*way, seconds=SHORT)  # starting anew changes the last digits only
     assert np.abs(plain.q - whole.q).max() < 1e-6
 
 
@@ -154,12 +155,18 @@ def test_through_singular_positions_to_the_same_digits(tmp_path):
     assert resumed.detours == whole.detours > 0
 
 
+@pytest.fixture(scope="module")
+def kept_by_hand(tmp_path_factory):
+    file = tmp_path_factory.mktemp("by_hand") / "run.npz"
+    by_hand("svd", "abm", file, SHORT)
+    return file
+
+
 @pytest.mark.parametrize("change", [{"tolerance": 1e-7}, {"method": "qr"}, {"integrator": "rk4"}])
-def test_a_checkpoint_of_another_method_is_refused(tmp_path, change):
-    file = tmp_path / "run.npz"
-    by_hand("svd", "abm", file)
+def test_a_checkpoint_of_another_method_is_refused(kept_by_hand, change):
+    options = {"method": "svd", "integrator": "abm", "seconds": SHORT} | change
     with pytest.raises(FileError, match="another simulation"):
-        by_hand(**{"method": "svd", "integrator": "abm", "checkpoint": file} | change)
+        by_hand(checkpoint=kept_by_hand, **options)
 
 
 def test_two_runs_cannot_have_one_file(tmp_path):
@@ -217,14 +224,19 @@ def test_a_run_that_is_done_is_only_read(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    file = tmp_path_factory.mktemp("run") / "run.npz"
+    run(file, every=1000)
+    return file
+
+
 @pytest.mark.parametrize(
     "change", [{"step": 2e-4}, {"every": 50}, {"torque": None}, {"v": np.zeros(3)}, {"start": 1.0}]
 )
-def test_a_checkpoint_of_another_run_is_refused(tmp_path, change):
-    file = tmp_path / "run.npz"
-    run(file, every=1000)
+def test_a_checkpoint_of_another_run_is_refused(kept, change):
     with pytest.raises(FileError, match="another simulation"):
-        run(file, **{"every": 1000} | change)
+        run(kept, **{"every": 1000} | change)
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, rssr
 from tests.robots import own_urdfs
+from tests.simulate.test_batch_drives import by_one_and_two_threads
 from tests.tolerances import ROUNDING
 
 
@@ -106,21 +107,19 @@ ON_A_TREE = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", ON_A_TREE)
-def test_a_variant_of_a_tree_is_the_tree_rebuilt(case, threads):
+def test_a_variant_of_a_tree_is_the_tree_rebuilt(case):
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     parameters, edits = ON_A_TREE[case]
     q, v = np.linspace(-1, 1, 7), np.linspace(1, -1, 7)
-    found = mbd.simulate_batch(
-        arm, 0.05, q=q, v=v, parameters=parameters, every=10, threads=threads
-    )
-    assert found.finished.all() and not found.alone
+    batches = by_one_and_two_threads(arm, 0.05, q=q, v=v, parameters=parameters, every=10)
+    assert all(found.finished.all() and not found.alone for found in batches)
     plain = mbd.simulate(arm, 0.05, q=q, v=v, every=10)
     for k in (0, N - 1):
         run = mbd.simulate(edited(arm, **edits(k)), 0.05, q=q, v=v, every=10)
-        alike(found, k, run)
-        assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
+        for found in batches:
+            alike(found, k, run)
+            assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["one state", "states of their own"])
@@ -185,22 +184,22 @@ ON_LOOPS = {
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("case", ON_LOOPS)
-def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case, threads):
+def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case):
     make, parameters, edits = ON_LOOPS[case]
     bar = make() if make is rssr else make(1, 2, 1.5, 2.5)
     rebuilt = [edited(bar, **edits(k)) for k in range(N)]
     states = [started(one) for one in rebuilt]
     q, v = (np.array(column) for column in zip(*states, strict=True))
-    found = mbd.simulate_batch(bar, 0.1, q=q, v=v, parameters=parameters, every=10, threads=threads)
-    assert found.finished.all() and not found.alone
+    batches = by_one_and_two_threads(bar, 0.1, q=q, v=v, parameters=parameters, every=10)
+    assert all(found.finished.all() and not found.alone for found in batches)
     for k in range(N):
         run = mbd.simulate(rebuilt[k], 0.1, q=q[k], v=v[k], every=10)
-        alike(found, k, run)
-        one = found[k]
-        assert np.allclose(one.energy, run.energy, rtol=1e-12)
-        assert one.closure.max() < 1e-13
+        for found in batches:
+            alike(found, k, run)
+            one = found[k]
+            assert np.allclose(one.energy, run.energy, rtol=1e-12)
+            assert one.closure.max() < 1e-13
 
 
 def test_a_variant_that_does_not_close_concerns_no_other():
