@@ -1,5 +1,7 @@
 """Every link of every machine, free of its joints, along simulations by every method."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -26,14 +28,19 @@ LEFT = 1e-10
 """What may be left over, relative to the largest force (times the size for moments)."""
 
 
-def machine_run(name, method, driven):
-    """A hundredth of a second with a push on the last link, a braked torque, perhaps a drive."""
+@functools.cache
+def started(name):
+    """A machine with its position and velocity at the start."""
     machine = mbd.load(own_urdfs()[name])
     if name in TREES:
-        q, v = np.linspace(-0.4, 0.5, machine.nq), np.linspace(-2.0, 1.0, machine.nv)
-    else:
-        at = machine.assemble(**STARTS[name])
-        q, v = at.q, at.v
+        return machine, np.linspace(-0.4, 0.5, machine.nq), np.linspace(-2.0, 1.0, machine.nv)
+    at = machine.assemble(**STARTS[name])
+    return machine, at.q, at.v
+
+
+def machine_run(name, method, driven):
+    """A hundredth of a second with a push on the last link, a braked torque, perhaps a drive."""
+    machine, q, v = started(name)
     driven_name = DRIVEN.get(name, machine.model.velocity_names[0])
     place = machine.model.velocity_names.index(driven_name)
     last = [link for link in machine.model.description.links if link.inertia][-1].name

@@ -107,11 +107,23 @@ ON_A_TREE = {
 }
 
 
+def five_joints():
+    """The arm without its wrist: it takes half as long to compile."""
+    whole = mbd.load(own_urdfs()["kuka_iiwa"]).model.description
+    joints = [f"lbr_iiwa_joint_{k}" for k in range(1, 6)]
+    links = [f"lbr_iiwa_link_{k}" for k in range(6)]
+    kept = {
+        "joints": tuple(joint for joint in whole.joints if joint.name in joints),
+        "links": tuple(link for link in whole.links if link.name in links),
+    }
+    return mbd.Mechanism(build_model(replace(whole, **kept)))
+
+
 @pytest.mark.parametrize("case", ON_A_TREE)
 def test_a_variant_of_a_tree_is_the_tree_rebuilt(case):
-    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    arm = five_joints()
     parameters, edits = ON_A_TREE[case]
-    q, v = np.linspace(-1, 1, 7), np.linspace(1, -1, 7)
+    q, v = np.linspace(-1, 1, 5), np.linspace(1, -1, 5)
     batches = by_one_and_two_threads(arm, 0.05, q=q, v=v, parameters=parameters, every=10)
     assert all(found.finished.all() and not found.alone for found in batches)
     plain = mbd.simulate(arm, 0.05, q=q, v=v, every=10)
