@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from mbd_bridge.cli import motion_file
 from mbd_bridge.cli.assemble import OPEN, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument(
-        "motion", metavar="MOTION", nargs="?", help="table of the motion, as for mbd loads"
+        "motion", metavar="MOTION", nargs="?", help="table or ROS bag of the motion"
     )
     parser.add_argument(
         "--seconds", type=float, metavar="T", help="simulate so long, s, and play that"
@@ -65,9 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="in a mechanism with loops: the joints with a drive, as many as it has freedoms",
     )
-    parser.add_argument(
-        "--rest", action="store_true", help="hold coordinates that MOTION has not, at rest"
-    )
+    motion_file.add_arguments(parser)
     parser.add_argument(
         "--meshes",
         nargs="+",
@@ -165,11 +164,11 @@ def _what(
     robot: Mechanism, options: argparse.Namespace
 ) -> tuple[Simulation | Mechanism, dict[str, Any], Array | None]:
     """Return what is shown, what else `render` and `show` must know of it, and its times, s."""
-    from mbd_bridge.api import load_motion, simulate
+    from mbd_bridge.api import simulate
     from mbd_bridge.cli import screen
 
     if options.motion:
-        motion = load_motion(options.motion, robot, rest=options.rest)
+        motion = motion_file.read(options, robot.model)
         for note in motion.notes:
             screen.say(note)
         return robot, {"motion": motion}, motion.time

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError, MissingPackageError, some
+from mbd_bridge.errors import FileError, MissingPackageError, some, unknown_name
 from mbd_bridge.formats.table import Column, Floats, Table, check_finite
 from mbd_bridge.formats.tables.source import cannot_read
 
@@ -23,6 +23,8 @@ Clock = Literal["header", "bag"]
 MESSAGE = "sensor_msgs/msg/JointState"
 SUFFIXES = (".mcap", ".db3", ".bag")
 METADATA = "metadata.yaml"
+OTHERS = "joints that are left out"
+"""Key of a table's attribute: what else there is in the messages."""
 CLOCK, HEADER, RECORDED = "clock", "stamps in the messages", "when messages were recorded"
 SHOWN = 8
 SECOND = 1_000_000_000
@@ -115,6 +117,7 @@ def read_bag(
             f'joints={{"name in the bag": "name here"}}',
             name,
         )
+    reader.check_names()
     notes = reader.notes()
     stamps = np.array([state.stamp for state in states])
     if clock == "header" and not stamps.any():
@@ -129,7 +132,7 @@ def read_bag(
     columns += [Column(f"{joint}.vel") for joint in which]
     values = np.column_stack([*parts, rates])
     check_finite(values, columns, name, 0, None)
-    said = {CLOCK: HEADER if clock == "header" else RECORDED}
+    said = {CLOCK: HEADER if clock == "header" else RECORDED, OTHERS: ", ".join(reader.others())}
     return Bag(Table(tuple(columns), values, None, name, said), tuple(notes))
 
 
@@ -167,15 +170,23 @@ class _Reader:
 
     def notes(self) -> list[str]:
         """Return what was left out."""
-        notes = []
-        others = sorted(
-            name for name in self.seen if self._joints.get(name, name) not in self.names
-        )
+        notes, others = [], self.others()
         if others:
             notes.append(f"joints of {self._topic} that are left out: {some(others, SHOWN)}")
         if self._skipped:
             notes.append(f"{self._skipped} messages without any of the joints are left out")
         return notes
+
+    def others(self) -> list[str]:
+        """Return the joints of the bag that nobody asked for."""
+        return sorted(name for name in self.seen if self._joints.get(name, name) not in self.names)
+
+    def check_names(self) -> None:
+        """Refuse names that were given for joints that no message has."""
+        for there, here in self._joints.items():
+            if here is not None and there not in self.seen:
+                joints = unknown_name(f"joint of {self._topic}", there, sorted(self.seen))
+                raise FileError(joints, self.path)
 
     def _chosen(self, connections: Sequence[Any], topic: str | None) -> list[Any]:
         """Return the connections of the topic with joint states."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.bags import is_bag, read_bag
+from mbd_bridge.errors import FileError, some, unknown_name
+from mbd_bridge.formats.bags import OTHERS, is_bag, read_bag
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.loads.motion import Motion, motion_from_table
+from mbd_bridge.loads.oddities import NAMED
 from mbd_bridge.mechanism import Model
 
 
@@ -38,6 +39,18 @@ def motion_from_file(
         return motion_from_table(read_table(path, progress=progress), model, rest=rest)
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     names = (*model.coordinate_names, *followers)
+    for here in (given.get("joints") or {}).values():
+        if here is not None and here not in names:
+            raise FileError(unknown_name("coordinate", here, names), fspath(path))
     found = read_bag(path, names, progress=progress, **given)
+    missing = [name for name in model.coordinate_names if name not in found.table.names]
+    if missing and not rest:
+        there = found.table.attributes[OTHERS] or "no others"
+        raise FileError(
+            f"there are no states of {some(missing, NAMED)}; the messages have {there} besides: "
+            f"say which is which with --rename THERE=HERE (joints={{there: here}}), or hold what "
+            f"is missing at zero with --rest (rest=True)",
+            fspath(path),
+        )
     motion = motion_from_table(found.table, model, rest=rest)
     return replace(motion, notes=(*found.notes, *motion.notes))

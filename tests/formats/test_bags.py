@@ -104,6 +104,21 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
     assert np.allclose(found.force, loads.force, rtol=0, atol=1e-8)
 
 
+def test_joints_that_go_by_other_names_are_asked_for(tmp_path):
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    path = write(tmp_path / "bag", recording())
+    assert len(mbd.load_motion(path, pendulum, joints={"a": "hinge"}).time) == 40
+    with pytest.raises(FileError, match=r"no coordinate named 'hing'; did you mean 'hinge'\?"):
+        mbd.load_motion(path, pendulum, joints={"a": "hing"})
+    with pytest.raises(FileError, match=r"no joint of /joint_states named 'd'.*Available: a, b, c"):
+        mbd.load_motion(path, pendulum, joints={"a": "hinge", "d": "hinge"})
+    bar = mbd.load(own_urdfs()["four_bar"])
+    words = r"no states of elbow, rocker; the messages have b, c besides: say which .*--rename"
+    with pytest.raises(FileError, match=words):
+        mbd.load_motion(path, bar, joints={"a": "crank"})
+    assert mbd.load_motion(path, bar, joints={"a": "crank"}, rest=True).q.shape == (40, 3)
+
+
 def test_one_topic_is_chosen_among_several(tmp_path):
     left = [(*pair, "/left") for pair in recording()]
     right = [(*pair, "/right") for pair in recording(names=("x", "y", "z"))]
