@@ -97,6 +97,8 @@ def axes_for(
 
 def explain(axes: Sequence[Axes], text: str, own_figure: bool) -> None:
     """Write the convention under a picture: under the whole of ours, or under one axis given."""
+    if not text:
+        return
     figure: Any = axes[0].get_figure()
     if own_figure:
         figure.supxlabel(text, x=0.01, ha="left", fontsize=8.0, color=FAINT)
@@ -116,6 +118,7 @@ def legend_above(ax: Axes, title: str, most: int = 4) -> None:
     most : entries that fit into a row; more stand beside the panel
     """
     handles, labels = ax.get_legend_handles_labels()
+    ax.yaxis.set_offset_position("right")  # "1e-5" would stand on the legend
     row = len(labels) > 1 or any(label not in title for label in labels)
     ax.set_title(title, pad=17.0 if row and len(labels) <= most else 5.0)
     if row and len(labels) <= most:

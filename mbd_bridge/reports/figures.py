@@ -17,10 +17,13 @@ from mbd_bridge.reports.page import charts, figure
 from mbd_bridge.reports.tables import Sizing, floors
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 SVG = "image/svg+xml"
+FRAME = (0.155, 0.17, 0.825, 0.64)
+"""Left, bottom, width and height of a chart's axes in it: beside them are numbers and words."""
 CHART = (4.3, 2.5)
 """Width and height of a chart, inches: words in it are as large as the page's on a phone."""
 
@@ -47,10 +50,9 @@ def along_time(history: LoadHistory) -> str:
                 Line(name, _clean(traces.line(full), floor[unit]), history[full].determined)
                 for name, full in ((name, f"{joint}.{name}") for name in names)
             )
-            (axes,) = draw_panels(
-                traces.times, "time [s]", [Panel(joint, what, unit, lines)], size=CHART
-            )
-            drawn.append(_svg(axes.get_figure(), f"{what} of {joint} along time"))
+            sheet, ax = _chart()
+            draw_panels(traces.times, "time [s]", [Panel(joint, what, unit, lines)], ax=ax)
+            drawn.append(_svg(sheet, f"{what} of {joint} along time"))
     return charts(drawn)
 
 
@@ -61,14 +63,12 @@ def _clean(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
 
 def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
     """Return, for each drive, its largest and smallest force at every speed."""
-    from matplotlib.figure import Figure
-
     envelopes = {envelope.name: envelope for envelope in history.envelopes}
     drawn = []
     for one in found:
         with style():
-            sheet = Figure(figsize=CHART, layout="constrained")
-            _envelope(sheet.add_subplot(), envelopes[one.name], one)
+            sheet, ax = _chart()
+            _envelope(ax, envelopes[one.name], one)
         drawn.append(_svg(sheet, f"torque over speed of {one.name}"))
     said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
     return charts(drawn, said)
@@ -110,16 +110,23 @@ def exceedances(history: LoadHistory) -> str:
     for joint in history.joints:
         for panel in joint_panels(history.spectra, joint):
             if any(one.largest > floor[panel.unit] for one in panel.steps):
-                (axes,) = draw_spectra([panel])
-                drawn.append(_svg(axes.get_figure(), f"range spectra of {panel.title}"))
+                sheet, ax = _chart()
+                draw_spectra([panel], ax=ax)
+                drawn.append(_svg(sheet, f"range spectra of {panel.title}"))
     return charts(drawn) if drawn else ""
 
 
-def _svg(sheet: Figure | Any, alt: str) -> str:
-    out = io.BytesIO()
-    sheet.savefig(out, format="svg", metadata={"Date": None})
-    if hasattr(sheet, "number"):  # of pyplot, which would keep it
-        from matplotlib import pyplot
+def _chart() -> tuple[Figure, Axes]:
+    """Return an empty chart; its margins are fixed, for finding them takes as long as drawing."""
+    from matplotlib.figure import Figure
 
-        pyplot.close(sheet)
+    with style():
+        sheet = Figure(figsize=CHART)
+        return sheet, sheet.add_axes(FRAME)
+
+
+def _svg(sheet: Figure, alt: str) -> str:
+    out = io.BytesIO()
+    with style():
+        sheet.savefig(out, format="svg", metadata={"Date": None})
     return figure(out.getvalue(), SVG, alt)

@@ -95,8 +95,11 @@ def _short(subject: Subject, drives: Sequence[tables.Sizing]) -> str:
     if over:
         text = f"Beyond the file's limits of torque or speed: {', '.join(over)}."
         parts.append(verdict(text, "bad"))
-    elif limited:
+    elif len(limited) == len(drives) > 0:
         parts.append(verdict("All drives stay within the file's limits.", "good"))
+    elif limited:
+        text = f"{len(limited)} of {count(len(drives), 'drive')} have limits in the file, and stay"
+        parts.append(verdict(f"{text} within them.", "good"))
     parts += [_undetermined(subject.history)]
     parts += [paragraph(f"Note: {note}.", "note") for note in subject.history.notes]
     return "\n".join(filter(None, parts))

@@ -365,3 +365,14 @@ def test_importing_and_computing_load_no_matplotlib():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_the_power_of_ten_of_small_loads_does_not_stand_on_the_legend():
+    x = np.linspace(0.0, 1.0, 50)
+    lines = tuple(Line(name, 4e-5 * np.sin(9 * x + k)) for k, name in enumerate(("mx", "my", "mz")))
+    (ax,) = draw_panels(x, "time [s]", [Panel("finger", "moment", "N m", lines)], size=(4.3, 2.5))
+    ax.figure.draw_without_rendering()
+    power = ax.yaxis.get_offset_text()
+    assert power.get_text().endswith("5")
+    assert not power.get_window_extent().overlaps(ax.get_legend().get_window_extent())
+    assert not power.get_window_extent().overlaps(ax._left_title.get_window_extent())

@@ -177,6 +177,19 @@ def test_too_much_for_a_drive_is_said(arm, tmp_path):
     assert "Beyond the file&#x27;s limits of torque or speed: lbr_iiwa_joint_4" in path.read_text()
 
 
+def test_drives_without_limits_are_not_said_to_keep_them(arm, tmp_path):
+    motion, path = mbd.load_motion(MOTION, arm), tmp_path / "x.html"
+    options = {"picture": False, "check": False}
+    mbd.report(arm, path, motion, JOINTS, **options)
+    assert "All drives stay within the file&#x27;s limits." in path.read_text()
+    text = ARM.read_text().replace('effort="200" velocity="2"', 'effort="0" velocity="0"', 1)
+    assert text != ARM.read_text()
+    (tmp_path / "arm.urdf").write_text(text)
+    some = [f"lbr_iiwa_joint_{k}" for k in (2, 3, 4)]
+    mbd.report(mbd.load(tmp_path / "arm.urdf"), path, MOTION, some, **options)
+    assert "2 of 3 drives have limits in the file, and stay within them." in path.read_text()
+
+
 def test_a_disagreement_is_not_overlooked():
     row = Row("joint loads", "referee", 1e-3, 1e-11, "elbow", passed=False)
     found = Report("arm", 3, (row,), ("referee",), ("nobody else",))
