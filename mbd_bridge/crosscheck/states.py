@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve import assemble, prepare
+from mbd_bridge.solve import prepare
+from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
@@ -39,13 +39,10 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     """
     constraints = prepare(model, "constraints")
     scale = model.velocity_scale
+    wishes, rates, _ = random_states(model, TRIALS * count, rng)
+    reached = assemble_batch(model, wishes, check=False)
     found: list[tuple[int, Array, Array]] = []
-    for _ in range(TRIALS * count):
-        (wish,), (v,), _ = random_states(model, 1, rng)
-        try:
-            q = assemble(model, wish).q
-        except SolveError:
-            continue
+    for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
         J = constraints(q, v)[1] / model.row_scale[:, None] * scale
         sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
         rank = int(np.sum(sizes > TOLERANCE * sizes[0]))

@@ -89,9 +89,14 @@ def test_contacts_pass_through_the_joints_as_pybullets_sensors_say(tmp_path):
             assert compared == 30
 
 
-@pytest.mark.parametrize("name", ["crank_rocker", "slider_crank", "bricard"])
-def test_reactions_of_a_loop_are_those_of_createConstraint(name):
-    """In motion, driven, at tree joints and at the loop's pin; nearer with shorter steps."""
+@pytest.mark.parametrize(
+    ("name", "states"), [("crank_rocker", 12), ("slider_crank", 12), ("bricard", 4)]
+)
+def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
+    """In motion, driven, at tree joints and at the loop's pin; nearer with shorter steps.
+
+    So many states that some of the planar ones move fast enough for the steps to tell.
+    """
     mechanism = mbd.load(URDF / f"{name}.urdf")
     model, errors = mechanism.model, []
     for step in (1e-3, 1e-4, 1e-5):
@@ -99,7 +104,7 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name):
         dynamics = ConstrainedDynamics(model, (), ())
         solver = LoadSolver(model, [*referee.joints, *referee.cuts], actuated=())
         worst = 0.0
-        for q, v in zip(*closed_states(model, 4, rng), strict=True):
+        for q, v in zip(*closed_states(model, states, rng), strict=True):
             tau = rng.normal(size=model.nv)
             theirs = referee.loads(q, v, tau)
             a, lam = dynamics.forward(theirs.q, theirs.v, tau, check=False)
