@@ -19,7 +19,9 @@ from mbd_bridge.errors import FileError, MissingPackageError, StateError
 from mbd_bridge.formats.whole_file import check_place, whole_path
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
+from mbd_bridge.view import arrows as look
 from mbd_bridge.view.camera import Camera, direction, framing
+from mbd_bridge.view.marks import CENTRE, CUT
 from mbd_bridge.view.picture import Painter, Pixels
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
@@ -35,8 +37,8 @@ MOST_FRAMES = 5000
 LARGEST = 4096
 """Width and height of a picture, pixels."""
 
-COLOURS = 128
-"""Of a GIF."""
+COLOURS, SWATCH = 128, 3
+"""Of a GIF; and how many rows of pixels a colour counts that every picture may need."""
 
 
 class Shot(NamedTuple):
@@ -169,7 +171,7 @@ def film(
 
 
 def _write_gif(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
-    """Write a GIF that repeats, all of its pictures in the colours of the first one."""
+    """Write a GIF that repeats, all in the colours of its first picture, of arrows and of marks."""
     from PIL import Image
 
     palette: Any = None
@@ -177,7 +179,8 @@ def _write_gif(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
     for picture in pictures:
         image = Image.fromarray(picture)
         if palette is None:
-            palette = image.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+            sample = Image.fromarray(np.concatenate([picture, _swatches(picture.shape[1])]))
+            palette = sample.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
         images.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
     images[0].save(
         path,
@@ -188,6 +191,16 @@ def _write_gif(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
         loop=0,
         optimize=False,
     )
+
+
+def _swatches(width: int) -> Pixels:
+    """Return stripes (height, width, 3) of the colours of arrows and marks in light and shade.
+
+    Of those that only later pictures show the first one has no colours.
+    """
+    colours = np.array([look.FORCE, look.MOMENT, look.DRIVE, look.OPEN, CUT, CENTRE])[:, :3]
+    shades = (255 * np.array([0.55, 0.75, 0.95])[:, None, None] * colours).astype(np.uint8)
+    return np.repeat(np.repeat(shades.reshape(-1, 1, 3), width, axis=1), SWATCH, axis=0)
 
 
 def _write_mp4(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:

@@ -10,7 +10,9 @@ from PIL import Image
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
 from mbd_bridge.errors import FileError, MissingPackageError, ModelError, StateError
+from mbd_bridge.view import arrows as look
 from mbd_bridge.view.picture import _write_legend
+from mbd_bridge.view.record import Shot, _write_gif
 from tests.robots import own_urdfs
 
 SMALL = (160, 120)
@@ -180,3 +182,21 @@ def test_a_film_that_would_never_end_is_refused_by_the_command(option, tmp_path,
     words = ["view", arm, Path(arm).with_name("kuka_iiwa_motion.csv"), option, 0]
     assert main([*map(str, words), "--record", str(tmp_path / "a.gif")]) == 2
     assert f"{option[2:]}: expected a positive number, got 0" in capsys.readouterr().err
+
+
+def test_arrows_that_only_later_pictures_show_keep_their_colours(tmp_path):
+    machine = np.random.default_rng(0).integers(100, 200, (120, 160, 1), dtype=np.uint8)
+    machine = np.repeat(machine, 3, axis=-1)  # grey: no colour of an arrow is near
+    later = machine.copy()
+    colours = [
+        np.array(colour[:3]) * 255 * 0.85 for colour in (look.FORCE, look.MOMENT, look.DRIVE)
+    ]
+    for k, colour in enumerate(colours):
+        later[40 * k : 40 * k + 20] = colour
+    path = tmp_path / "x.gif"
+    _write_gif(path, iter([machine, later]), Shot(SMALL))
+    with Image.open(path) as film:
+        film.seek(1)
+        shown = np.asarray(film.convert("RGB")).astype(float)
+    for k, colour in enumerate(colours):
+        assert np.abs(shown[40 * k : 40 * k + 20] - colour).max() < 40
