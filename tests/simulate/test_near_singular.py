@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from tests import free_bodies
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -76,6 +77,24 @@ def test_a_driven_crank_lets_loads_grow_beyond_bounds(beside):
     found, exact = run.joint_loads("wrist").force[:, 0, [0, 2]], on_rocker(1.0, run, driven=True)
     assert relative(found, exact).max() < 1e-6
     assert run.drives.force[:, 0] == pytest.approx(-2 * G * np.sin(run.q[:, 0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("mass", [1.0, 2.0])
+@pytest.mark.parametrize("driven", [False, True])
+def test_nothing_is_left_over_on_any_link_beside_the_flat_position(mass, driven):
+    """With a push on the coupler, a torque at the elbow, perhaps a drive."""
+    bar, start = four_bar(heavy=mass), np.pi / 2 - 0.05003
+    options = {"torque": {"elbow": 2.0}, "external": {"coupler": [3.0, 0.0, -5.0, 0.0, 0.4, 0.0]}}
+    if driven:
+        options["drives"] = {"crank": lambda t: start + 3.0 * t - t * t}
+    run = mbd.simulate(bar, 0.03, step=5e-4, q=start * TURN, v=3.0 * TURN, **options)
+    loads = run.joint_loads(["crank", "elbow", "wrist", "pin", "root_joint"])
+    near = np.argsort(np.abs(run.q[:, 0] - np.pi / 2))[:8]
+    assert abs(run.q[near[0], 0] - np.pi / 2) < 9e-4
+    for k in near:
+        left = free_bodies.left_over(run, loads, k)
+        assert left.force < 1e-8 * left.largest and left.moment < 1e-8 * left.largest, k
+        assert free_bodies.idle_work(run, loads, k) < 1e-8 * left.largest
 
 
 def test_where_a_load_has_no_bound_it_is_flagged():
