@@ -252,7 +252,6 @@ def test_the_picture_draws_every_determined_component_and_marks_the_others():
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
 
     _, loads = arm_loads(["elbow", "shoulder"])
     found = load_spectra(loads)
@@ -275,4 +274,3 @@ def test_the_picture_draws_every_determined_component_and_marks_the_others():
     assert labels == ["fx", "fy (undetermined)", "fz"]
     still = load_spectra(replace(loads, force=0 * loads.force, moment=0 * loads.moment))
     assert any("no cycles" in text.get_text() for text in still.plot()[0].texts)
-    pyplot.close("all")

@@ -23,12 +23,6 @@ matplotlib.use("Agg")
 JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def arm():
     return mbd.load(own_urdfs()["kuka_iiwa"])
