@@ -156,9 +156,11 @@ class _Reader:
         for joint, body in _independent(model):
             if joint.type.nq > joint.type.nv:
                 self._unit_quaternion(joint, body)
+        given = self.has_v.copy()
         derived = self._derive()
         self._compare_followers()
         oddities.add(self.time, self.q, derived)
+        oddities.compare_rates(self.time, self.q, self.v, given)
         names = model.coordinate_names, model.velocity_names
         return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes), model)
 

@@ -12,6 +12,7 @@ from mbd_bridge.loads.units import velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 NAMED = 6
 """How many names a sentence gives before it counts."""
@@ -19,6 +20,8 @@ UNEVEN = 10.0
 """Ratio of the longest to the usual time step from which a spline may swing."""
 TURNS = 8.0 * np.pi
 """Angle beyond a limit from which it may be one in degrees, rad."""
+ANOTHER, STILL = 0.5, 1e-2
+"""Share of a way that another velocity leads astray; the shortest way that counts, rad or m."""
 BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
 
@@ -44,6 +47,7 @@ class Oddities:
         self._lowest = np.full(model.nq, np.inf)
         self._highest = np.full(model.nq, -np.inf)
         self._jumps: dict[int, tuple[float, float]] = {}
+        self._rates: dict[int, tuple[float, float, float]] = {}
         self._gap, self._steps = 0.0, list[float]()
 
     def add(self, time: Floats, q: Floats, derived: Sequence[ModelJoint]) -> None:
@@ -64,9 +68,51 @@ class Oddities:
         self._gap = max(self._gap, float(steps.max()))
         self._steps.append(float(np.median(steps)))
 
+    def compare_rates(self, time: Floats, q: Floats, v: Floats, given: Flags) -> None:
+        """Take in how far velocities of a piece lead, and how far the positions go.
+
+        Parameters
+        ----------
+        time, q, v : (N,) s, (N, nq) and (N, nv)
+        given : (nv,) whether the file has the velocity
+        """
+        if len(time) < 2:
+            return
+        steps = np.diff(time)
+        gaps = steps > UNEVEN * np.median(steps)  # nobody knows what it did there
+        for joint in self._model.joints:
+            if not joint.moving or joint.follows is not None or joint.type.nq != joint.type.nv:
+                continue
+            body = self._model.bodies[joint.body]
+            units = velocity_units(joint.type)
+            for place, rate, unit in zip(
+                range(*body.q.indices(q.shape[1])),
+                range(*body.v.indices(v.shape[1])),
+                units,
+                strict=True,
+            ):
+                if not given[rate]:
+                    continue
+                way = np.unwrap(q[:, place]) if unit == "rad" else q[:, place]
+                led = 0.5 * (v[1:, rate] + v[:-1, rate]) * steps
+                led = np.append(0.0, np.cumsum(np.where(gaps, np.diff(way), led)))
+                sizes = float(np.ptp(way)), float(np.ptp(led))
+                apart = float(np.ptp(way - led))
+                if max(sizes) > max(self._rates.get(place, (0.0, 0.0, 0.0))[:2]):
+                    self._rates[place] = *sizes, apart
+
     def notes(self) -> list[str]:
         """Return a sentence about each."""
-        return [*self._beyond_limits(), *self._wrapped(), *self._uneven()]
+        return [*self._beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
+
+    def _other_rates(self) -> list[str]:
+        names = self._model.coordinate_names
+        return [
+            f"{names[place]}.vel is not the rate of {names[place]}: it leads over {led:.4g}, the "
+            f"positions go over {way:.4g}; is it in other units, or another joint's?"
+            for place, (way, led, apart) in self._rates.items()
+            if apart > ANOTHER * max(way, led) > ANOTHER * STILL
+        ]
 
     def _add_jumps(self, joint: ModelJoint, time: Floats, q: Floats) -> None:
         if joint.type.nq != joint.type.nv:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
@@ -47,3 +48,30 @@ def test_mutants_of_a_motion_are_motions_or_file_errors(tmp_path):
             read += bool(np.all(np.isfinite(motion.a)))
     assert read + refused == MUTANTS
     assert min(read, refused) > MUTANTS / 10
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    ("factor", "wrong"), [(1.0, False), (180.0 / np.pi, True), (np.pi / 180.0, True), (-1.0, True)]
+)
+def test_velocities_that_lead_elsewhere_than_the_positions_are_said(
+    factor, wrong, wrapped, tmp_path
+):
+    """In degrees, of the other sense; with an encoder's noise, and where an angle is wrapped."""
+    rod = mbd.load(URDF / "pendulum.urdf")
+    time = np.arange(4000) / 1000
+    angle = 3.0 * np.sin(2.0 * time) + 1.0
+    rate = 6.0 * np.cos(2.0 * time)
+    noise = np.random.default_rng(0).normal(size=(2, len(time)))
+    angle, rate = angle + 1e-4 * noise[0], rate + 0.1 * noise[1]
+    time[2000:] += 100.0  # there the recording paused
+    if wrapped:
+        angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+    path = tmp_path / "motion.npz"
+    np.savez(path, time=time, hinge=angle, **{"hinge.vel": factor * rate})
+    said = "hinge.vel is not the rate of hinge: it leads over"
+    for notes in (
+        mbd.load_motion(path, rod).notes,
+        mbd.load_history(path, rod, ["hinge"]).notes,
+    ):
+        assert any(said in note for note in notes) == wrong, notes
