@@ -12,13 +12,12 @@ drops the starting point are the growing ranges of what is left.
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+import rainflow as package
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import MissingPackageError
 from mbd_bridge.loads.durability.turning_points import Floats, TurningPoints
 
 Places = NDArray[np.int64]
@@ -49,19 +48,18 @@ class CycleCounter:
     """
 
     def __init__(self) -> None:
-        self._library = library()
         self._turns = TurningPoints()
         self._open = np.zeros(0)
 
     def add(self, values: Floats) -> Cycles:
         """Take in samples (N,); return the full cycles that were closed by them."""
         points = np.concatenate([self._open, self._turns.add(values)])
-        closed, self._open = _close(points, self._library)
+        closed, self._open = _close(points)
         return closed
 
     def half_cycles(self) -> Cycles:
         """Return what is open at the end of the signal (the signal may still go on)."""
-        closed, points = _close(np.concatenate([self._open, self._turns.last()]), self._library)
+        closed, points = _close(np.concatenate([self._open, self._turns.last()]))
         halves = _between(points[:-1], points[1:], 0.5)
         return Cycles(*map(np.concatenate, zip(closed, halves, strict=True)))
 
@@ -79,30 +77,17 @@ def rainflow(values: Floats) -> Cycles:
     return Cycles(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def library() -> ModuleType:
-    """Return the package ``rainflow``, or say how to get it."""
-    try:
-        import rainflow as package
-    except ImportError:
-        raise MissingPackageError(
-            "counting cycles needs the package 'rainflow'; install it with "
-            "pip install 'mbd_bridge[durability]' or pip install rainflow"
-        ) from None
-    found: ModuleType = package
-    return found
-
-
 def _between(start: Floats, end: Floats, count: float) -> Cycles:
     return Cycles(np.abs(end - start), 0.5 * (start + end), np.full(len(start), count))
 
 
-def _close(points: Floats, package: ModuleType) -> tuple[Cycles, Floats]:
+def _close(points: Floats) -> tuple[Cycles, Floats]:
     """Return the full cycles among turning points, and the points that are left."""
     starts, ends = [np.zeros(0)], [np.zeros(0)]
     while len(points) >= 4:
         inner = _innermost(points)
         if len(inner) < 0.5 * WORTH * len(points):
-            inner = _one_by_one(points, package)
+            inner = _one_by_one(points)
             if not len(inner):
                 break
         starts.append(points[inner[:, 0]])
@@ -126,7 +111,7 @@ def _innermost(points: Floats) -> Places:
     return np.stack([places, places + 1], axis=1)
 
 
-def _one_by_one(points: Floats, package: ModuleType) -> Places:
+def _one_by_one(points: Floats) -> Places:
     """Return the places (K, 2) of all full cycles, found by the package."""
     found = [
         (start, end)
