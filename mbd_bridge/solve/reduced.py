@@ -23,7 +23,7 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.rank import independent_columns, pivoted
-from mbd_bridge.solve.schur import schur
+from mbd_bridge.solve.schur import schur, with_inertia
 from mbd_bridge.spatial import Array
 
 TOLERANCE = 1e-12
@@ -90,8 +90,7 @@ def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> Motion:
     """Return accelerations and multipliers by the reduced equations."""
     N, right = basis
     particular = right @ gamma
-    inner = N.T @ M @ N
-    z = _solve(inner, N.T @ (Q - M @ particular))
+    z = _solve(N.T @ M @ N, M, N.T @ (Q - M @ particular))
     a = particular + N @ z
     return Motion(a, right.T @ (Q - M @ a))
 
@@ -131,9 +130,9 @@ def by_method(M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method) ->
     raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
 
 
-def _solve(inner: Array, right: Array) -> Array:
+def _solve(inner: Array, M: Array, right: Array) -> Array:
     try:
-        L = np.linalg.cholesky(inner)
+        L = with_inertia(inner, M)
     except np.linalg.LinAlgError:
         raise SolveError(
             "the mass matrix of the closed mechanism is singular: some motion that the loops "

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.solve.closed import MASSLESS
 from mbd_bridge.spatial import Array
 
 
@@ -48,7 +49,7 @@ class Schur(NamedTuple):
 def schur(M: Array, phi_q: Array) -> Schur | None:
     """Return the factors; None if the rows (r, nv) depend on each other."""
     try:
-        L = np.linalg.cholesky(M)
+        L = with_inertia(M, M)
     except np.linalg.LinAlgError:
         raise SolveError(
             "the mass matrix is singular: something that moves has no mass; method='svd' needs "
@@ -59,3 +60,14 @@ def schur(M: Array, phi_q: Array) -> Schur | None:
         return Schur(L, Y, np.linalg.cholesky(Y.T @ Y))
     except np.linalg.LinAlgError:
         return None
+
+
+def with_inertia(inner: Array, M: Array) -> Array:
+    """Return L of L Lᵀ = NᵀMN, or raise LinAlgError where some motion moves no inertia.
+
+    Rounding leaves 1e-17 of M where nothing is, now above zero and now below.
+    """
+    L = np.asarray(np.linalg.cholesky(inner))
+    if (np.diag(L) ** 2 <= MASSLESS * np.abs(M).max(initial=0.0)).any():
+        raise np.linalg.LinAlgError
+    return L

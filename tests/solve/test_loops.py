@@ -298,3 +298,23 @@ def test_names_do_not_choose_the_machine_code():
     expected = bar.joint_loads(still, still, still, ["wrist"], actuated=["crank"])
     assert np.array_equal(after.wrench(), expected.wrench())
     assert not np.allclose(after.wrench(), before.wrench())
+
+
+@pytest.mark.parametrize("count", [None, 100])
+def test_what_moves_no_mass_is_said_however_it_is_rounded(count):
+    """A massless pointer beside a linkage in a plane askew: rounding leaves 1e-17 of inertia."""
+    rpy, y = (0.2, -0.6, -0.5), (0, 1, 0)
+    turn = Frame.from_rpy((0, 0, 0), rpy).rotation
+    b = mbd.Builder("askew", root="ground")
+    for name, x in (("crank", 0), ("pointer", 2), ("rocker", 1)):
+        mass = float(name != "pointer")
+        b.link(name, mass, (0, 0.1 * mass, 0.4 * mass), np.array([0.1, 0.1, 0.05]) * mass)
+        b.joint(name, "revolute", "ground", name, turn @ (x, 0, 0), rpy, axis=y)
+    b.link("bar", 1, (0.5, 0, 0), (0.02, 0.1, 0.1))
+    b.joint("bar", "revolute", "rocker", "bar", (0, 0, 1), axis=y)
+    ends = ("bar", Frame.from_rpy((-1, 0, 0))), ("crank", Frame.from_rpy((0, 0, 1)))
+    m = mbd.Mechanism.build(b.loop("pin", "revolute", *ends, axis=y))
+    still = np.zeros(m.nq) if count is None else np.zeros((count, m.nq))
+    for method in (None, *METHODS):
+        with pytest.raises(SolveError, match="no mass"):
+            m.constrained_dynamics().forward(still, still, still, method=method)
