@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SIZE = (1200, 800)
 """Width and height of the machine's picture, pixels."""
+
+MOST_DRAWN = 3
+"""Joints whose loads the picture has room for; of more, only that with the largest force."""
+
 STATES = 20
 """Random states at which the other engines are asked."""
 
@@ -52,7 +56,7 @@ def report(
     joints : whose loads; None for all, in a machine with loops the cut ones too
     actuated, on, at, in_, threads : see `Mechanism.joint_loads`
     exponents : Woehler exponents of the damage-equivalent loads
-    picture : draw the machine at its largest force (with pybullet)
+    picture : draw the machine and its loads at the largest force (with pybullet)
     check : ask pinocchio, and pybullet where it is installed
 
     Returns
@@ -79,7 +83,7 @@ def report(
             raise StateError("a simulation has its own motion; leave out motion=")
         mechanism, said = Mechanism(what.model), f"a simulation of {what.time[-1]:g} s"
         loads = what.joint_loads(names, **options)
-        worst.look(what.time, what.q, loads)
+        worst.look(what, loads)
         history = load_history(loads, exponents)
     elif isinstance(what, Mechanism):
         mechanism = what
@@ -88,7 +92,7 @@ def report(
 
         def answer(piece: Motion) -> JointLoads:
             found = mechanism.joint_loads(piece, joints=wanted, **options)
-            worst.look(piece.time, piece.q, found)
+            worst.look(piece, found)
             return found
 
         if motion is None:
@@ -98,7 +102,7 @@ def report(
         history = stream_loads(answer, pieces, exponents=exponents)
     else:
         raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
-    drawn, caption = _picture(mechanism, worst) if picture else (None, "")
+    drawn, caption = _picture(what, worst, actuated) if picture else (None, "")
     subject = Subject(
         mechanism.model,
         history,
@@ -131,15 +135,23 @@ def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str])
 
 @dataclass
 class _Worst:
-    """The state with the largest force so far."""
+    """The state with the largest force so far.
+
+    Attributes
+    ----------
+    motion : this one state, of a motion that was given
+    shown : joints whose loads are drawn in its picture
+    """
 
     force: float = -1.0
     joint: str = ""
     time: float = 0.0
     q: Array | None = None
+    motion: Motion | None = None
+    shown: tuple[str, ...] = ()
 
-    def look(self, time: Array, q: Array, loads: JointLoads) -> None:
-        """Take in states (N,)."""
+    def look(self, states: Simulation | Motion, loads: JointLoads) -> None:
+        """Take in states."""
         if not len(loads.joints):
             return
         squares = np.einsum("nji,nji->nj", loads.force, loads.force)
@@ -147,19 +159,32 @@ class _Worst:
         force = float(np.sqrt(squares[row, joint]))
         if force > self.force:
             self.force, self.joint = force, loads.joints[joint]
-            self.time, self.q = float(time[row]), np.array(q[row])
+            self.time, self.q = float(states.time[row]), np.array(states.q[row])
+            self.shown = loads.joints if len(loads.joints) <= MOST_DRAWN else (self.joint,)
+            if isinstance(states, Motion):
+                time, q, v, a = (
+                    np.array(x[row : row + 1]) for x in (states.time, states.q, states.v, states.a)
+                )
+                self.motion = replace(states, time=time, q=q, v=v, a=a)
 
 
 def _loops(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
     return mechanism.loops.report(q) if mechanism.model.has_loops and q is not None else None
 
 
-def _picture(mechanism: Mechanism, worst: _Worst) -> tuple[Any, str]:
+def _picture(
+    what: Simulation | Mechanism, worst: _Worst, actuated: Iterable[str] | None
+) -> tuple[Any, str]:
     """Return the machine at its worst state, and what is seen; or None, and why."""
     from mbd_bridge.api.pictures import render
 
     try:
-        drawn = render(mechanism, q=worst.q, size=SIZE)
+        if isinstance(what, Simulation):
+            drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE)
+        else:
+            drawn = render(
+                what, None, worst.motion, loads=worst.shown, actuated=actuated, size=SIZE
+            )
     except MbdError as reason:
         return None, f"No picture: {reason}"
     return drawn, (

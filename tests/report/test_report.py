@@ -222,6 +222,33 @@ def test_without_a_renderer_the_page_says_so(arm, tmp_path, monkeypatch):
     assert "No picture: pictures need pybullet" in path.read_text()
 
 
+def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monkeypatch):
+    from mbd_bridge.view import record
+
+    seen = []
+    monkeypatch.setattr(record, "still", lambda source, *_: seen.append(source))
+    motion = mbd.load_motion(MOTION, arm)
+    page = tmp_path / "page.html"
+    for some in (JOINTS, None):
+        mbd.report(arm, page, motion, some, check=False)
+        loads = arm.joint_loads(motion, joints=some)
+        sizes = np.linalg.norm(loads.force, axis=2)
+        row, joint = np.unravel_index(sizes.argmax(), sizes.shape)
+        source = seen.pop()
+        assert source.time == motion.time[row]
+        assert source.loads.joints == (tuple(JOINTS) if some else (loads.joints[joint],))
+        drawn = source.loads[loads.joints[joint]]
+        assert np.allclose(drawn.force[0], loads.force[row, joint], rtol=1e-12, atol=1e-12)
+        assert f"{np.linalg.norm(drawn.force):.5g} N." in page.read_text()
+    bar = mbd.load(ROOT / "urdf" / "four_bar.urdf")
+    run = mbd.simulate(bar, 0.2, external={"coupler": [0, 0, -20.0, 0, 0, 0]})
+    mbd.report(run, page, joints=["elbow"], check=False)
+    source, loads = seen.pop(), run.joint_loads(["elbow"])
+    row = np.linalg.norm(loads.force[:, 0], axis=1).argmax()
+    assert source.time == run.time[row]
+    assert np.allclose(source.loads.force[0], loads.force[row], rtol=1e-12, atol=1e-12)
+
+
 def test_what_cannot_be_written_leaves_what_was_there(arm, tmp_path):
     with pytest.raises(FileError, match=r"no such directory|No such file|cannot be written"):
         mbd.report(arm, tmp_path / "none" / "x.html", MOTION, JOINTS, picture=False, check=False)

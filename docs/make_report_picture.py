@@ -1,0 +1,40 @@
+"""Photograph the first screens of a report for docs/report.md, in headless Chromium.
+
+python docs/make_report_picture.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import mbd_bridge as mbd  # noqa: E402
+
+URDF = HERE.parent / "urdf"
+JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
+VIEW = {"width": 640, "height": 960}
+
+
+def main(folder: Path) -> None:
+    """Make the report of the page and its picture."""
+    from playwright.sync_api import sync_playwright
+
+    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as running:
+        page_path = Path(place) / "report.html"
+        arm = mbd.load(URDF / "kuka_iiwa.urdf")
+        mbd.report(arm, page_path, URDF / "kuka_iiwa_motion.csv", JOINTS)
+        browser = running.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport=VIEW)
+        page.goto(page_path.as_uri())
+        page.screenshot(path=folder / "report.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
