@@ -253,11 +253,18 @@ class Model:
 
     @cached_property
     def size(self) -> float:
-        """A length (m) typical of the mechanism: the largest way between joints of one body."""
-        ways = [np.linalg.norm(body.placement.translation) for body in self.bodies[1:]]
+        """A length (m) typical of the mechanism: the largest way between joints of one body.
+
+        Where a machine stands on the ground is no part of its size.
+        """
+        ways = [body.placement.translation for body in self.bodies[1:] if body.parent != 0]
+        root = [body.placement.translation for body in self.bodies[1:] if body.parent == 0]
+        root += [np.zeros(3)] if self.floating else []
         for cut in self.cuts:
-            ways += [np.linalg.norm(frame.translation) for frame in (cut.a, cut.b)]
-        return float(max(ways, default=0.0)) or 1.0
+            for body, frame in ((cut.predecessor, cut.a), (cut.successor, cut.b)):
+                (ways if body else root).append(frame.translation)
+        ways += [point - other for k, point in enumerate(root) for other in root[:k]]
+        return float(max((np.linalg.norm(way) for way in ways), default=0.0)) or 1.0
 
     @cached_property
     def velocity_scale(self) -> Array:

@@ -5,6 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
+from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs
 
@@ -81,3 +82,21 @@ def test_a_dyad_held_by_its_own_loop_has_no_freedom_to_look_around_with():
     report = mbd.Mechanism.build(b).loops.report([0.0])
     assert (report.freedoms, report.rank, report.rank_nearby) == (0, 1, 1)
     assert report.distance == 1.0
+
+
+def test_the_distance_does_not_depend_on_where_the_machine_stands():
+    """A slider crank a kilometre from the origin; the ground's frame is no joint of it."""
+    far, found = np.array([600.0, 480.0, 640.0]), []
+    for place in (np.zeros(3), far):
+        b = mbd.Builder("slider", root="ground")
+        for name, kind, x in (("crank", "revolute", 0.0), ("slide", "prismatic", 1.0)):
+            b.link(name, 1.0, (0, 0, 0.1), (0.1, 0.1, 0.1))
+            b.joint(name, kind, "ground", name, place + np.array([x, 0, 0]), axis=(x, 1 - x, 0))
+        b.link("rod", 1.0, (0.3, 0, 0), (0.1, 0.1, 0.1))
+        b.joint("rod", "revolute", "crank", "rod", (0, 0, 0.5), axis=(0, 1, 0))
+        ends = ("rod", Frame.from_rpy((1.2, 0, 0))), ("slide", Frame.from_rpy((0, 0, 0)))
+        bar = mbd.Mechanism.build(b.loop("pin", "revolute", *ends, axis=(0, 1, 0)))
+        at = bar.assemble({"crank": 0.5}, fixed="crank")
+        found.append(bar.loops.report(at.q))
+    assert np.isclose(found[0].distance, found[1].distance, rtol=1e-9)
+    assert found[0].condition < 100
