@@ -38,13 +38,26 @@ square of what they notice of what should be open; from SHAKEN on, for each driv
 square of what is open of its drive."""
 
 
+FORCELESS = 1e-6
+"""Part of weights, inertia forces and pushes that their sum b is counted as at least: what falls
+freely is in balance, and rounding leaves 1e-16 of them."""
+
+
+TINY = 1e-300
+"""Keeps nothing from being divided by nothing."""
+
+
 class LoopTerms(NamedTuple):
-    """A (nv, m) and b (nv,); what is left of Φ, Φ̇ and Φ̈ (3, m); squares of their terms (3,)."""
+    """A (nv, m) and b (nv,); what is left of Φ, Φ̇ and Φ̈ (3, m); squares of their terms (3,).
+
+    And the square (1,) of b's own terms.
+    """
 
     A: Array
     b: Array
     left: Array
     size: Array
+    heft: Array
 
 
 def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -> LoopTerms:
@@ -59,7 +72,22 @@ def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -
     weights = (J * J).sum(axis=0)
     size[1] = weights @ (rate * rate)
     size[2] = weights @ (change * change) + (gamma * gamma).sum()
-    return LoopTerms(J.T, -(forces * columns), left, size)
+    heft = _heft(model, rate, change, external)
+    return LoopTerms(J.T, -(forces * columns), left, size, heft)
+
+
+def _heft(model: Model, rate: Array, change: Array, external: External) -> Array:
+    """Return the square (1,) of what weights, inertia forces and pushes come to, (N m)²."""
+    inertia = sum(
+        body.inertia.mass * model.size**2 + np.trace(body.inertia.central) for body in model.bodies
+    )
+    fast, weight = rate @ rate, model.gravity @ model.gravity / model.size**2
+    heft = zeros(1, rate, change, *external.values())
+    heft[0] = inertia * inertia * (change @ change + fast * fast + weight)
+    for wrench in external.values():
+        force, moment = wrench[:3], wrench[3:]
+        heft[0] += force @ force * model.size**2 + moment @ moment
+    return heft
 
 
 def prepare_terms(model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> Kernel:
@@ -111,7 +139,8 @@ def judged(
     noticed = terms.A @ np.swapaxes(opened, -1, -2)
     left = (terms.left * terms.left).sum(axis=-1) / (1.0 + terms.size)
     lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
-    lack = lack / ((terms.b * terms.b).sum(axis=-1) + 1e-18)
+    forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.heft[..., 0]
+    lack = lack / (forces + TINY)
     squares = (noticed * noticed).sum(axis=-1)
     slack = squares[..., passive].sum(axis=-1)
     parts = [left, _last(lack), _last(slack), risk, squares[..., driven]]

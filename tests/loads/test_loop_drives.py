@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import ModelError, SolveError
 from mbd_bridge.spatial import Frame
-from tests.machines import four_bar, n_four_bar
+from tests.machines import MANY, four_bar, n_four_bar
 
 
 def test_a_gears_drive_is_flagged_where_other_loops_share_its_work():
@@ -140,3 +140,25 @@ def test_drives_that_the_file_names_are_the_default(tmp_path):
     assert np.count_nonzero(bar.inverse_dynamics(at.q, at.v, at.a)) == 1
     recut = mbd.load(tmp_path / "bar.urdf", cuts=["elbow"])
     assert recut.model.description.actuated == ("crank",)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize("states", [None, MANY])
+def test_what_falls_freely_needs_no_drive(scale, states):
+    """A linkage of four bars thrown askew: weights and inertia forces are in balance in each."""
+    y, bar = (0, 1, 0), np.array([1 / 12, 1 / 12, 0]) * scale
+    b = mbd.Builder("thrown", root="bar0")
+    for k in range(4):
+        b.link(f"bar{k}", scale, (0, 0, 0.5), bar)
+    for k in range(3):
+        b.joint(f"pin{k}", "revolute", f"bar{k}", f"bar{k + 1}", (0, 0, 1), (0, 1.5, 0), axis=y)
+    ends = ("bar3", Frame.from_rpy((0, 0, 1))), ("bar0", Frame.from_rpy((0, 0, 0)))
+    thrown = mbd.Mechanism.build(b.loop("pin3", "revolute", *ends, axis=y), floating=True)
+    q = thrown.assemble({f"pin{k}": 0.07 for k in range(3)}).q
+    q[3:7] = [0.1, -0.5, 0.7, 0.5]
+    still = np.zeros(thrown.nv)
+    a = thrown.forward_dynamics(q, still, still)
+    if states is not None:
+        q, still, a = (np.tile(x, (states, 1)) for x in (q, still, a))
+    loads = thrown.joint_loads(q, still, a, ["pin1", "pin3"], actuated=())
+    assert np.abs(loads.wrench()).max() < 1e-12 * 9.81 * scale
