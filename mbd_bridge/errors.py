@@ -6,13 +6,14 @@ Every message says what was expected, what came, what is available and what to t
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 T = TypeVar("T", bound=str)
 
@@ -115,6 +116,17 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
             number = operator.index(value)
     if number < least:
         raise StateError(f"{name}: expected a whole number from {least}, got {value!r}")
+    return number
+
+
+def real_number(name: str, value: Any, expected: str, *, positive: bool = False) -> float:
+    """Return a finite number, or say what is expected."""
+    try:
+        number = float("nan") if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not math.isfinite(number) or (positive and number <= 0.0):
+        raise StateError(f"{name}: expected {expected}, got {value!r:.60}")
     return number
 
 

@@ -34,7 +34,7 @@ from mbd_bridge.simulate.batch_start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulate.driver import Drive, _number_of_steps, simulate
+from mbd_bridge.simulate.driver import Drive, _number_of_steps, check_start, simulate
 from mbd_bridge.simulate.lanes import Clock, Lanes
 from mbd_bridge.simulate.signals import Signals
 from mbd_bridge.simulate.step import staged_step
@@ -94,6 +94,7 @@ def simulate_batch(
     Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
     steps, every = _number_of_steps(duration, step), whole_number("every", every)
+    check_start(start, duration / steps)
     threads = whole_number("threads", threads)
     prepared = Prepared(model) if prepared is None else prepared
     signals = Signals.of(model, torque, drives, start, start + duration)

@@ -104,7 +104,12 @@ class Checkpoint:
         import fcntl  # here: it is not on every system
 
         while True:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+            except OSError as problem:
+                raise FileError(
+                    f"no checkpoint can be written here: {problem.strerror}", str(self.path)
+                ) from None
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

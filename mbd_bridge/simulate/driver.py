@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, one_of, some, warn, whole_number
+from mbd_bridge.errors import (
+    SolveError,
+    StateError,
+    one_of,
+    real_number,
+    some,
+    warn,
+    whole_number,
+)
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
@@ -108,6 +116,7 @@ def simulate(
     """
     wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
     steps, every = _number_of_steps(duration, step), whole_number("every", every)
+    check_start(start, duration / steps)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
     q0, v0 = start_state(model, q, v, motions, start, loops)
@@ -153,8 +162,7 @@ def _wishes(
     known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
     one_of("integrator", integrator, known, StateError)
     wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
-    if not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise StateError(f"tolerance: expected a positive number, got {tolerance!r}")
+    real_number("tolerance", tolerance, "a positive number", positive=True)
     if integrator not in INTEGRATORS and method != "projection":
         raise StateError(f"integrator={integrator!r} goes with method='projection' only")
     if history and (integrator not in INTEGRATORS or kept):
@@ -195,15 +203,20 @@ def _not_begun(problem: Problem, message: str) -> Records:
     return Records(*start, 0, status, {})
 
 
+def check_start(start: float, h: float) -> None:
+    """Complain of a start from which no step of h seconds leads anywhere."""
+    real_number("start", start, "a number of seconds")
+    if start + h == start:
+        raise StateError(f"start: t = {start:g} s and a step of {h:g} s later are the same number")
+
+
 def _number_of_steps(duration: float, step: float) -> int:
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise StateError(f"duration: expected a positive number of seconds, got {duration!r}")
-    if not (np.isfinite(step) and step > 0.0):
-        raise StateError(f"step: expected a positive number of seconds, got {step!r}")
-    steps = max(1, round(duration / step))
+    for name, value in (("duration", duration), ("step", step)):
+        real_number(name, value, "a positive number of seconds", positive=True)
+    steps = max(1, round(min(duration / step, 1e18)))
     if steps > MOST_STEPS:
         raise StateError(
-            f"{steps:,} steps of {step:g} s are more than {MOST_STEPS:,}; choose a longer step, or "
-            f"simulate in parts"
+            f"{steps:.3g} steps of {step:g} s are more than {MOST_STEPS:,}; choose a longer "
+            f"step, or simulate in parts"
         )
     return steps

@@ -57,9 +57,13 @@ def crossings(
     state: Callable[[float], tuple[Array, Array, Array]],
 ) -> Events:
     """Return the events of one function along a motion; `state(t)` is its dense output."""
-    values = np.array([float(watch(t, *at)) for t, *at in zip(time, q, v, strict=True)])
-    if not np.all(np.isfinite(values)):
-        raise StateError("an event function returned what is not finite")
+    told = [watch(t, *at) for t, *at in zip(time, q, v, strict=True)]
+    try:
+        values = np.array(told, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.shape != time.shape or not np.all(np.isfinite(values)):
+        raise StateError(f"an event function returns one finite number, this {told[0]!r:.60}")
     signs = np.sign(values)
     times, rising = [], []
     for k in np.flatnonzero((signs[:-1] != signs[1:]) & (signs[:-1] != 0.0)):

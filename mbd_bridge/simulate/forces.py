@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.formula import Formula, text_formula
 from mbd_bridge.simulate.step import Torque
@@ -23,12 +23,17 @@ Drive = Mapping[str, Force] | ArrayLike | Torque | None
 """Forces by velocity name, a constant vector (nv,), a traceable function of (t, q, v), or none."""
 
 
+EXPECTED = "a number, a formula such as '5*sin(t)' or a table (times, values)"
+
+
 def given_forces(
     model: Model, torque: Drive, start: float = -np.inf, end: float = np.inf
 ) -> Torque | None:
     """Return forces as a function of t, q and v, checked; tables reach from `start` to `end`."""
-    if torque is None or callable(torque):
-        return torque
+    if torque is None:
+        return None
+    if callable(torque):
+        return checked_forces(model, torque)
     constant, tables = np.zeros(model.nv), dict[int, Callable[[Any], Any]]()
     if isinstance(torque, Mapping):
         for name, value in torque.items():
@@ -41,9 +46,9 @@ def given_forces(
                 )
                 tables[place] = _tried(name, formula, start)
             else:
-                constant[place] = value
+                constant[place] = real_number(f"torque {name!r}", value, EXPECTED)
     else:
-        constant = np.array(torque, dtype=np.float64)
+        constant = constant_forces(torque)
         if constant.shape != (model.nv,):
             raise StateError(f"torque: expected ({model.nv},), got {constant.shape}")
     if not np.all(np.isfinite(constant)):
@@ -59,6 +64,32 @@ def given_forces(
         return out
 
     return forces
+
+
+def checked_forces(model: Model, torque: Torque) -> Torque:
+    """Return a function of (t, q, v) that complains of forces that are not one a velocity."""
+
+    def forces(t: Any, q: Array, v: Array) -> Array:
+        found = np.asarray(torque(t, q, v))
+        if found.shape != (model.nv,) or found.dtype.kind not in "fiubO":
+            raise StateError(
+                f"torque: the function returned {found!r:.60}; expected ({model.nv},) forces, "
+                f"along {', '.join(model.velocity_names)}"
+            )
+        return found
+
+    return forces
+
+
+def constant_forces(torque: Any) -> Array:
+    """Return constant forces as an array of numbers of whatever shape."""
+    try:
+        return np.array(torque, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(
+            f"torque: expected forces by velocity name, a vector of numbers, or a function of "
+            f"(t, q, v), got {torque!r:.60}"
+        ) from None
 
 
 def velocity_place(model: Model, name: str) -> int:

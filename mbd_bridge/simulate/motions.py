@@ -73,6 +73,7 @@ def prescribe(
 ) -> PrescribedMotions:
     """Return the prescribed motions of a mechanism between two times, checked."""
     places = plain_places(model)
+    check_drives(drives)
     names, functions = [], []
     for name, given in (drives or {}).items():
         if name not in places:
@@ -83,6 +84,15 @@ def prescribe(
     return PrescribedMotions(
         tuple(names), tuple(q), tuple(v), tuple(functions), model.velocity_scale[v]
     )
+
+
+def check_drives(drives: Any) -> None:
+    """Complain of drives that are not given by name."""
+    if drives is not None and not isinstance(drives, Mapping):
+        raise StateError(
+            f"drives: expected a mapping {{coordinate: motion}}, got {type(drives).__name__}; "
+            f"write drives={{'crank': '2*pi*t'}}"
+        )
 
 
 def fully_driven(model: Model, motions: PrescribedMotions) -> tuple[str, ...]:
@@ -156,8 +166,8 @@ def _try(name: str, function: Callable[[Any], Any], t: float) -> None:
     try:
         jet = lift(function(Jet(t, 1.0, 0.0)))
         parts = np.array([jet.value, jet.first, jet.second], dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise StateError(f"drive {name!r}: {problem}; {ADVICE}") from problem
+    except (TypeError, ValueError, ArithmeticError) as problem:
+        raise StateError(f"drive {name!r}: at t = {t:g} s: {problem}; {ADVICE}") from problem
     if not np.all(np.isfinite(parts)):
         raise StateError(
             f"drive {name!r}: at t = {t:g} s position, velocity and acceleration are "

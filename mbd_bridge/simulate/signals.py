@@ -19,10 +19,10 @@ import numpy as np
 from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.courses import Constant, Course, Formula, Rows, course
-from mbd_bridge.simulate.forces import forces_along, velocity_place
+from mbd_bridge.simulate.forces import checked_forces, constant_forces, forces_along, velocity_place
 from mbd_bridge.simulate.formula import Formula as TextFormula
 from mbd_bridge.simulate.jet import Jet
-from mbd_bridge.simulate.motions import PrescribedMotions, fully_driven, prescribe
+from mbd_bridge.simulate.motions import PrescribedMotions, check_drives, fully_driven, prescribe
 from mbd_bridge.simulate.step import Stage, Torque
 from mbd_bridge.spatial import Array, zeros
 
@@ -57,6 +57,7 @@ class Signals:
     ) -> Signals:
         """Return what a caller gives, checked."""
         constant, formula, courses = _forces(model, torque, start, end)
+        check_drives(drives)
         driven = {
             name: course("drive", name, given, Rows.spline, start, end)
             for name, given in (drives or {}).items()
@@ -200,9 +201,9 @@ def _forces(
     if torque is None:
         return None, None, {}
     if callable(torque):
-        return None, torque, {}
+        return None, checked_forces(model, torque), {}
     if not isinstance(torque, Mapping):
-        return np.asarray(torque, dtype=np.float64), None, {}
+        return constant_forces(torque), None, {}
     given = {
         velocity_place(model, name): course("torque", name, value, Rows.lines, start, end)
         for name, value in torque.items()

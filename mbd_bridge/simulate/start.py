@@ -37,10 +37,8 @@ def start_state(
         A state that is given does not satisfy the loops or the prescribed motions, or the motions
         prescribe what the loops already decide.
     """
-    q0 = _position(model, motions, t) if q is None else np.array(q, dtype=np.float64)
-    _check_shape("q", q0, model.nq)
-    v0 = _velocity(model, q0, motions, t) if v is None else np.array(v, dtype=np.float64)
-    _check_shape("v", v0, model.nv)
+    q0 = _position(model, motions, t) if q is None else _given("q", q, model.nq)
+    v0 = _velocity(model, q0, motions, t) if v is None else _given("v", v, model.nv)
     if model.has_loops:
         _check_loops(loops or Loops(model), q0, v0)
     if motions is not None:
@@ -48,9 +46,14 @@ def start_state(
     return q0, v0
 
 
-def _check_shape(name: str, array: Array, size: int) -> None:
+def _given(name: str, given: ArrayLike, size: int) -> Array:
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
     if array.shape != (size,) or not np.all(np.isfinite(array)):
-        raise StateError(f"{name}: expected ({size},) finite numbers, got {array!r:.80}")
+        raise StateError(f"{name}: expected ({size},) finite numbers, got {given!r:.80}")
+    return array
 
 
 def _position(model: Model, motions: PrescribedMotions | None, t: float) -> Array:

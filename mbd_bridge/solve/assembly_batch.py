@@ -121,7 +121,7 @@ def _wishes(start: Array, names: tuple[str, ...], wish: Wishes, kind: str) -> Ar
         if len(numbers - {1}) > 1 or any(column.ndim > 1 for column in given.values()):
             told = ", ".join(f"{name}: {column.shape}" for name, column in given.items())
             raise StateError(f"{kind}: expected one value or N of them, got {told}")
-        out = np.tile(start, (max(numbers), 1))
+        out = np.tile(start, (max(numbers - {1}, default=1), 1))
         for name, column in given.items():
             out[:, names.index(name)] = column
     else:

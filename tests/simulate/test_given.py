@@ -1,0 +1,59 @@
+"""What callers may give by mistake is refused with the name of what is wrong, never computed."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError, StateError
+from tests.machines import four_bar
+
+BAR = four_bar()
+
+FOR_ALL = [
+    ({"torque": lambda t, q, v: 1.0}, "the function returned"),
+    ({"torque": lambda t, q, v: np.ones(2)}, "expected .3,. forces"),
+    ({"torque": lambda t, q, v: np.ones((3, 1))}, "the function returned"),
+    ({"torque": lambda t, q, v: "abc"}, "the function returned"),
+    ({"torque": "sin(t)"}, "torque: expected forces by velocity name"),
+    ({"torque": [1, 2, "a"]}, "torque: expected"),
+    ({"torque": {"crank": {}}}, "torque 'crank': expected a number"),
+    ({"torque": {"crank": 1j}}, "torque 'crank': expected a number"),
+    ({"drives": {"crank": lambda t: 1.0 / t}}, "drive 'crank': at t = 0 s"),
+    ({"drives": "crank=1"}, "drives: expected a mapping"),
+    ({"step": "a"}, "step: expected"),
+    ({"step": None}, "step: expected"),
+    ({"step": 1e-300}, "1e.18 steps"),
+    ({"duration": "1"}, "duration: expected"),
+    ({"start": np.nan}, "start: expected"),
+    ({"start": np.inf}, "start: expected"),
+    ({"start": 1e17}, "the same number"),
+]
+OF_ONE = [
+    ({"torque": {"crank": [1, 2]}}, "torque 'crank': expected a number"),
+    ({"q": "abc"}, "q: expected"),
+    ({"q": {"crank": 1.0}}, "q: expected"),
+    ({"tolerance": "a"}, "tolerance: expected"),
+    ({"events": {"top": lambda t, q, v: None}}, "one finite number"),
+    ({"events": {"top": lambda t, q, v: q}}, "one finite number"),
+]
+
+
+@pytest.mark.parametrize(
+    ("simulate", "given", "message"),
+    [(mbd.simulate, *case) for case in FOR_ALL + OF_ONE]
+    + [(mbd.simulate_batch, *case) for case in FOR_ALL],
+)
+def test_what_cannot_be_meant_is_explained(simulate, given, message):
+    options = dict(given)
+    duration = options.pop("duration", 0.01)
+    with pytest.raises(StateError, match=message):
+        simulate(BAR, duration, **options)
+
+
+def test_a_checkpoint_where_no_file_can_be_made_is_explained():
+    with pytest.raises(FileError, match="no checkpoint can be written"):
+        mbd.simulate(BAR, 0.01, checkpoint="/proc/run.npz")
+
+
+def test_no_states_are_assembled_to_none():
+    assert mbd.assemble_batch(BAR, {"crank": np.zeros(0)}).q.shape == (0, 3)
