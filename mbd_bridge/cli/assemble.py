@@ -51,7 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_state(parser: argparse.ArgumentParser) -> None:
     """Add the words that choose a state."""
     parser.add_argument(
-        "--near", nargs="+", default=[], metavar="NAME=VALUE", help="wished coordinates"
+        "--near",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="wished coordinates",
     )
     parser.add_argument(
         "--fixed",
@@ -62,7 +67,12 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         help="joints that stay exactly as wished, velocities too",
     )
     parser.add_argument(
-        "--velocity", nargs="+", default=[], metavar="NAME=VALUE", help="wished velocities"
+        "--velocity",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="wished velocities",
     )
 
 

@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Names(argparse.Action):
-    """Collect names, separated by blanks or commas."""
+    """Collect names, separated by blanks or commas, from every time that the word is there."""
 
     def __call__(
         self,
@@ -70,7 +70,7 @@ class Names(argparse.Action):
     ) -> None:
         """Keep the names."""
         names = [name for word in values for name in word.split(",") if name]
-        setattr(namespace, self.dest, names)
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *names])
 
 
 def make_parser() -> Parser:

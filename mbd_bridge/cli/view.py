@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--meshes",
         nargs="+",
+        action="extend",
         default=[],
         metavar="FOLDER",
         help="where packages or meshes are, besides the file's surroundings and ROS_PACKAGE_PATH",

@@ -39,6 +39,8 @@ def start_state(
     """
     q0 = _position(model, motions, t) if q is None else _given("q", q, model.nq)
     v0 = _velocity(model, q0, motions, t) if v is None else _given("v", v, model.nv)
+    if model.has_loops and motions is not None and v is None:
+        _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
         _check_loops(loops or Loops(model), q0, v0)
     if motions is not None:

@@ -34,6 +34,17 @@ def test_assemble_says_what_the_library_says(run):
     assert "1 freedom; 5 rows, 3 of them redundant" in out
 
 
+def test_a_word_that_is_there_again_adds_to_what_it_said(run):
+    linkage = OWN / "crank_rocker.urdf"
+    once = "--near", "crank=0.5", "rocker=3.4", "--fixed", "crank", "--velocity", "crank=2"
+    again = "--near", "crank=0.5", "--near", "rocker=3.4", *once[3:]
+    assert run("assemble", linkage, *again) == run("assemble", linkage, *once)
+    words = "--near", "crank=30deg", "--fixed", "crank", "--fixed", "elbow"
+    code, out, err = run("assemble", BAR, *words)
+    assert code == 1, out  # at -30 degrees the elbow would close the loop, not at 0
+    assert "fixed=['crank', 'elbow']" in err
+
+
 def test_a_loop_that_stays_open_is_shown_and_gives_exit_code_1(run):
     words = "--near", "rocker=80deg", "--fixed", "rocker"
     code, out, err = run("assemble", OWN / "crank_rocker.urdf", *words)

@@ -200,6 +200,8 @@ def test_drives_of_what_the_loops_decide_are_refused():
     drives = {"crank": 0.5, "elbow": float(at.q[1])}
     with pytest.raises(StateError, match="leave 1 freedom,"):
         mbd.simulate(bar, 1.0, q=at.q, drives=drives)
+    with pytest.raises(StateError, match="not independent at the start"):
+        mbd.simulate(four_bar(), 1.0, drives={"crank": "t", "elbow": "t"})
 
 
 def test_a_start_beside_the_drive_is_refused():
