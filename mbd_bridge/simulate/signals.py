@@ -63,9 +63,7 @@ class Signals:
             for name, given in (drives or {}).items()
         }
         if not all(one.number for one in (*courses.values(), *driven.values())):
-            raise StateError(
-                "torque, drives: expected at least one trajectory, got a table of none"
-            )
+            raise StateError("torque, drives: expected at least one trajectory, got none")
         # one of each, to check names and functions and to know the places
         motions = prescribe(model, {n: c.of(0) for n, c in driven.items()}, start, end)
         return Signals(model, constant, formula, courses, driven, motions if driven else None)
