@@ -168,6 +168,8 @@ def wishes(words: list[str], option: str, units: dict[str, str]) -> dict[str, fl
         name, unit = match["name"].strip(), match["unit"]
         if name not in units:
             raise StateError(f"--{option}: " + unknown_name("coordinate", name, units))
+        if name in found:
+            raise StateError(f"--{option}: {name!r} is given twice; keep one")
         if unit:
             known = UNITS.get(unit)
             if known is None or known.measures != units[name]:

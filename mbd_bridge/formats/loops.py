@@ -68,7 +68,7 @@ def _read_coupling(document: Document, element: Element) -> Coupling:
     try:
         check_ratio(ratio)
     except ValueError as error:
-        raise document.error(element, str(error)) from None
+        raise document.error(element, f"ratio: {error}") from None
     return Coupling(
         document.attribute(element, "name"),
         document.attribute(element, "joint"),
@@ -84,7 +84,7 @@ def check_ratio(ratio: float) -> None:
     """Refuse gears that turn nothing (ValueError)."""
     if ratio == 0.0:
         raise ValueError(
-            "ratio: expected a number other than 0, in joint = ratio * follows + offset; to hold "
+            "expected a number other than 0, in joint = ratio * follows + offset; to hold "
             "a joint still make it fixed"
         )
 
@@ -94,7 +94,7 @@ def mask_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
     if len(numbers) != 6 or not set(numbers) <= {0.0, 1.0} or not any(numbers):
         shown = " ".join(f"{number:g}" for number in numbers)
         raise ValueError(
-            f"rows: a mask has six of 0 or 1 with some 1, where 1 forbids a displacement along x, "
+            f"a mask has six of 0 or 1 with some 1, where 1 forbids a displacement along x, "
             f"y, z, then a turn about x, y, z of the predecessor's frame, such as 1 1 1 0 0 1; got "
             f"{shown}"
         )
@@ -143,7 +143,7 @@ def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | 
     try:
         return mask_of(parse_numbers(text, 6))
     except ValueError as error:
-        raise document.error(element, str(error)) from None
+        raise document.error(element, f"rows: {error}") from None
 
 
 def _read_loop_joint(document: Document, element: Element) -> Loop:

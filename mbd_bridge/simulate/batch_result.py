@@ -93,7 +93,9 @@ class SimulationBatch:
     @cached_property
     def tau(self) -> Array:
         """Generalised forces (N, K, nv) that drove them, N m or N, without those of drives."""
-        return self.signals.tau(self.time, self.q, self.v, np.arange(len(self)))
+        found = self.signals.tau(self.time, self.q, self.v, np.arange(len(self)))
+        found[np.isnan(self.q).any(axis=2)] = np.nan
+        return found
 
     @property
     def a(self) -> Array:

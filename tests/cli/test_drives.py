@@ -74,6 +74,7 @@ def test_forces_by_formula_and_table(simulate, tmp_path):
         (("--drive", "crank=__import__('os').abort()"), 2, "no meaning here"),
         (("--drive", "crank=nothing.csv"), 2, "nothing.csv"),
         (("--drive", "crank=t", "crank=2*t"), 2, "given twice"),
+        (("--near", "crank=1", "--near", "crank=2"), 2, "'crank' is given twice"),
         (("--drive", "crank=t", "--near", "crank=1"), 2, "starts where its drive does"),
         (("--drive", "coupler_pin=t"), 2, "a loop joint is cut"),
         (("--torque", "crnk=1"), 2, "did you mean 'crank'"),

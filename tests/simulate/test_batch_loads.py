@@ -113,8 +113,9 @@ def test_what_has_stopped_is_nan_and_the_rest_is_there():
     q, v = started()
     q = np.tile(q, (3, 1))
     q[1] += 0.2
-    found = mbd.simulate_batch(BAR, T, q=q, v=v, every=20)
+    found = mbd.simulate_batch(BAR, T, q=q, v=v, torque={"crank": 2.0}, every=20)
     assert found.finished.tolist() == [True, False, True]
+    assert np.isnan(found.tau[1, 1:]).all() and (found.tau[[0, 2], :, 0] == 2.0).all()
     loads = found.joint_loads(["pin"])
     assert np.isnan(found.a[1, 1:]).all() and np.isfinite(found.a[[0, 2]]).all()
     assert np.isfinite(loads.force[[0, 2]]).all() and np.isnan(loads.force[1, 1:]).all()
