@@ -33,7 +33,7 @@ from mbd_bridge.errors import (
 from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Builder
 from mbd_bridge.simulate import Simulation
-from mbd_bridge.simulate.batch_result import SimulationBatch
+from mbd_bridge.simulate.batch.result import SimulationBatch
 
 __version__ = "0.1.0"
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.integrators import AdamsBashforthMoulton
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.simulate.step import Torque, coordinate_rates, normalised
-from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
 from mbd_bridge.solve.bases.base import Held
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.formats.table import Table
-    from mbd_bridge.simulate.forces import Force
+    from mbd_bridge.simulate.given.forces import Force
     from mbd_bridge.spatial import Array
 
 FORCE_UNITS = {"N m": 1.0, "Nm": 1.0, "N": 1.0, "kN": 1e3, "kN m": 1e3, "kNm": 1e3, "": 1.0}
@@ -85,7 +85,7 @@ def _what(name: str, text: str, factors: dict[str, float] | None, smooth: bool) 
         return text
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.tables import read_table
-    from mbd_bridge.simulate.table import thinned
+    from mbd_bridge.simulate.given.table import thinned
 
     table = read_table(path)
     times = _si(table, "time" if "time" in table.names else "t", {"s": 1.0, "ms": 1e-3})

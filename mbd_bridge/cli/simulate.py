@@ -15,7 +15,7 @@ from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.simulate import Simulation
-    from mbd_bridge.simulate.forces import Force
+    from mbd_bridge.simulate.given.forces import Force
     from mbd_bridge.solve import Assembly
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
@@ -190,7 +190,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
 def _start(robot: Mechanism, options: argparse.Namespace, moved: dict[str, Force]) -> Assembly:
     """Return the state that is wished for, driven joints where their drives start."""
     from mbd_bridge.errors import StateError
-    from mbd_bridge.simulate.motions import prescribe
+    from mbd_bridge.simulate.given.motions import prescribe
 
     if not moved:
         return assembled(robot, options)

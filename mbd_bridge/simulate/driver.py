@@ -27,13 +27,13 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch
-from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
-from mbd_bridge.simulate.forces import Drive as Drive
-from mbd_bridge.simulate.forces import forces_along, given_forces
-from mbd_bridge.simulate.hand_run import METHODS, run_by_hand
+from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
+from mbd_bridge.simulate.given.forces import Drive as Drive
+from mbd_bridge.simulate.given.forces import forces_along, given_forces
+from mbd_bridge.simulate.given.motions import Prescribed, prescribe
 from mbd_bridge.simulate.history import check_correction
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulate.motions import Prescribed, prescribe
+from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
 from mbd_bridge.simulate.rows import Loops

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from mbd_bridge.errors import StateError, one_of
-from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.spatial import Array
 
 Correction: TypeAlias = Literal["state", "velocity", "none"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.history import Correction, History
-from mbd_bridge.simulate.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.spatial import Array

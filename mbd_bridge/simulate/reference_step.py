@@ -12,7 +12,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.near_singular import REST
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import Torque

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.external import Push, all_forces, given_wrenches
-from mbd_bridge.simulate.forces import Drive, given_forces
-from mbd_bridge.simulate.motions import Prescribed, PrescribedMotions, prescribe
+from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
+from mbd_bridge.simulate.given.forces import Drive, given_forces
+from mbd_bridge.simulate.given.motions import Prescribed, PrescribedMotions, prescribe
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import check_inertia, start_state
 from mbd_bridge.simulate.step import Torque, lacks, projected, slopes

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.rank import TOLERANCE, pivoted
 from mbd_bridge.spatial import Array

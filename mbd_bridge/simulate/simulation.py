@@ -20,10 +20,10 @@ from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
-from mbd_bridge.simulate.external import Wrenches
+from mbd_bridge.simulate.given.external import Wrenches
+from mbd_bridge.simulate.given.motions import PrescribedMotions, fully_driven
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
-from mbd_bridge.simulate.motions import PrescribedMotions, fully_driven
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
 from mbd_bridge.spatial import Array, zeros
 

@@ -5,7 +5,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate import batch_start, lanes
+from mbd_bridge.simulate.batch import lanes
+from mbd_bridge.simulate.batch import start as batch_start
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import ROUNDING

@@ -7,8 +7,8 @@ from scipy.interpolate import CubicSpline
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.simulate.jet import Jet
-from mbd_bridge.simulate.table import Table
+from mbd_bridge.simulate.given.jet import Jet
+from mbd_bridge.simulate.given.table import Table
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, REFEREE

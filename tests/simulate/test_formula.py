@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.simulate.formula import DEEPEST, LONGEST, Formula
-from mbd_bridge.simulate.jet import Jet
-from mbd_bridge.simulate.table import MOST, thinned
+from mbd_bridge.simulate.given.formula import DEEPEST, LONGEST, Formula
+from mbd_bridge.simulate.given.jet import Jet
+from mbd_bridge.simulate.given.table import MOST, thinned
 from tests.machines import four_bar
 
 TEXTS = {

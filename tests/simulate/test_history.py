@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
-from mbd_bridge.simulate.motions import prescribe
+from mbd_bridge.simulate.given.motions import prescribe
 from tests import car, independent
 from tests.machines import four_bar
 

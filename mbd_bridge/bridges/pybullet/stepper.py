@@ -35,7 +35,7 @@ from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
-from mbd_bridge.simulate.forces import Drive, given_forces
+from mbd_bridge.simulate.given.forces import Drive, given_forces
 from mbd_bridge.simulate.start import start_state
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array, Frame, quaternion_matrix

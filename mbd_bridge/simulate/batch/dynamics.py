@@ -16,7 +16,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.smallest import spread
 from mbd_bridge.solve.variants import Wanted

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.jet import Jet
+from mbd_bridge.simulate.given.jet import Jet
 from mbd_bridge.spatial import Array
 
 MOST = 1500

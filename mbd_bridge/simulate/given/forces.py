@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.formula import Formula, text_formula
+from mbd_bridge.simulate.given.formula import Formula, text_formula
+from mbd_bridge.simulate.given.table import Lines, check_covers
 from mbd_bridge.simulate.step import Torque
-from mbd_bridge.simulate.table import Lines, check_covers
 from mbd_bridge.spatial import Array, zeros
 
 Force: TypeAlias = float | str | Formula | tuple[ArrayLike, ArrayLike]

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.formula import text_formula
-from mbd_bridge.simulate.jet import ADVICE, Jet, lift
-from mbd_bridge.simulate.table import Table, check_covers
+from mbd_bridge.simulate.given.formula import text_formula
+from mbd_bridge.simulate.given.jet import ADVICE, Jet, lift
+from mbd_bridge.simulate.given.table import Table, check_covers
 from mbd_bridge.spatial import Array
 
 Prescribed: TypeAlias = float | str | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]

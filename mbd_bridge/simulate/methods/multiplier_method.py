@@ -14,8 +14,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
-from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.simulate.system import System, Terms
+from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
+from mbd_bridge.simulate.methods.system import System, Terms
 from mbd_bridge.solve.bases.base import LARGEST, SINGULAR, choose_rows
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur

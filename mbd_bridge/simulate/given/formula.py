@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.simulate.jet import Jet, lift
+from mbd_bridge.simulate.given.jet import Jet, lift
 
 Node = Callable[[Any], Any]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve import prepare

@@ -6,8 +6,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.method import Method
-from mbd_bridge.simulate.motions import PrescribedMotions
+from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.right_hand_side import RISK, rate_kernel, settle_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import Torque

@@ -13,8 +13,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
-from mbd_bridge.simulate.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
+from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
 from mbd_bridge.spatial import Array

@@ -13,13 +13,13 @@ from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.accelerations import Answer
-from mbd_bridge.simulate.batch_dynamics import dynamics_kernel
-from mbd_bridge.simulate.batch_loads import BatchLoads
-from mbd_bridge.simulate.batch_start import RowSets, constraints_of
+from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
+from mbd_bridge.simulate.batch.loads import BatchLoads
+from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.motions import prescribe
+from mbd_bridge.simulate.given.motions import prescribe
+from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.right_hand_side import RISK
-from mbd_bridge.simulate.signals import Signals
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open

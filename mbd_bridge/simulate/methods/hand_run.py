@@ -14,18 +14,18 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
-from mbd_bridge.simulate.compiled_method import CompiledMethod
 from mbd_bridge.simulate.history import Recorder
 from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
-from mbd_bridge.simulate.method import Method
-from mbd_bridge.simulate.multiplier_method import MultiplierMethod
+from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
+from mbd_bridge.simulate.methods.method import Method
+from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
+from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
+from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
-from mbd_bridge.simulate.reduced_method import ReducedMethod
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
-from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.spatial import Array

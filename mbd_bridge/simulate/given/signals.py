@@ -18,11 +18,21 @@ import numpy as np
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.courses import Constant, Course, Formula, Rows, course
-from mbd_bridge.simulate.forces import checked_forces, constant_forces, forces_along, velocity_place
-from mbd_bridge.simulate.formula import Formula as TextFormula
-from mbd_bridge.simulate.jet import Jet
-from mbd_bridge.simulate.motions import PrescribedMotions, check_drives, fully_driven, prescribe
+from mbd_bridge.simulate.given.courses import Constant, Course, Formula, Rows, course
+from mbd_bridge.simulate.given.forces import (
+    checked_forces,
+    constant_forces,
+    forces_along,
+    velocity_place,
+)
+from mbd_bridge.simulate.given.formula import Formula as TextFormula
+from mbd_bridge.simulate.given.jet import Jet
+from mbd_bridge.simulate.given.motions import (
+    PrescribedMotions,
+    check_drives,
+    fully_driven,
+    prescribe,
+)
 from mbd_bridge.simulate.step import Stage, Torque
 from mbd_bridge.spatial import Array, zeros
 

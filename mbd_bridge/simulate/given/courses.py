@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.formula import text_formula
-from mbd_bridge.simulate.jet import Jet, lift
-from mbd_bridge.simulate.table import FEWEST, check_covers, table_rows
+from mbd_bridge.simulate.given.formula import text_formula
+from mbd_bridge.simulate.given.jet import Jet, lift
+from mbd_bridge.simulate.given.table import FEWEST, check_covers, table_rows
 from mbd_bridge.spatial import Array
 
 

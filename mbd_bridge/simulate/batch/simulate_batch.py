@@ -20,8 +20,9 @@ from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Given, Parameters
-from mbd_bridge.simulate.batch_result import SimulationBatch
-from mbd_bridge.simulate.batch_start import (
+from mbd_bridge.simulate.batch.lanes import Clock, Lanes
+from mbd_bridge.simulate.batch.result import SimulationBatch
+from mbd_bridge.simulate.batch.start import (
     GOOD,
     MOVING_APART,
     NOT_FINITE,
@@ -35,8 +36,7 @@ from mbd_bridge.simulate.batch_start import (
     start_states,
 )
 from mbd_bridge.simulate.driver import Drive, _number_of_steps, check_start, simulate
-from mbd_bridge.simulate.lanes import Clock, Lanes
-from mbd_bridge.simulate.signals import Signals
+from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.step import staged_step
 from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED

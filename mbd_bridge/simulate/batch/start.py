@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.rows import Loops, independent_among, independent_rows
-from mbd_bridge.simulate.signals import Signals
 from mbd_bridge.simulate.start import still, weightless
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.closed import needs_support

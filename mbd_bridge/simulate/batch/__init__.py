@@ -1,0 +1,1 @@
+"""Many motions of one mechanism at once."""

@@ -1,0 +1,1 @@
+"""What a motion is given: forces, wrenches, prescribed motions; numbers, formulas, tables."""

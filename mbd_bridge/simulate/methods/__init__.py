@@ -1,0 +1,1 @@
+"""Ways of keeping loops closed, one readable step at a time."""
