@@ -50,6 +50,7 @@ class Events:
 
 
 def crossings(
+    name: str,
     watch: Watch,
     time: Array,
     q: Array,
@@ -57,14 +58,8 @@ def crossings(
     state: Callable[[float], tuple[Array, Array, Array]],
 ) -> Events:
     """Return the events of one function along a motion; `state(t)` is its dense output."""
-    told = [watch(t, *at) for t, *at in zip(time, q, v, strict=True)]
-    try:
-        values = np.array(told, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.zeros(0)
-    if values.shape != time.shape or not np.all(np.isfinite(values)):
-        raise StateError(f"an event function returns one finite number, this {told[0]!r:.60}")
-    signs = np.sign(values)
+    told = [_value(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
+    signs = np.sign(np.array(told))
     times, rising = [], []
     for k in np.flatnonzero((signs[:-1] != signs[1:]) & (signs[:-1] != 0.0)):
         times.append(_bisect(watch, state, float(time[k]), float(time[k + 1]), signs[k]))
@@ -76,6 +71,20 @@ def crossings(
         np.array([at[1] for at in found]).reshape(-1, v.shape[1]),
         np.array(rising, dtype=bool),
     )
+
+
+def _value(watch: Watch, name: str, time: float, q: Array, v: Array) -> float:
+    """Return what a function says of a record, one finite number."""
+    told = watch(time, q, v)
+    try:
+        value = float(told)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise StateError(
+            f"event {name!r}: expected one finite number at t = {time:.6g} s, got {told!r:.60}"
+        )
+    return value
 
 
 def is_terminal(watch: Watch) -> bool:

@@ -165,7 +165,7 @@ class Simulation:
     def watched(self, watches: Mapping[str, Watch]) -> Simulation:
         """Return the motion with its events, cut off at the first one that is terminal."""
         found = {
-            name: crossings(watch, self.time, self.q, self.v, self.at)
+            name: crossings(name, watch, self.time, self.q, self.v, self.at)
             for name, watch in watches.items()
         }
         end = first_end(found, watches)
