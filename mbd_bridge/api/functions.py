@@ -22,7 +22,7 @@ from mbd_bridge.mechanism import EARTH, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
 from mbd_bridge.simulate.batch.result import SimulationBatch
-from mbd_bridge.simulate.batch.simulate_batch import simulate_batch as run_motions
+from mbd_bridge.simulate.batch.run import simulate_batch as run_motions
 from mbd_bridge.solve.assembly_batch import Assemblies, Wishes
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 
@@ -147,7 +147,7 @@ def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> Sim
     ----------
     duration : s
     options : step, q, v, torque, drives, parameters (each for all or for every trajectory), every,
-        threads, progress; see `mbd_bridge.simulate.batch.simulate_batch.simulate_batch`
+        threads, progress; see `mbd_bridge.simulate.batch.run.simulate_batch`
     """
     return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
 

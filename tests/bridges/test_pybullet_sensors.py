@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pybullet as p
 import pytest
 
-p = pytest.importorskip("pybullet")
-
-import mbd_bridge as mbd  # noqa: E402
-from mbd_bridge.bridges.pybullet import Stepper  # noqa: E402
-from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee  # noqa: E402
-from mbd_bridge.bridges.pybullet.sensors import Sensors  # noqa: E402
-from mbd_bridge.crosscheck.states import closed_states  # noqa: E402
-from mbd_bridge.errors import MbdWarning, ModelError  # noqa: E402
-from mbd_bridge.loads import LoadSolver  # noqa: E402
-from mbd_bridge.solve import ConstrainedDynamics  # noqa: E402
-from tests.bridges import worlds  # noqa: E402
-from tests.bridges.worlds import loose, world  # noqa: E402
-from tests.robots import robot, wheel_urdfs  # noqa: E402
+import mbd_bridge as mbd
+from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee
+from mbd_bridge.bridges.pybullet.sensors import Sensors
+from mbd_bridge.crosscheck.states import closed_states
+from mbd_bridge.errors import MbdWarning, ModelError
+from mbd_bridge.loads import LoadSolver
+from mbd_bridge.solve import ConstrainedDynamics
+from tests.bridges import worlds
+from tests.bridges.worlds import loose, world
+from tests.robots import robot, wheel_urdfs
 
 URDF = Path(__file__).parents[2] / "urdf"
 PRINCIPAL = 1e-6

@@ -7,17 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pybullet as p
 import pytest
 
-p = pytest.importorskip("pybullet")
-
-import mbd_bridge as mbd  # noqa: E402
-from mbd_bridge.bridges.pybullet import Stepper  # noqa: E402
-from mbd_bridge.errors import MbdWarning, ModelError, StateError  # noqa: E402
-from tests.bridges import worlds  # noqa: E402
-from tests.bridges.coupling_figures import ball_on_arm, ball_on_floater, momentum  # noqa: E402
-from tests.bridges.worlds import loose, place, velocity, world  # noqa: E402
-from tests.robots import robot, wheel_urdfs  # noqa: E402
+import mbd_bridge as mbd
+from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.errors import MbdWarning, ModelError, StateError
+from tests.bridges import worlds
+from tests.bridges.coupling_figures import ball_on_arm, ball_on_floater, momentum
+from tests.bridges.worlds import loose, place, velocity, world
+from tests.robots import robot, wheel_urdfs
 
 URDF = Path(__file__).parents[2] / "urdf"
 TILTED = {"position": (1, 2, 3), "orientation": (0.2, -0.4, 0.1, np.sqrt(0.79))}

@@ -51,7 +51,7 @@ def gears():
     return mbd.Mechanism.build(parts)
 
 
-def same(one, other):
+def assert_same(one, other):
     assert one.joints == other.joints
     assert one.drive_names == other.drive_names
     assert one.drive_of == other.drive_of
@@ -69,7 +69,7 @@ def same(one, other):
 def test_loads_read_back_whole(tmp_path, arm, motion, kind):
     loads = arm.joint_loads(motion, joints=JOINTS, reaction=True, on="parent", in_="world")
     loads.save(tmp_path / f"l.{kind}")
-    same(replace(loads, speed=None), mbd.load_loads(tmp_path / f"l.{kind}", arm))
+    assert_same(replace(loads, speed=None), mbd.load_loads(tmp_path / f"l.{kind}", arm))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,7 +77,7 @@ def test_a_simulation_with_its_loads_reads_back_as_motion_and_as_loads(tmp_path,
     loads = run.joint_loads()
     assert not loads.unique.all()
     run.save(tmp_path / f"r.{kind}", loads)
-    same(loads, mbd.load_loads(tmp_path / f"r.{kind}", bar))
+    assert_same(loads, mbd.load_loads(tmp_path / f"r.{kind}", bar))
     motion = mbd.load_motion(tmp_path / f"r.{kind}", bar)
     assert motion.notes == ()
     for name in ("time", "q", "v", "a"):
@@ -135,7 +135,7 @@ def test_drives_of_gears_read_back(tmp_path):
     loads.save(tmp_path / "g.h5")
     names = read_table(tmp_path / "g.h5").columns
     assert Column("mesh.drive", "N") in names
-    same(replace(loads, speed=None), mbd.load_loads(tmp_path / "g.h5", machine))
+    assert_same(replace(loads, speed=None), mbd.load_loads(tmp_path / "g.h5", machine))
     k = loads.drive_names.index("mesh")
     assert np.array_equal(loads.speed[:, k], run.v[:, 1])  # how the rack moves
 

@@ -25,7 +25,7 @@ def starts(number, mechanism=BAR):
     return np.array([at.q for at in found]), np.array([at.v for at in found])
 
 
-def alike(batch, k, run):
+def assert_alike(batch, k, run):
     scale = max(np.abs(run.q).max(), np.abs(run.v).max())
     assert np.array_equal(batch.time[: len(run.time)], run.time)
     assert np.abs(batch.q[k, : len(run.q)] - run.q).max() <= ROUNDING * scale
@@ -39,7 +39,7 @@ def test_every_trajectory_is_that_of_simulate(number):
     assert found.q.shape == (number, 9, 3) and len(found) == number
     assert found.finished.all() and found.alone == ()
     for k in range(number):
-        alike(found, k, mbd.simulate(BAR, 0.05, step=1e-3, q=q[k], v=v[k], every=7))
+        assert_alike(found, k, mbd.simulate(BAR, 0.05, step=1e-3, q=q[k], v=v[k], every=7))
 
 
 def test_forces_of_each_trajectory():
@@ -49,7 +49,7 @@ def test_forces_of_each_trajectory():
     found = mbd.simulate_batch(BAR, 0.1, q=q, v=v, torque=tau, every=10)
     for k in range(5):
         run = mbd.simulate(BAR, 0.1, q=q[k], v=v[k], torque=tau[k], every=10)
-        alike(found, k, run)
+        assert_alike(found, k, run)
         assert np.array_equal(found[k].tau, run.tau)
         assert np.allclose(found[k].energy, run.energy, rtol=1e-12)
     same = mbd.simulate_batch(BAR, 0.1, q=q, v=v, torque={"crank": 20.0}, every=10)
@@ -66,7 +66,7 @@ def test_forces_as_a_function():
     found = mbd.simulate_batch(BAR, 0.1, q=q, v=v, torque=traced, every=10, start=0.3)
     for k in range(3):
         run = mbd.simulate(BAR, 0.1, q=q[k], v=v[k], torque=traced, every=10, start=0.3)
-        alike(found, k, run)
+        assert_alike(found, k, run)
         assert np.allclose(found[k].tau, run.tau, rtol=1e-12)
 
 
@@ -140,15 +140,17 @@ def test_starts_that_need_other_rows_find_them(monkeypatch):
     q = np.array([singular, at.q, at.q])
     v = np.array([[3.0 if "crank" in name else -3.0 for name in m.coordinate_names], at.v, at.v])
     found = mbd.simulate_batch(m, 0.1, q=q, v=v)
+    assert found.finished.all()
     for k in range(3):
-        alike(found, k, mbd.simulate(m, 0.1, q=q[k], v=v[k]))
+        assert_alike(found, k, mbd.simulate(m, 0.1, q=q[k], v=v[k]))
 
 
 def test_trees_too():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     q = np.random.default_rng(0).uniform(-1, 1, (9, 7))
     found = mbd.simulate_batch(arm, 0.05, q=q, every=10)
-    alike(found, 8, mbd.simulate(arm, 0.05, q=q[8], every=10))
+    assert found.finished.all()
+    assert_alike(found, 8, mbd.simulate(arm, 0.05, q=q[8], every=10))
 
 
 @pytest.mark.parametrize(

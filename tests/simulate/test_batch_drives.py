@@ -23,7 +23,7 @@ def started(mechanism=BAR, rate=2.0):
     return at.q, at.v
 
 
-def alike(batch, k, run):
+def assert_alike(batch, k, run):
     scale = max(np.abs(run.q).max(), np.abs(run.v).max())
     assert np.array_equal(batch.time, run.time)
     assert np.abs(batch.q[k] - run.q).max() <= ROUNDING * scale
@@ -65,7 +65,7 @@ def test_forces_over_time(case):
     for k in range(N):
         run = mbd.simulate(BAR, T, q=q[k], v=v, torque=alone(k), every=20)
         for found in batches:
-            alike(found, k, run)
+            assert_alike(found, k, run)
             assert np.allclose(found[k].tau, run.tau, rtol=1e-12, atol=1e-12)
 
 
@@ -111,7 +111,7 @@ def test_prescribed_motions(make, case):
         own = {name: torque[name][k]}
         run = mbd.simulate(m, T, drives={"crank": alone(k)}, torque=own, every=20)
         for found in batches:
-            alike(found, k, run)
+            assert_alike(found, k, run)
             forces = found[k].drives["crank"]
             assert np.allclose(forces, run.drives["crank"], rtol=1e-9, atol=1e-9)
             assert found[k].closure.max() < 1e-12
@@ -125,7 +125,7 @@ def test_prescribed_motions_of_an_arm():
     assert found.finished.all() and not found.alone
     for k in range(3):
         own = {"lbr_iiwa_joint_2": (TIMES, table[k]), "lbr_iiwa_joint_4": 0.4}
-        alike(found, k, mbd.simulate(arm, T, drives=own, every=20))
+        assert_alike(found, k, mbd.simulate(arm, T, drives=own, every=20))
 
 
 def test_variants_are_driven_from_positions_of_their_own():
@@ -137,7 +137,7 @@ def test_variants_are_driven_from_positions_of_their_own():
     assert found.finished.all() and not found.alone
     for k in (0, N - 1):
         own, drives = mbd.Mechanism(found.model_of(k)), {"crank": (TIMES, turning([2.0])[0])}
-        alike(found, k, mbd.simulate(own, T, drives=drives, every=20))
+        assert_alike(found, k, mbd.simulate(own, T, drives=drives, every=20))
 
 
 @pytest.mark.parametrize("share", [5, 64, 1000])
@@ -157,7 +157,7 @@ def test_a_start_that_is_not_on_its_course_concerns_no_other():
     found = mbd.simulate_batch(BAR, T, q=q, v=v, drives={"crank": (TIMES, table)})
     assert found.finished.tolist() == [True, False, True]
     assert "its position at t = 0 s" in found.status[1]
-    alike(found, 2, mbd.simulate(BAR, T, q=q, v=v, drives={"crank": (TIMES, table[2])}))
+    assert_alike(found, 2, mbd.simulate(BAR, T, q=q, v=v, drives={"crank": (TIMES, table[2])}))
 
 
 def test_drives_of_what_the_loops_decide_are_explained():

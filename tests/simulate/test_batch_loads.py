@@ -26,7 +26,7 @@ def close(ours, reference):
     assert np.abs(ours - reference).max(initial=0.0) <= 1e-10 * scale
 
 
-def alike(found, k, joints):
+def assert_alike(found, k, joints):
     """Trajectory k of a batch against a simulation of its own."""
     run = found[k]
     close(found.tau[k], run.tau)
@@ -93,7 +93,7 @@ def test_a_batch_gives_what_each_motion_gives(case):
     found = mbd.simulate_batch(mechanism, T, every=20, **options)
     assert found.finished.all() and len(found) == N
     for k in (0, N - 1):
-        alike(found, k, joints)
+        assert_alike(found, k, joints)
 
 
 def test_the_smallest_multipliers_are_those_of_a_simulation_where_rows_are_redundant():
@@ -128,4 +128,4 @@ def test_trajectories_that_went_alone_are_counted_in(monkeypatch):
         BAR, T, q=started()[0], v=started()[1], torque={"crank": MASSES}, every=20
     )
     assert found.alone == tuple(range(N)) and found.finished.all()
-    alike(found, 2, ["pin"])
+    assert_alike(found, 2, ["pin"])

@@ -45,7 +45,7 @@ def at_origin(xyz=None, rpy=None):
     return change
 
 
-def alike(batch, k, run):
+def assert_alike(batch, k, run):
     scale = max(np.abs(run.q).max(), np.abs(run.v).max())
     assert np.array_equal(batch.time, run.time)
     assert np.abs(batch.q[k] - run.q).max() <= ROUNDING * scale
@@ -130,7 +130,7 @@ def test_a_variant_of_a_tree_is_the_tree_rebuilt(case):
     for k in (0, N - 1):
         run = mbd.simulate(edited(arm, **edits(k)), 0.05, q=q, v=v, every=10)
         for found in batches:
-            alike(found, k, run)
+            assert_alike(found, k, run)
             assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
 
 
@@ -208,7 +208,7 @@ def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case):
     for k in range(N):
         run = mbd.simulate(rebuilt[k], 0.1, q=q[k], v=v[k], every=10)
         for found in batches:
-            alike(found, k, run)
+            assert_alike(found, k, run)
             one = found[k]
             assert np.allclose(one.energy, run.energy, rtol=1e-12)
             assert one.closure.max() < 1e-13
@@ -221,7 +221,7 @@ def test_a_variant_that_does_not_close_concerns_no_other():
     found = mbd.simulate_batch(bar, 0.05, q=q, v=v, parameters={"elbow.xyz": rods})
     assert found.finished.tolist() == [True, False, True]
     assert "close the loops" in found.status[1]
-    alike(found, 2, mbd.simulate(bar, 0.05, q=q, v=v))
+    assert_alike(found, 2, mbd.simulate(bar, 0.05, q=q, v=v))
 
 
 def test_parameters_of_a_joint_mean_the_same_whichever_joint_is_cut():
