@@ -278,6 +278,45 @@ def order_of(run, **more):
     return held.Order(source, Wanted(), **(values | more))
 
 
+class Forgetful:
+    """An engine that holds texts and sliders, and sometimes does not say under which number."""
+
+    def __init__(self, silent):
+        self.silent, self.asked, self.texts, self.sliders = silent, 0, {}, []
+
+    def __call__(self, function, *given, replaceItemUniqueId=None, **options):
+        self.asked += 1
+        if function == "removeAllUserDebugItems":
+            self.texts.clear()
+        elif function == "addUserDebugText":
+            number = self.asked if replaceItemUniqueId is None else replaceItemUniqueId
+            self.texts[number] = given[0]
+            return -1 if self.asked in self.silent else number
+        elif function == "addUserDebugParameter":
+            if self.asked in self.silent:
+                return -1
+            self.sliders.append(given[0])
+            return self.asked
+        return None
+
+
+@pytest.mark.parametrize("silent", [(), (1,), (2,), (3,), (4,), (5,), (4, 5), (1, 4, 7)])
+def test_texts_do_not_stay_behind_when_the_engine_forgets_their_numbers(silent):
+    window = object.__new__(Window)
+    window._texts, window._ask = {}, Forgetful(silent)
+    for moment in range(8):
+        for key in "ab":
+            window.write(key, f"{key} at {moment}", np.zeros(3), (1.0, 0.0, 0.0), 1.0)
+    assert sorted(window._ask.texts.values()) == ["a at 7", "b at 7"]
+
+
+def test_a_slider_is_asked_for_until_there_is_one():
+    window = object.__new__(Window)
+    window._ask = Forgetful((1, 2))
+    assert window.slider("time, s", 0.0, 1.0, 0.0) == 3
+    assert window._ask.sliders == ["time, s"]
+
+
 def test_keys_and_sliders_move_the_time(run):
     def scrub(paper):
         paper.sliders["time, s (arrows)"] = 0.7

@@ -16,6 +16,10 @@ from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.spatial import Array
 
 NO_ITEM = -1
+"""What the engine answers, now and then, for a text or a slider that it could not tell of."""
+
+TRIALS = 5
+"""For a slider."""
 
 
 class WindowClosed(Exception):  # noqa: N818 (no error: somebody has seen enough)
@@ -90,7 +94,10 @@ class Window(Canvas):
 
     def slider(self, name: str, low: float, high: float, start: float) -> int:
         """Return the number of a new slider."""
-        slider: int = self._ask("addUserDebugParameter", name, low, high, start)
+        slider = NO_ITEM
+        for _ in range(TRIALS):
+            if slider == NO_ITEM:
+                slider = self._ask("addUserDebugParameter", name, low, high, start)
         return slider
 
     def button(self, name: str) -> int:
@@ -109,10 +116,14 @@ class Window(Canvas):
     def write(
         self, key: str, text: str, point: Array, colour: tuple[float, ...], size: float
     ) -> None:
-        """Write a text at a point (3,) m; the one with the same key goes."""
-        old = self._texts.get(key, NO_ITEM)
-        more = {} if old == NO_ITEM else {"replaceItemUniqueId": old}
-        self._texts[key] = self._ask(
+        """Write a text at a point (3,) m; the one with the same key goes.
+
+        The engine may answer `NO_ITEM`, now and then, and leave things as they were or not. A text
+        that is replaced keeps its number then; of a new one nobody knows it, so all begin anew.
+        """
+        old = self._texts.get(key)
+        more = {} if old is None else {"replaceItemUniqueId": old}
+        found = self._ask(
             "addUserDebugText",
             text,
             np.asarray(point).tolist(),
@@ -120,6 +131,11 @@ class Window(Canvas):
             textSize=size,
             **more,
         )
+        if found != NO_ITEM:
+            self._texts[key] = found
+        elif old is None:
+            self._ask("removeAllUserDebugItems")
+            self._texts.clear()
 
     def wipe(self, key: str) -> None:
         """Take a text away."""
