@@ -115,7 +115,7 @@ def simulate(
         is simulated first and cut off then
     """
     wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
-    steps, every = _number_of_steps(duration, step), whole_number("every", every)
+    steps, every = number_of_steps(duration, step), whole_number("every", every)
     check_start(start, duration / steps)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
@@ -210,7 +210,8 @@ def check_start(start: float, h: float) -> None:
         raise StateError(f"start: t = {start:g} s and a step of {h:g} s later are the same number")
 
 
-def _number_of_steps(duration: float, step: float) -> int:
+def number_of_steps(duration: float, step: float) -> int:
+    """Return the steps, of about the length asked for, that make up the whole duration."""
     for name, value in (("duration", duration), ("step", step)):
         real_number(name, value, "a positive number of seconds", positive=True)
     steps = max(1, round(min(duration / step, 1e18)))

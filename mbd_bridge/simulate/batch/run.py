@@ -35,7 +35,7 @@ from mbd_bridge.simulate.batch.start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulate.driver import Drive, _number_of_steps, check_start, simulate
+from mbd_bridge.simulate.driver import Drive, check_start, number_of_steps, simulate
 from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.step import staged_step
 from mbd_bridge.simulate.trouble import named
@@ -93,7 +93,7 @@ def simulate_batch(
     -----
     Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
-    steps, every = _number_of_steps(duration, step), whole_number("every", every)
+    steps, every = number_of_steps(duration, step), whole_number("every", every)
     check_start(start, duration / steps)
     threads = whole_number("threads", threads)
     prepared = Prepared(model) if prepared is None else prepared
