@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mbd_bridge
 from mbd_bridge.kernels import Cache, compile_kernel, store
 from mbd_bridge.kernels import cache as cache_module
 from mbd_bridge.kernels import identity as identity_module
@@ -272,6 +274,24 @@ def test_source_that_changed_while_it_ran_is_not_trusted(cache, monkeypatch):
     for _ in range(2):
         assert not compile_kernel(arm, ARM_INPUTS, identity="arm", cache=cache).from_cache
         assert not compile_kernel(arm, ARM_INPUTS, cache=cache).from_cache
+
+
+def test_every_folder_of_the_package_counts(tmp_path, monkeypatch):
+    """Functions are traced in the bridges too: no room is left out, not even a future one."""
+    package = tmp_path / "mbd_bridge"
+    shutil.copytree(
+        Path(mbd_bridge.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc")
+    )
+    (package / "new_room").mkdir()
+    (package / "new_room" / "new.py").write_text("")
+    monkeypatch.setattr(mbd_bridge, "__path__", [str(package)])
+    monkeypatch.setattr(identity_module, "IMPORTED_AT", np.inf)
+    met = {FINGERPRINT()}
+    files = {path.parent: path for path in package.rglob("*.py")}.values()
+    for path in files:
+        path.write_bytes(path.read_bytes() + b"\n")
+        met.add(FINGERPRINT())
+    assert len(met) == len(files) + 1
 
 
 def test_a_damaged_kernel_is_compiled_anew(cache):
