@@ -5,6 +5,7 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
+from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
     Mechanism,
     assemble_batch,

@@ -15,6 +15,7 @@ PACKAGE = "mbd_bridge"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
 ORDER = (
+    "search_path",
     "errors",
     "spatial",
     "formats",

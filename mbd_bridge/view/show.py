@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+from mbd_bridge import search_path
 from mbd_bridge.errors import MbdError, MissingPackageError, NoDisplayError
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing
@@ -58,12 +59,11 @@ def show(
     tell_missing(take.scene)
     chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
     order = Order(source, wanted, rest, chosen, size, speed, playing)
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "mbd_bridge.view.window"],
+        [sys.executable, "-P", "-W", "ignore", "-m", "mbd_bridge.view.window"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": search_path.for_a_child()},
     ) as process:
         try:
             _wait(process, order)
