@@ -106,8 +106,22 @@ def line_of(element: Element) -> int | None:
     return line if isinstance(line, int) else None
 
 
-def parse(text: str, file: str, max_bytes: int = MAX_BYTES) -> tuple[Element, list[str]]:
+def parse(
+    text: str,
+    file: str,
+    max_bytes: int = MAX_BYTES,
+    *,
+    max_elements: int = MAX_ELEMENTS,
+    long_texts: bool = False,
+) -> tuple[Element, list[str]]:
     """Return the root element of an XML text, and remarks on what was passed over.
+
+    Parameters
+    ----------
+    text : of the file
+    file : for messages
+    max_bytes, max_elements : the largest text that is read
+    long_texts : texts of elements may be longer than libxml2's 10 MB, such as the numbers of meshes
 
     Raises
     ------
@@ -117,28 +131,28 @@ def parse(text: str, file: str, max_bytes: int = MAX_BYTES) -> tuple[Element, li
     text = text.rstrip("\0 \t\r\n")  # pybullet's own humanoid.urdf ends with a NUL
     if len(text) > max_bytes:
         raise FileError(f"the text is longer than {max_bytes}; pass a larger max_bytes", file)
-    if text.count("<") > MAX_ELEMENTS:
-        raise FileError(f"more than {MAX_ELEMENTS} elements: this is no robot; split it up", file)
+    if text.count("<") > max_elements or text.count("=") > max_elements:
+        raise FileError(f"more than {max_elements} elements or attributes; split the file up", file)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         _refuse_dtd(text, file)
     declaration = DECLARATION.match(text)
     if declaration:  # blanked, not cut, so that line numbers stay
         text = "\n" * declaration.group().count("\n") + text[declaration.end() :]
     data = text.encode("utf-8", "surrogatepass")
-    parser = _parser()
+    parser = _parser(long_texts)
     try:
         return etree.fromstring(data, parser), []
     except etree.XMLSyntaxError as error:
         log: list[Any] = list(cast(Any, parser.error_log))
-        return _second_reading(text, data, file, log, error)
+        return _second_reading(text, data, file, log, error, long_texts)
 
 
-def _parser(recover: bool = False) -> etree.XMLParser:
+def _parser(long_texts: bool, recover: bool = False) -> etree.XMLParser:
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
-        huge_tree=False,  # keeps libxml2's own bounds: depth 256, attribute 10 MB
+        huge_tree=long_texts,  # False keeps libxml2's own bounds: depth 256, text 10 MB
         remove_comments=True,
         remove_pis=True,
         recover=recover,
@@ -146,11 +160,16 @@ def _parser(recover: bool = False) -> etree.XMLParser:
 
 
 def _second_reading(
-    text: str, data: bytes, file: str, log: list[Any], error: etree.XMLSyntaxError
+    text: str,
+    data: bytes,
+    file: str,
+    log: list[Any],
+    error: etree.XMLSyntaxError,
+    long_texts: bool,
 ) -> tuple[Element, list[str]]:
     """Return the root all the same if the fault is one that every URDF reader forgives."""
     if log and all(entry.domain_name == "NAMESPACE" for entry in log):
-        parser = _parser(recover=True)
+        parser = _parser(long_texts, recover=True)
         root = etree.fromstring(data, parser)
         serious = [e for e in cast(Any, parser.error_log) if e.domain_name != "NAMESPACE"]
         if root is not None and not serious:
@@ -162,7 +181,7 @@ def _second_reading(
         rest = "\n".join([lines[line - 1][column - 1 :], *lines[line:]])
         if re.match(r"<[A-Za-z]", rest):
             first = "\n".join([*lines[: line - 1], lines[line - 1][: column - 1]])
-            root, remarks = parse(first, file)
+            root, remarks = parse(first, file, len(first), long_texts=long_texts)
             remark = f"line {line}: only the first <{root.tag}> is read, what follows is ignored"
             return root, [*remarks, remark]
     reason = error.msg.removesuffix(f", line {line}, column {column}")

@@ -55,7 +55,7 @@ def test_shapes_stand_where_the_file_says_in_its_colours(tmp_path):
     [
         ("t.stl", "solid x\nfacet\nvertex 1 2\nendfacet", "three numbers"),
         ("t.obj", "v 1 2 3\nf 1 2 9\n", "names vertex 8 of 1"),
-        ("t.dae", "<COLLADA><a", "no XML"),
+        ("t.dae", "<COLLADA><a", "not well-formed XML"),
         ("t.obj", "v 1 2 3\n", "no triangle"),
         ("t.step", "x", "no mesh reader for '.step'"),
     ],

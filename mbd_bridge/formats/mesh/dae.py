@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh.surface import Colour, Indices, Surface, checked, fans
+from mbd_bridge.formats.mesh.surface import Budget, Colour, Indices, Surface, fans
+from mbd_bridge.formats.xml_reader import Element, decode, parse
 from mbd_bridge.spatial import Array
-
-Element = etree._Element
 
 DEEPEST = 50
 """Nodes inside nodes: deeper, and a file refers to itself."""
 
+MOST_NODES = 20_000
+"""Nodes that a scene is made of, each counted as often as it is instanced."""
+
+MOST_ELEMENTS = 2_000_000
+"""Elements (those with an end count twice) of a file: about 0.3 GB as a tree."""
+
+MOST_INPUTS = 64
+"""Rows of indices (positions, normals, ...) that a part may have."""
+
+CHARACTERS = 2**20
+"""Of a row of numbers, made into numbers at a time."""
+
+BLANK = re.compile(r"\s")
+
+_FACES = ("triangles", "polylist", "polygons", "trifans")
+"""Elements that hold faces."""
+
 
 def read_dae(data: bytes, file: str) -> list[Surface]:
     """Return the surfaces of a COLLADA file, one for each material of each instance."""
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=True,
-        remove_comments=True,  # numbers go on behind one
-        remove_pis=True,
-    )
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise FileError(f"this is no XML: {error}", file) from None
+    text = decode(data, file)
+    root, _ = parse(text, file, len(text), max_elements=MOST_ELEMENTS, long_texts=True)
     try:
         return _Collada(root, file).surfaces()
     except (ArithmeticError, LookupError, ValueError) as error:
         raise FileError(
-            f"cannot be understood as COLLADA ({error}); export it anew", file
+            f"cannot be understood as COLLADA ({error!s:.200}); export it anew", file
         ) from error
 
 
@@ -44,11 +54,15 @@ class _Collada:
 
     def __init__(self, root: Element, file: str) -> None:
         self.root, self.file = root, file
+        self.nodes, self.budget = 0, Budget(file)
+        self.read: dict[Element, Array] = {}
         for element in root.iter(etree.Element):
             element.tag = etree.QName(element).localname
         self.by_id = {e.get("id"): e for e in root.iter() if e.get("id") is not None}
         unit = root.find("asset/unit")
         self.unit = float(unit.get("meter", "1")) if unit is not None else 1.0
+        if not 0.0 < self.unit < math.inf:
+            raise ValueError(f"its unit has meter={self.unit}")
 
     def surfaces(self) -> list[Surface]:
         """Return the surfaces of the scene in m; of all geometries where there is no scene."""
@@ -78,10 +92,18 @@ class _Collada:
     def _node(self, node: Element, above: Array, depth: int) -> Iterator[Surface]:
         if depth > DEEPEST:
             raise FileError(f"nodes inside nodes, deeper than {DEEPEST}; export it anew", self.file)
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise FileError(
+                f"its scene has more than {MOST_NODES} nodes, instances of instances counted; "
+                f"export it anew, with each part once",
+                self.file,
+            )
         matrix = above
         for child in node.iterchildren("*"):
             if child.tag in _TRANSFORMS:
-                matrix = matrix @ _TRANSFORMS[child.tag](_floats(child))
+                count, transform = _TRANSFORMS[child.tag]
+                matrix = matrix @ transform(_few(child, count))
         for child in node.iterchildren("*"):
             if child.tag == "node":
                 yield from self._node(child, matrix, depth + 1)
@@ -111,7 +133,7 @@ class _Collada:
         colour = None if target is None else target.find(".//diffuse/color")
         if colour is None:
             return None
-        red, green, blue, *_ = np.clip(_floats(colour), 0.0, 1.0).tolist()
+        red, green, blue, *_ = np.clip(_few(colour, 3, 4), 0.0, 1.0).tolist()
         return red, green, blue, 1.0
 
     def _geometry(self, geometry: Element, colours: dict[str, Colour]) -> Iterator[Surface]:
@@ -123,21 +145,51 @@ class _Collada:
                     colour = colours.get(symbol)
                     if colour is None and symbol in self.by_id:
                         colour = self._colour(self.by_id[symbol])
-                    yield checked(points, corners, colour, self.file)
+                    yield self.budget.surface(points, corners, colour)
 
     def _part(self, mesh: Element, part: Element) -> tuple[Array, Indices]:
         """Return vertices and triangles of one <triangles>, <polylist> or <polygons>."""
         inputs = part.findall("input")
-        stride = 1 + max(int(one.get("offset", "0")) for one in inputs)
+        offsets = [int(one.get("offset", "0")) for one in inputs]
+        if not 0 <= min(offsets, default=0) <= max(offsets, default=0) < MOST_INPUTS:
+            raise ValueError(f"<{part.tag}> has inputs with the offsets {offsets[:MOST_INPUTS]}")
+        stride = 1 + max(offsets)
         vertex = _child(part, "input[@semantic='VERTEX']")
         source = self._source(_child(self._source(vertex), "input[@semantic='POSITION']"))
         accessor = source.find("technique_common/accessor")
         step = int(accessor.get("stride", "3")) if accessor is not None else 3
-        points = _floats(_child(source, "float_array")).reshape(-1, step)[:, :3]
-        rows = [_integers(p) for p in part.findall("p")]
+        if step < 3:
+            raise ValueError(f"positions have the stride {step}, expected 3")
+        points = self._floats(_child(source, "float_array")).reshape(-1, step)[:, :3]
+        rows = [self._integers(p) for p in part.findall("p")]
         offset = int(vertex.get("offset", "0"))
         corners = np.concatenate([np.zeros(0, dtype=np.int64), *rows])[offset::stride]
-        return points, corners[_FACES[str(part.tag)](part, rows, stride)]
+        return points, corners[fans(self._counts(part, rows, stride, len(corners)))]
+
+    def _counts(self, part: Element, rows: list[Indices], stride: int, corners: int) -> Indices:
+        """Return how many corners each polygon of a part has: no more than there are."""
+        if part.tag == "triangles":
+            return np.full(sum(map(len, rows)) // (3 * stride), 3)
+        if part.tag != "polylist":
+            return np.array([len(row) // stride for row in rows], dtype=np.int64)
+        element = part.find("vcount")
+        if element is None:
+            return np.zeros(0, dtype=np.int64)
+        counts = self._integers(element)
+        if counts.size and not (0 <= counts.min() <= counts.max() <= corners >= counts.sum()):
+            raise ValueError(f"a vcount of {counts.max()}, with {corners} corners in all")
+        return counts
+
+    def _floats(self, element: Element) -> Array:
+        """Return the numbers of an array; the same one is read once."""
+        if element not in self.read:
+            self.read[element] = _numbers(element, np.dtype(np.float64), self.budget)
+        else:
+            self.budget.take_numbers(len(self.read[element]))
+        return self.read[element]
+
+    def _integers(self, element: Element) -> Indices:
+        return _numbers(element, np.dtype(np.int64), self.budget)
 
 
 def _child(element: Element, path: str) -> Element:
@@ -147,34 +199,27 @@ def _child(element: Element, path: str) -> Element:
     return found
 
 
-def _floats(element: Element) -> Array:
-    return np.array((element.text or "").split(), dtype=np.float64)
+def _numbers(element: Element, kind: np.dtype[Any], budget: Budget) -> NDArray[Any]:
+    """Return the numbers in an element's text: its words are never all there at once."""
+    text, start, parts = element.text or "", 0, [np.zeros(0, dtype=kind)]
+    while start < len(text):
+        blank = BLANK.search(text, start + CHARACTERS)
+        end = blank.start() if blank else len(text)
+        if end - start > 2 * CHARACTERS:
+            raise ValueError(f"a word in <{element.tag}> that is no number")
+        parts.append(np.array(text[start:end].split(), dtype=kind))
+        budget.take_numbers(len(parts[-1]))
+        start = end
+    return np.concatenate(parts)
 
 
-def _integers(element: Element) -> Indices:
-    return np.array((element.text or "").split(), dtype=np.int64)
-
-
-def _triangles(part: Element, rows: list[Indices], stride: int) -> Indices:
-    return fans([3] * (sum(map(len, rows)) // (3 * stride)))
-
-
-def _polylist(part: Element, rows: list[Indices], stride: int) -> Indices:
-    counts = part.find("vcount")
-    return fans(_integers(counts)) if counts is not None else np.zeros((0, 3), dtype=np.int64)
-
-
-def _polygons(part: Element, rows: list[Indices], stride: int) -> Indices:
-    return fans([len(row) // stride for row in rows])
-
-
-_FACES: dict[str, Callable[[Element, list[Indices], int], Indices]] = {
-    "triangles": _triangles,
-    "polylist": _polylist,
-    "polygons": _polygons,
-    "trifans": _polygons,
-}
-"""Elements that hold faces, and how they fall into triangles."""
+def _few(element: Element, *counts: int) -> Array:
+    """Return the finite numbers in an element that holds a few."""
+    words = (element.text or "").split(maxsplit=counts[-1])
+    numbers = np.array(words[: counts[-1]], dtype=np.float64)
+    if len(words) not in counts or not np.isfinite(numbers).all():
+        raise ValueError(f"<{element.tag}> has {len(words)} numbers, expected {counts[0]} finite")
+    return numbers
 
 
 def _translate(numbers: Array) -> Array:
@@ -195,10 +240,11 @@ def _rotate(numbers: Array) -> Array:
     return out
 
 
-_TRANSFORMS: dict[str, Callable[[Array], Array]] = {
-    "matrix": lambda numbers: numbers.reshape(4, 4),
-    "translate": _translate,
-    "rotate": _rotate,
-    "scale": lambda numbers: np.diag([*numbers, 1.0]),
+_TRANSFORMS: dict[str, tuple[int, Callable[[Array], Array]]] = {
+    "matrix": (16, lambda numbers: numbers.reshape(4, 4)),
+    "translate": (3, _translate),
+    "rotate": (4, _rotate),
+    "scale": (3, lambda numbers: np.diag([*numbers, 1.0])),
 }
-"""Elements that move a node; they act in the order of the file, the last one first on points."""
+"""Elements that move a node, and how many numbers they have; they act in the order of the file, the
+last one first on points."""

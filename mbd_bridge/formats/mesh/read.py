@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.mesh.dae import read_dae
 from mbd_bridge.formats.mesh.obj import read_obj
@@ -37,8 +39,11 @@ def read_mesh(path: str) -> tuple[Surface, ...]:
     if ending not in READERS:
         known = ", ".join(READERS)
         raise FileError(f"no mesh reader for {ending!r} files; convert it to one of {known}", path)
-    found = READERS[ending](read_bytes(path, MAX_BYTES), path)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found = READERS[ending](read_bytes(path, MAX_BYTES), path)
     surfaces = tuple(one for one in found if len(one.triangles))
     if not surfaces:
         raise FileError("there is no triangle in it; export the mesh anew", path)
+    if not all(np.isfinite(one.vertices).all() for one in surfaces):
+        raise FileError("a vertex is not finite where its nodes put it; export it anew", path)
     return surfaces

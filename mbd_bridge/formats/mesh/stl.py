@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh.surface import Surface, checked
+from mbd_bridge.formats.mesh.surface import Budget, Surface
 
 HEADER = 80
 """Bytes of no meaning at the start of a binary file; then the number of triangles (4 bytes)."""
 
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 """One triangle of a binary file."""
+
+VERTEX = re.compile(rb"(?i)(?<!\S)vertex(?!\S)(?:\s+(\S+))?(?:\s+(\S+))?(?:\s+(\S+))?")
+"""The word in a text, and the three behind it."""
 
 
 def read_stl(data: bytes, file: str) -> list[Surface]:
@@ -32,15 +37,14 @@ def read_stl(data: bytes, file: str) -> list[Surface]:
         )
     with np.errstate(invalid="ignore"):
         points = corners.reshape(-1, 3).astype(np.float64)
-    return [checked(points, np.arange(len(points)).reshape(-1, 3), None, file)]
+    return [Budget(file).surface(points, np.arange(len(points)).reshape(-1, 3), None)]
 
 
 def _text(data: bytes, file: str) -> np.ndarray:
-    words = data.split()
-    places = [k for k, word in enumerate(words) if word.lower() == b"vertex"]
+    Budget(file).take_triangles(data.lower().count(b"vertex") // 3)
     try:
-        numbers = [float(word) for k in places for word in words[k + 1 : k + 4]]
-        return np.array(numbers, dtype=np.float64).reshape(-1, 3, 3)
+        numbers = (float(word or b"") for m in VERTEX.finditer(data) for word in m.groups())
+        return np.fromiter(numbers, dtype=np.float64).reshape(-1, 3, 3)
     except ValueError:
         raise FileError(
             "expected 'vertex' and three numbers, three times for each 'facet'; export it anew",

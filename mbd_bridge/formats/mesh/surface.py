@@ -18,6 +18,9 @@ Indices = NDArray[np.int64]
 MOST_TRIANGLES = 3_000_000
 """Triangles of one file: more, and it is no robot's part. About 0.2 GB."""
 
+MOST_NUMBERS = 100_000_000
+"""Numbers that are read of one file, 30 a triangle; those of a part used twice count twice."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
@@ -45,21 +48,54 @@ class Surface:
         return self.moved(np.diag([*np.asarray(scale, dtype=np.float64), 1.0]))
 
 
-def checked(vertices: ArrayLike, triangles: ArrayLike, colour: Colour | None, file: str) -> Surface:
-    """Return a surface whose numbers are finite and whose triangles name vertices that exist."""
-    points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
-    corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
-    if len(corners) > MOST_TRIANGLES:
-        raise FileError(
-            f"{len(corners)} triangles; expected at most {MOST_TRIANGLES}: simplify the mesh", file
-        )
-    if corners.size and (corners.min() < 0 or corners.max() >= len(points)):
-        raise FileError(
-            f"a triangle names vertex {corners.max()} of {len(points)}; export the mesh anew", file
-        )
-    if not np.isfinite(points).all():
-        raise FileError("a vertex is not finite; export the mesh anew", file)
-    return Surface(points, corners, colour)
+class Budget:
+    """What the surfaces of one file have left of its numbers and triangles.
+
+    Parameters
+    ----------
+    file : for messages
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._numbers, self._triangles = MOST_NUMBERS, MOST_TRIANGLES
+
+    def take_numbers(self, count: int) -> None:
+        """Count numbers that are read: where a part is used again, again."""
+        self._numbers -= count
+        if self._numbers < 0:
+            raise FileError(
+                f"its parts take more than {MOST_NUMBERS} numbers, each counted as often as it is "
+                f"used; simplify the mesh",
+                self.file,
+            )
+
+    def take_triangles(self, count: int) -> None:
+        """Count triangles."""
+        self._triangles -= count
+        if self._triangles < 0:
+            raise FileError(f"more than {MOST_TRIANGLES} triangles; simplify the mesh", self.file)
+
+    def surface(self, vertices: ArrayLike, triangles: ArrayLike, colour: Colour | None) -> Surface:
+        """Return a surface whose numbers are finite and whose triangles name vertices that exist.
+
+        Vertices that no triangle names are dropped where they are most of them.
+        """
+        points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
+        corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
+        self.take_triangles(len(corners))
+        if corners.size and (corners.min() < 0 or corners.max() >= len(points)):
+            wrong = corners.min() if corners.min() < 0 else corners.max()
+            raise FileError(
+                f"a triangle names vertex {wrong} of {len(points)}; export the mesh anew", self.file
+            )
+        if len(points) > corners.size:
+            used = np.zeros(len(points), dtype=bool)
+            used[corners] = True
+            points, corners = points[used], (np.cumsum(used) - 1)[corners]
+        if not np.isfinite(points).all():
+            raise FileError("a vertex is not finite; export the mesh anew", self.file)
+        return Surface(points, corners, colour)
 
 
 def joined(surfaces: list[Surface]) -> Surface:
