@@ -7,6 +7,7 @@ therefore kept. One is given out again only when no array looks at it any more.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 
@@ -19,6 +20,11 @@ KEPT_BLOCKS = 4
 
 _kept: list[NDArray[np.float64]] = []
 _lock = threading.Lock()
+
+# A child that is forked while another thread is in `take` must not find the lock taken for ever.
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 def take(size: int) -> NDArray[np.float64]:

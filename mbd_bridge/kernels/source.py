@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 from mbd_bridge.kernels.order import depth_first
 from mbd_bridge.kernels.program import Program, lower
 from mbd_bridge.kernels.trace import Graph, Traceable, trace
+from mbd_bridge.lazy import cached_property
 
 
 class Source:
@@ -20,12 +20,12 @@ class Source:
         self.function = function
         self.inputs = dict(inputs)
 
-    @functools.cached_property
+    @cached_property
     def graph(self) -> Graph:
         """The graph of the function."""
         return trace(self.function, self.inputs)
 
-    @functools.cached_property
+    @cached_property
     def program(self) -> Program:
         """The instructions, in the order in which they are emitted."""
         return depth_first(lower(self.graph))

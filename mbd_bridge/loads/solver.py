@@ -11,7 +11,6 @@ a component of a load is determined if no multiplier that the equations leave op
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.layout import as_floats
 from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import Sizes, asked_for, changes, drive_names, selected_loads

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.formats.description import Description, Loop
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Row
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix

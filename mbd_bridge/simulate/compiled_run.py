@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.march import March, compile_march
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.problem import Problem, Records

@@ -9,13 +9,12 @@ any point, is the wrench times the step, however the body moves meanwhile:
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer

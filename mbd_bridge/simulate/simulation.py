@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of

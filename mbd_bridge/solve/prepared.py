@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
+from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +32,14 @@ from mbd_bridge.spatial import Array
 
 Thing = TypeVar("Thing")
 
+MOST_KEPT = 500
+"""Kernels and solvers that all mechanisms of a process keep together. Each takes some 0.2 MB and
+three memory maps or more; the one that was not asked for longest goes, and is made again."""
+
+_NUMBERS = itertools.count()
+_LATEST: OrderedDict[tuple[int, Hashable], ReferenceType[Prepared]] = OrderedDict()
+"""Whose they are, by the owner's number and the key, the one asked for last at the end."""
+
 
 class Prepared:
     """Kernels and solvers of one model, each made at the first question for it."""
@@ -35,16 +47,21 @@ class Prepared:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._found: dict[Hashable, Any] = {}
+        self._number = next(_NUMBERS)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[type[Prepared], tuple[Model]]:
         """Return the model alone: machine code does not travel, it is found or made again."""
-        return {"model": self.model, "_found": {}}
+        return Prepared, (self.model,)
 
     def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
         """Return what is kept under `key`, made now if it is not there."""
-        if key not in self._found:
-            self._found[key] = make()
-        found: Thing = self._found[key]
+        try:
+            found: Thing = self._found[key]
+            _LATEST.move_to_end((self._number, key))
+        except KeyError:  # or another thread has just let it go
+            found = self._found[key] = make()
+            _LATEST[self._number, key] = ref(self)
+            _let_go()
         return found
 
     def kernel(self, what: Dynamics, links: Sequence[str] = (), axes: Axes = "link") -> Kernel:
@@ -123,3 +140,13 @@ class Prepared:
         q, v, a = inputs
         own_q = unit_quaternions(self.model, q) if options["check"] else q
         return closed(own_q, v, a, *pushes, **options).tau
+
+
+def _let_go() -> None:
+    """Keep no more than `MOST_KEPT`."""
+    while len(_LATEST) > MOST_KEPT:
+        with contextlib.suppress(KeyError):  # another thread does the same
+            (_, key), owner = _LATEST.popitem(last=False)
+            prepared = owner()
+            if prepared is not None:
+                prepared._found.pop(key, None)

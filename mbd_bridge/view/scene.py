@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from mbd_bridge.errors import FileError, count, some, warn
 from mbd_bridge.formats import Geometry
 from mbd_bridge.formats.mesh import Colour, Surface, read_mesh
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Frame
 from mbd_bridge.view import solids

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver, Motion
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import Simulation

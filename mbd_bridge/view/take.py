@@ -6,13 +6,13 @@ A take is made of arrays: times, coordinates, loads. It knows of no window and o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.kernels import Kernel
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.spatial import Array

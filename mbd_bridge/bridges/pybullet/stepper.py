@@ -15,7 +15,6 @@ own by what its integrator of first order leaves, O(h) altogether (docs/drop_in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from os import PathLike, fspath
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +30,7 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from mbd_bridge.kernels import Kernel
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters

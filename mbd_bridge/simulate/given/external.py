@@ -7,7 +7,6 @@ loads of the joints as what they are: a push on one link.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from mbd_bridge.equations.external import from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import Kernel, compile_kernel, is_traced
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve.wrenches import Axes, check_axes, links_of

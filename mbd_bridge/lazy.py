@@ -1,0 +1,32 @@
+"""What is formed at the first question for it, and kept."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class cached_property(functools.cached_property[T]):  # noqa: N801 - it reads like the one it replaces
+    """A `functools.cached_property` that takes no lock, as Python's own from 3.12.
+
+    Up to 3.11 that one holds a lock for all objects of a class while one of them computes: threads
+    wait for each other, and a child that is forked meanwhile waits for ever. Of two threads that
+    ask at once both compute, and the first answer stays.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
+        if instance is None:
+            return self
+        assert self.attrname is not None
+        kept = instance.__dict__
+        if self.attrname in kept:
+            found: T = kept[self.attrname]
+            return found
+        made: T = kept.setdefault(self.attrname, self.func(instance))
+        return made

@@ -1,0 +1,219 @@
+"""Compiling among threads and processes: nobody waits for ever, nothing is left behind."""
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels import compile_kernel, machine, store
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.solve import prepared
+from tests.machines import four_bar
+from tests.questions import ask, pendulum
+
+FORKS = 8
+PATIENCE = 30.0
+"""s, after which a child waits for ever."""
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def compiled(factor, terms=40):
+    """Return a kernel that nobody has compiled before, and what it gives for ones."""
+
+    def function(q):
+        x = q
+        for k in range(terms):
+            x = 0.3 * np.sin(x) + 1e-3 * factor * k * q
+        return (x,)
+
+    kernel = compile_kernel(function, {"q": 3}, cache=None)
+    return np.allclose(kernel(np.ones(3))[0], function(np.ones(3))[0], rtol=1e-12, atol=0.0)
+
+
+@contextlib.contextmanager
+def going_on(*works):
+    """Repeat works, each in a thread, in the meantime; they fail as this does."""
+    stop, errors = threading.Event(), []
+
+    def repeat(work):
+        try:
+            while not stop.is_set():
+                assert work() is not False
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=repeat, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not errors
+
+
+def exit_code_of_a_child(work):
+    """Return 0 if a forked child does the work, 1 if not, None if it does not come to an end."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(round(2 * PATIENCE))  # also if its parent is gone by then
+        code = 2
+        try:
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + PATIENCE
+    while (found := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        time.sleep(0.005)
+    return os.waitstatus_to_exitcode(found[1])
+
+
+def llvm_of_others():
+    """Use llvmlite beside us, as numba does."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly("define double @f() {\n ret double 1.0\n}\n")
+    return str(module) != ""
+
+
+class Slow:
+    """Something that takes its time to be formed."""
+
+    @cached_property
+    def answer(self):
+        time.sleep(0.05)
+        return 42
+
+
+@pytest.mark.parametrize(
+    "works",
+    [[lambda: compiled(time.monotonic())] * 2, [llvm_of_others] * 2, [lambda: Slow().answer]],
+    ids=["we compile", "others use LLVM", "something is formed"],
+)
+def test_a_child_that_is_forked_meanwhile_compiles(works):
+    rng = np.random.default_rng(0)
+    with going_on(*works):
+        for k in range(FORKS):
+            time.sleep(rng.uniform(0.0, 0.05))
+            assert exit_code_of_a_child(lambda k=k: compiled(2.0 + k) and Slow().answer) == 0
+
+
+def child_of_a_child():
+    return exit_code_of_a_child(lambda: compiled(3.0)) == 0
+
+
+def test_children_of_children_compile():
+    with going_on(lambda: compiled(time.monotonic())):
+        for _ in range(3):
+            assert (
+                exit_code_of_a_child(lambda: exit_code_of_a_child(lambda: compiled(3.0)) == 0) == 0
+            )
+
+
+def test_threads_that_compile_and_let_go_at_once_agree():
+    with going_on(*[lambda k=k: compiled(1.0 + 0.01 * k, terms=5 + k) for k in range(4)]):
+        for _ in range(10):
+            time.sleep(0.02)
+            gc.collect()
+
+
+def loads_of(pair):
+    bar, q = pair
+    at = bar.assemble({"crank": q}, fixed="crank", velocity={"crank": 1.0})
+    return bar.forward_dynamics(at.q, at.v, np.zeros(bar.nv))
+
+
+@pytest.mark.parametrize("way", ["spawn", "fork"])
+def test_a_pool_of_processes_gives_what_this_one_does(way):
+    bar = four_bar(1, 2, 1.7, 2.5)
+    work = [(bar, q) for q in np.linspace(0.3, 2.0, 6)]
+    expected = [loads_of(pair) for pair in work]  # so that a fork inherits machine code
+    pool = multiprocessing.get_context(way).Pool
+    with going_on(lambda: compiled(time.monotonic())), pool(2) as workers:
+        found = workers.map_async(loads_of, work).get(timeout=4 * PATIENCE)
+    np.testing.assert_array_equal(found, expected)
+
+
+def maps():
+    with open("/proc/self/maps") as file:
+        return sum(1 for _ in file)
+
+
+def test_functions_beyond_what_the_system_takes_are_refused(monkeypatch):
+    """At 65,530 memory maps LLVM would end the process."""
+    gc.collect()
+    compiled(0.1)
+    before = machine.Loaded.held
+    monkeypatch.setattr(machine, "MOST_LOADED", before + 3)
+    held = [compile_kernel(lambda q: (2.0 * q,), {"q": 1}, cache=None) for _ in range(3)]
+    with pytest.raises(KernelError, match=f"{before + 3} compiled functions.*Let go of"):
+        compile_kernel(lambda q: (3.0 * q,), {"q": 1}, cache=None)
+    held.append(held)  # a cycle, which only the collector finds
+    del held
+    assert compiled(0.2)
+    assert machine.Loaded.held <= before + 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_machine_code_is_given_back_from_any_thread():
+    compiled(0.1)
+    gc.collect()
+    before = maps(), machine.Loaded.held
+    with going_on(*[lambda: compiled(time.monotonic(), terms=3)] * 3):
+        time.sleep(1.0)
+    gc.collect()
+    compiled(0.1)
+    assert machine.Loaded.held <= before[1] + 1
+    assert maps() < before[0] + 60
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("mechanisms", [1, 7])
+def test_ever_new_questions_leave_nothing_behind(monkeypatch, mechanisms):
+    """`python -m tests.benchmarks questions` asks 30,000, which ended by SIGSEGV."""
+    monkeypatch.setattr(prepared, "MOST_KEPT", 5)
+    monkeypatch.setattr(store, "MOST_RECENT", 5)
+    first, *_, last = ask(60, 20, mechanisms)
+    assert last.maps <= first.maps + 10
+    assert last.MiB < first.MiB + 5.0
+
+
+def test_a_question_that_was_let_go_is_answered_again(monkeypatch):
+    monkeypatch.setattr(prepared, "MOST_KEPT", 2)
+    made = []
+    one, other = (prepared.Prepared(pendulum().model) for _ in range(2))
+    for key in (1, 2, 1, 3, 1):
+        one.get(key, lambda key=key: made.append(key))
+    assert made == [1, 2, 3]  # what is asked for again and again stays
+    other.get(4, lambda: made.append(4))
+    one.get(3, lambda: made.append(3))
+    assert made == [1, 2, 3, 4, 3]
+
+
+def test_a_mechanism_that_is_copied_takes_its_model_along():
+    import pickle
+
+    bar = four_bar(1, 2, 1.7, 2.5)
+    bar.mass_matrix(bar.neutral())
+    other = pickle.loads(pickle.dumps(bar))
+    np.testing.assert_array_equal(other.mass_matrix(bar.neutral()), bar.mass_matrix(bar.neutral()))
+    assert isinstance(other, mbd.Mechanism)
