@@ -25,6 +25,7 @@ ORDER = (
     "mechanism",
     "equations",
     "kernels",
+    "functions",
     "solve",
     "loads",
     "simulate",

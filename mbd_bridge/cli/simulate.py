@@ -30,7 +30,8 @@ forces, in steps of the fourth order (Runge-Kutta) that are put back onto the lo
 
 The start is that of mbd assemble with the same --near, --fixed and --velocity; driven joints start
 where their drives do. A formula is made of t, numbers, + - * / ^, brackets, pi, sin, cos, tan,
-sqrt, units (deg, rpm, mm, kN, ...) and step(t, t0, a, t1, b), which goes smoothly from a to b.
+sqrt, exp, log, tanh, asin, acos, atan, atan2, abs, sign, min, max, units (deg, rpm, mm, kN, ...)
+and step(t, t0, a, t1, b), which goes smoothly from a to b.
 The force that a drive takes is the '.drive' of its joint, with --joints.
 Out comes a table, CSV or what the suffix of -o says (.parquet, .npz, .h5): time, the coordinates,
 their rates as <name>.vel and <name>.acc, so that mbd loads can read it as a motion; with --joints

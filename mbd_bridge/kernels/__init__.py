@@ -17,9 +17,9 @@ from __future__ import annotations
 from mbd_bridge.kernels.c_text import c_source
 from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import compile_kernel
-from mbd_bridge.kernels.expression import is_traced
 from mbd_bridge.kernels.kernel import Kernel
 from mbd_bridge.kernels.single import Single
+from mbd_bridge.kernels.symbol import is_traced
 from mbd_bridge.kernels.trace import Graph, trace
 
 __all__ = ["Cache", "Graph", "Kernel", "Single", "c_source", "compile_kernel", "is_traced", "trace"]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from mbd_bridge.kernels.helper_text import helper_name, lines
+from mbd_bridge.kernels.literals import splat
+from mbd_bridge.kernels.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.program import Program
-from mbd_bridge.kernels.sincos_text import splat
 
 PART_LENGTH = 20_000
 """Instructions in one function. Measured on forward dynamics of a chain of 60 joints (172,000
@@ -25,10 +27,6 @@ other for all it knows: M and Phi_q of forty four-bars 15.7 s, with fences 1.2 s
 
 WATCHES = 4
 """Sums over the outputs that do not wait for each other."""
-
-_PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_FUSED = {"fma": (False, False), "fms": (False, True), "fnma": (True, False)}
-"""Whether the first factor and the summand change sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +68,8 @@ def cross(program: Program, first_free: int) -> Crossing:
     parts = list(itertools.pairwise(cuts))
     part_of = [k for k, (first, last) in enumerate(parts) for _ in range(first, last)]
     last_part: dict[int, int] = {}
-    for index, (op, operands, _) in enumerate(code):
-        if op == "load":
-            continue
-        for k in operands:
+    for index, one in enumerate(code):
+        for k in one.operands:
             if part_of[k] != part_of[index] and code[k].op not in ("load", "const"):
                 last_part[k] = part_of[index]
     slot: dict[int, int] = {}
@@ -164,7 +160,7 @@ class _Part:
             for slot in self.stores.get(index, ()):
                 self.store(self.names[index], slot)
             if index in self.crossing.slot:
-                self.store(self.names[index], self.crossing.slot[index])
+                self.store(self.plain(index), self.crossing.slot[index])
         if self.watch is not None:
             self.look_at([self.names[k] for k in range(*span) if k in self.stores])
         self.lines.append("  ret void\n}")
@@ -174,47 +170,46 @@ class _Part:
         """Return the name of a value, fetched if another part has formed it."""
         name = self.names.get(index)
         if name is None:
-            op, operands, value = self.code[index]
-            if op == "const":
-                name = splat(value, self.lanes)
-            elif op == "load":
-                name = self.load(self.load_slot[operands[0]])
+            one = self.code[index]
+            if one.op == "const":
+                name = splat(one.data, self.lanes)
+            elif one.op == "load":
+                name = self.load(self.load_slot[one.data])
             else:
                 name = self.load(self.crossing.slot[index])
+                if OPERATIONS[one.op].kind == "condition":
+                    self.lines.append(f"  {name}c = fcmp une {self.type} {name}, zeroinitializer")
+                    name += "c"
             self.names[index] = name
+        return name
+
+    def plain(self, index: int) -> str:
+        """Return the name of a value as doubles: of a condition 1 or 0."""
+        name = self.names[index]
+        if OPERATIONS[self.code[index].op].kind == "condition":
+            bits = f"<{self.lanes} x i1>"
+            self.lines.append(f"  {name}d = uitofp {bits} {name} to {self.type}")
+            name += "d"
         return name
 
     def instruction(self, index: int) -> None:
         """Write one instruction."""
-        op, operands, _ = self.code[index]
-        name, t = f"%v{index}", self.type
-        if op in ("const", "load"):
+        one = self.code[index]
+        if one.op in ("const", "load"):
             self.value(index)
             return
-        values = [self.value(k) for k in operands]
-        if op in _PLAIN:
-            self.lines.append(f"  {name} = {_PLAIN[op]} {t} {values[0]}, {values[1]}")
-        elif op in _FUSED:
-            minus_product, minus_sum = _FUSED[op]
-            a, b, c = values
-            if minus_product:
-                self.lines.append(f"  %n{index} = fneg {t} {a}")
-                a = f"%n{index}"
-            if minus_sum:
-                self.lines.append(f"  %m{index} = fneg {t} {c}")
-                c = f"%m{index}"
-            self.lines.append(
-                f"  {name} = call {t} @llvm.fma.{self.suffix}({t} {a}, {t} {b}, {t} {c})"
-            )
-        elif op == "neg":
-            self.lines.append(f"  {name} = fneg {t} {values[0]}")
-        elif op == "sqrt":
-            self.lines.append(f"  {name} = call {t} @llvm.sqrt.{self.suffix}({t} {values[0]})")
+        if one.op in SINES:
+            if one.operands[0] not in self.sines:
+                self.sine(index, one.operands[0])
+            self.names[index] = self.sines[one.operands[0]][one.op == "cos"]
+            return
+        name, values = f"%v{index}", [self.value(k) for k in one.operands]
+        if OPERATIONS[one.op].recipe is not None:
+            given = ", ".join(f"{self.type} {value}" for value in values)
+            call = f"@{helper_name(one)}_{self.lanes}({given})"
+            self.lines.append(f"  {name} = call {self.type} {call}")
         else:
-            assert op in ("sin", "cos")
-            if operands[0] not in self.sines:
-                self.sine(index, operands[0])
-            name = self.sines[operands[0]][op == "cos"]
+            self.lines.append(lines(one, name, values, self.lanes))
         self.names[index] = name
 
     def at(self, slot: int) -> str:
@@ -273,7 +268,7 @@ class _Part:
         """Return the angles of sines and cosines that stand side by side, for one call."""
         found: list[int] = []
         for op, operands, _ in itertools.islice(self.code, first, self.end):
-            if op in ("sin", "cos"):
+            if op in SINES:
                 angle = operands[0]
                 if angle >= first and self.code[angle].op not in ("load", "const"):
                     break  # it is itself one of these sines

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from math import isinf, isnan, prod
+from math import prod
 from typing import TYPE_CHECKING
 
 from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.c_functions import TYPES, expression, functions_text, literal, names_of
+from mbd_bridge.kernels.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.order import depth_first
 from mbd_bridge.kernels.program import Program, lower
-from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
 from mbd_bridge.kernels.trace import Graph
 
 if TYPE_CHECKING:
@@ -24,18 +25,6 @@ void volatile while asm typeof
 _USED = "sin cos sqrt fma fabs memcpy main i number size_t uint64_t NAN INFINITY"
 _RESERVED = frozenset((_KEYWORDS + _USED).split())
 """Words that no function and no argument of the C file may be called."""
-
-_EXPRESSIONS = {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
-    "mul": "{0} * {1}",
-    "div": "{0} / {1}",
-    "neg": "-{0}",
-    "sqrt": "sqrt({0})",
-    "fma": "fma({0}, {1}, {2})",
-    "fms": "fma({0}, {1}, -{2})",
-    "fnma": "fma(-{0}, {1}, {2})",
-}
 
 
 def c_source(
@@ -68,7 +57,7 @@ def c_source(
         counts = what.counts
     taken = set(_RESERVED)
     function = _identifier(own_name if name is None else name, taken)
-    taken |= {function, f"{function}_batch", f"{function}_sincos"}
+    taken |= {function, f"{function}_batch", *names_of(program, function)}
     given = _names(inputs, list(program.inputs), taken)
     results = _names(outputs, list(own_outputs), taken)
     return "\n".join(
@@ -76,7 +65,7 @@ def c_source(
             _head(program, counts, function, given, results, notes),
             "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n",
             _prototypes(function, given, results),
-            _sincos(function) if any(i.op in ("sin", "cos") for i in program.instructions) else "",
+            functions_text(program, function),
             _one(program, function, given, results),
             _batch(program, function, given, results),
         ]
@@ -156,56 +145,6 @@ def _prototypes(function: str, given: list[str], results: list[str]) -> str:
     )
 
 
-def _literal(value: float) -> str:
-    """Return a double as C99 writes it exactly."""
-    if isnan(value):
-        return "NAN"
-    if isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    text = value.hex()
-    return f"({text})" if text.startswith("-") else text
-
-
-def _sincos(function: str) -> str:
-    """Return sine and cosine exactly as the machine code forms them."""
-    reduce = "\n".join(f"    r = fma(k, {_literal(-part)}, r);" for part in HALF_PI)
-    series = "\n".join(
-        f"    s = fma(z, s, {_literal(p)});\n    c = fma(z, c, {_literal(q)});"
-        for p, q in zip(SIN[-2::-1], COS[-2::-1], strict=True)
-    )
-    return f"""\
-/* Sine and cosine: reduction by multiples of pi/2 in three parts, two polynomials; angles beyond
-   {LARGEST:.0f} rad go to the library. */
-static void {function}_sincos(double x, double *sine, double *cosine)
-{{
-    const double shifted = fma(x, {_literal(TWO_OVER_PI)}, {_literal(ROUNDER)});
-    const double k = shifted - {_literal(ROUNDER)};
-    double r = x, z, s, c, swap;
-    uint64_t bits;
-    if (fabs(x) > {_literal(LARGEST)}) {{
-        *sine = sin(x);
-        *cosine = cos(x);
-        return;
-    }}
-{reduce}
-    z = r * r;
-    s = {_literal(SIN[-1])};
-    c = {_literal(COS[-1])};
-{series}
-    s = fma(z * r, s, r);
-    c = fma(z, fma(z, c, {_literal(-0.5)}), {_literal(1.0)});
-    memcpy(&bits, &shifted, sizeof bits);
-    if (bits & 1) {{
-        swap = s;
-        s = c;
-        c = swap;
-    }}
-    *sine = bits & 2 ? -s : s;
-    *cosine = (bits + 1) & 2 ? -c : c;
-}}
-"""
-
-
 def _one(program: Program, function: str, given: list[str], results: list[str]) -> str:
     code = program.instructions
     component = [
@@ -216,23 +155,24 @@ def _one(program: Program, function: str, given: list[str], results: list[str]) 
     names: list[str] = []
     lines = [f"void {function}({', '.join(_arguments(given, results)) or 'void'})", "{"]
     sines: dict[int, tuple[str, str]] = {}
-    for index, (op, operands, value) in enumerate(code):
-        if op == "const":
-            names.append(_literal(value))
+    for index, one in enumerate(code):
+        if one.op == "const":
+            names.append(literal(one.data))
             continue
         name = f"_{index}"
-        values = [] if op == "load" else [names[k] for k in operands]
-        if op in ("sin", "cos"):
-            if operands[0] not in sines:
-                sines[operands[0]] = (f"_s{index}", f"_c{index}")
+        values = [names[k] for k in one.operands]
+        if one.op in SINES:
+            angle = one.operands[0]
+            if angle not in sines:
+                sines[angle] = (f"_s{index}", f"_c{index}")
                 lines.append(f"    double _s{index}, _c{index};")
                 lines.append(f"    {function}_sincos({values[0]}, &_s{index}, &_c{index});")
-            names.append(sines[operands[0]][op == "cos"])
+            names.append(sines[angle][one.op == "cos"])
             continue
-        formed = component[operands[0]] if op == "load" else _EXPRESSIONS[op].format(*values)
-        lines.append(f"    const double {name} = {formed};")
+        formed = component[one.data] if one.op == "load" else expression(one, values, function)
+        lines.append(f"    const {TYPES[OPERATIONS[one.op].kind]} {name} = {formed};")
         names.append(name)
-    used = {operands[0] for op, operands, _ in code if op == "load"}
+    used = {one.data for one in code if one.op == "load"}
     first = 0
     for name, size in zip(given, program.inputs.values(), strict=True):
         if not used.intersection(range(first, first + size)):

@@ -36,7 +36,7 @@ def compile_kernel(
     Parameters
     ----------
     function : takes one 1-D array an input, returns a tuple of arrays; calculates with
-        + - * / and sin, cos, sqrt, and never branches on values
+        + - * / ** and the functions of `mbd_bridge.functions`, and never branches on values
     inputs : name and size of each argument, in order
     outputs : names of the results, for messages and exported source
     name : of the kernel

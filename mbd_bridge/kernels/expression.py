@@ -5,39 +5,27 @@ becomes one node of the `Tape`; equal operations on equal operands become one no
 are folded and structural zeros disappear at once, so that what is left is what must be computed.
 
 A plain ``float`` beside an expression is a constant. A product with the constant 0 is 0.
+
+What an operation means, and the rules by which those that are not arithmetic fold, are in `ops`.
 """
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, NoReturn
 
 from numpy import ndarray
 
 from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.condition import Condition
+from mbd_bridge.kernels.ops import OPERATIONS
+from mbd_bridge.kernels.symbol import Scalar, Symbol, Symbolic, apply, foreign
 
-Scalar = Any
-"""An `Expression` or a float: what an operation returns depends on what it finds."""
-
-UNARY = frozenset({"neg", "sin", "cos", "sqrt"})
-BINARY = frozenset({"add", "sub", "mul", "div"})
-
-
-class TracingError(KernelError, TypeError):
-    """A function asks of a symbol what only a number can answer."""
-
-
-def is_traced(*arrays: ndarray[Any, Any]) -> bool:
-    """Return whether any of the arrays holds symbols."""
-    return any(
-        type(entry) is Expression
-        for array in arrays
-        if array.dtype == object
-        for entry in array.flat
-    )
-
-
-def _foreign() -> TracingError:
-    return TracingError("symbols of two traces were mixed: a traced function must not keep symbols")
+FUNCTION_ADVICE = (
+    "traced functions calculate with + - * / **, abs, comparisons, and with NumPy's sin, cos, tan, "
+    "sqrt, exp, log, tanh, arcsin, arccos, arctan, arctan2; where, maximum, interp and the like "
+    "are in mbd_bridge.functions"
+)
 
 
 class Tape:
@@ -46,48 +34,48 @@ class Tape:
     Attributes
     ----------
     nodes : list of tuples
-        ``("input", name, k)``, ``("const", value)``, ``(unary, i)`` or ``(binary, i, j)``,
-        where i and j are positions in this list.
+        ``(op, i, j, ..., data)``: as many positions in this list as the operation has operands,
+        then what it needs beside them: ``("input", name, k)``, ``("const", value)``,
+        ``("table", i, table)``.
     """
 
     __slots__ = ("memo", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[tuple[Any, ...]] = []
-        self.memo: dict[tuple[Any, ...], Expression] = {}
+        self.memo: dict[tuple[Any, ...], Any] = {}
 
-    def put(self, *node: Any) -> Expression:
+    def put(self, *node: Any) -> Any:
         """Return the expression of a node, made now or found."""
         found = self.memo.get(node)
         if found is None:
-            found = Expression(self, len(self.nodes), node)
+            conditional = OPERATIONS[node[0]].kind == "condition"
+            found = (Condition if conditional else Expression)(self, len(self.nodes), node)
             self.nodes.append(node)
             self.memo[node] = found
         return found
 
     def const(self, value: float) -> Expression:
         """Return the node of a constant."""
-        return self.put("const", value)
+        found: Expression = self.put("const", value)
+        return found
 
 
-class Expression:
-    """One scalar on a tape; behaves like a float in arithmetic, never in comparisons."""
+class Expression(Symbol):
+    """One scalar on a tape; behaves like a float, but a comparison of it is a `Condition`."""
 
-    __slots__ = ("index", "node", "tape")
+    __slots__ = ()
 
-    def __init__(self, tape: Tape, index: int, node: tuple[Any, ...]) -> None:
-        self.tape, self.index, self.node = tape, index, node
-
-    def _lift(self, other: Scalar) -> Expression:
+    def _lift(self, other: Scalar) -> Any:
         """Return the node of a plain number."""
         return other if type(other) is Expression else self.tape.const(float(other))
 
-    def _arg(self, k: int) -> Expression:
+    def _arg(self, k: int) -> Any:
         """Return the operand k (1 or 2) of this node."""
         tape = self.tape
         return tape.memo[tape.nodes[self.node[k]]]
 
-    def __neg__(self) -> Expression:
+    def __neg__(self) -> Any:
         op = self.node[0]
         if op == "neg":
             return self._arg(1)
@@ -97,13 +85,13 @@ class Expression:
 
     def __add__(self, other: Scalar) -> Scalar:
         if type(other) is not Expression:
-            if isinstance(other, ndarray):
+            if isinstance(other, _ELSEWHERE):
                 return NotImplemented
             if other == 0.0:
                 return self
             other = self._lift(other)
         elif other.tape is not self.tape:
-            raise _foreign()
+            raise foreign()
         if other.node[0] == "neg":
             return self._minus(other._arg(1))
         if self.node[0] == "neg":
@@ -123,19 +111,19 @@ class Expression:
 
     def __sub__(self, other: Scalar) -> Scalar:
         if type(other) is not Expression:
-            if isinstance(other, ndarray):
+            if isinstance(other, _ELSEWHERE):
                 return NotImplemented
             if other == 0.0:
                 return self
             return self + self.tape.const(-float(other))
         if other.tape is not self.tape:
-            raise _foreign()
+            raise foreign()
         if other.node[0] == "neg":
             return self + other._arg(1)
         return self._minus(other)
 
     def __rsub__(self, other: Scalar) -> Scalar:
-        if isinstance(other, ndarray):
+        if isinstance(other, _ELSEWHERE):
             return NotImplemented
         if other == 0.0:
             return -self
@@ -143,7 +131,7 @@ class Expression:
 
     def __mul__(self, other: Scalar) -> Scalar:
         if type(other) is not Expression:
-            if isinstance(other, ndarray):
+            if isinstance(other, _ELSEWHERE):
                 return NotImplemented
             if other == 0.0:
                 return 0.0
@@ -163,7 +151,7 @@ class Expression:
                 return -(self * -value)
             return self.tape.put("mul", self.tape.const(value).index, self.index)
         if other.tape is not self.tape:
-            raise _foreign()
+            raise foreign()
         if other.node[0] == "neg":
             return -(self * other._arg(1))
         if self.node[0] == "neg":
@@ -179,13 +167,13 @@ class Expression:
 
     def __truediv__(self, other: Scalar) -> Scalar:
         if type(other) is not Expression:
-            if isinstance(other, ndarray):
+            if isinstance(other, _ELSEWHERE):
                 return NotImplemented
             if other == 0.0:
                 raise KernelError("a symbolic value was divided by the constant 0")
             return self * (1.0 / other)
         if other.tape is not self.tape:
-            raise _foreign()
+            raise foreign()
         if other.node[0] == "neg":
             return -(self / other._arg(1))
         if self.node[0] == "neg":
@@ -193,63 +181,114 @@ class Expression:
         return self.tape.put("div", self.index, other.index)
 
     def __rtruediv__(self, other: Scalar) -> Scalar:
-        if isinstance(other, ndarray):
+        if isinstance(other, _ELSEWHERE):
             return NotImplemented
         if other == 0.0:
             return 0.0
         return self._lift(other) / self
 
-    def __pow__(self, power: int) -> Scalar:
-        if power == 2:
-            return self * self
-        raise KernelError(f"only squares can be traced, not the power {power!r}; write products")
-
-    def _unary(self, name: str) -> Expression:
-        return self.tape.put(name, self.index)
+    def __pow__(self, power: Any) -> Scalar:
+        """Return a whole power, by squares and products."""
+        exponent = float(power) if isinstance(power, numbers.Real) else 0.5
+        if exponent.is_integer() and abs(exponent) <= POWERS:
+            if exponent < 0.0:
+                return 1.0 / self**-exponent
+            out: Scalar = 1.0
+            square: Scalar = self
+            rest = int(exponent)
+            while rest:
+                out = out * square if rest & 1 else out
+                rest >>= 1
+                square = square * square if rest else square
+            return out
+        raise KernelError(
+            f"only whole powers up to {POWERS} can be traced, not {power!r}; write sqrt(x), or "
+            f"exp(p * log(x)) for x > 0"
+        )
 
     def sin(self) -> Scalar:
         """Return the sine (NumPy's ``np.sin`` calls this on object arrays)."""
-        if self.node[0] == "neg":
-            return -self._arg(1).sin()
-        return self._unary("sin")
+        return apply("sin", self)
 
     def cos(self) -> Scalar:
         """Return the cosine."""
-        return self._arg(1).cos() if self.node[0] == "neg" else self._unary("cos")
+        return apply("cos", self)
+
+    def tan(self) -> Scalar:
+        """Return the tangent."""
+        return apply("sin", self) / apply("cos", self)
 
     def sqrt(self) -> Scalar:
         """Return the square root."""
-        return self._unary("sqrt")
+        return apply("sqrt", self)
 
-    def __bool__(self) -> bool:
-        raise TracingError(
-            "the truth of a symbolic value was asked for: traced functions branch on structure "
-            "(which joint, which body), never on values"
-        )
+    def exp(self) -> Scalar:
+        """Return e to this power."""
+        return apply("exp", self)
 
-    def _compare(self, other: object = None) -> NoReturn:
-        raise TracingError(
-            "a symbolic value was compared, or its absolute value taken: traced functions branch "
-            "on structure (which joint, which body), never on values"
-        )
+    def log(self) -> Scalar:
+        """Return the natural logarithm."""
+        return apply("log", self)
 
-    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = _compare
+    def tanh(self) -> Scalar:
+        """Return the hyperbolic tangent."""
+        return apply("tanh", self)
 
-    def __float__(self) -> float:
-        raise TracingError(
-            "a symbolic value was turned into a float: allocate arrays with the type of the "
-            "input (numpy.zeros(..., dtype=q.dtype), or result_type of all inputs)"
-        )
+    def arcsin(self) -> Scalar:
+        """Return the inverse sine."""
+        return apply("asin", self)
 
-    __int__ = __index__ = __complex__ = __float__
+    def arccos(self) -> Scalar:
+        """Return the inverse cosine."""
+        return apply("acos", self)
+
+    def arctan(self) -> Scalar:
+        """Return the inverse tangent."""
+        return apply("atan", self)
+
+    def arctan2(self, x: Any) -> Scalar:
+        """Return the angle of the point (x, self)."""
+        return apply("atan2", self, x)
+
+    def fabs(self) -> Scalar:
+        """Return the absolute value."""
+        return apply("abs", self)
+
+    __abs__ = fabs
+    __hash__ = Symbol.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared("eq", other, False)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared("ne", other, False)
+
+    def __lt__(self, other: object) -> Any:
+        return self._compared("lt", other, False)
+
+    def __le__(self, other: object) -> Any:
+        return self._compared("le", other, False)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compared("lt", other, True)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compared("le", other, True)
+
+    def _compared(self, op: str, other: object, turned: bool) -> Any:
+        if not isinstance(other, (Expression, numbers.Real)):
+            return NotImplemented
+        return apply(op, other, self) if turned else apply(op, self, other)
 
     def __getattr__(self, name: str) -> NoReturn:
-        # NumPy looks for a method of its function's name: np.exp(x) asks for x.exp.
+        # NumPy looks for a method of its function's name: np.sinh(x) asks for x.sinh.
         if name.startswith("__"):
             raise AttributeError(name)
-        raise AttributeError(
-            f"{name!r} cannot be traced; traced functions calculate with + - * / sin cos sqrt"
-        )
+        raise AttributeError(f"{name!r} cannot be traced; {FUNCTION_ADVICE}")
 
-    def __repr__(self) -> str:
-        return f"Expression({self.index}: {' '.join(map(str, self.node))})"
+
+POWERS = 64
+"""Largest whole power that is written out as products."""
+
+_ELSEWHERE = (ndarray, Symbolic)
+"""Operands that know better what an operation with an expression means."""

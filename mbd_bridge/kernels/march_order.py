@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import heapq
 
+from mbd_bridge.kernels.instruction import Instruction
+from mbd_bridge.kernels.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.order import reordered
-from mbd_bridge.kernels.program import Instruction, Program
-
-LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "div": 13, "sqrt": 20, "sin": 60, "cos": 60}
-"""Cycles from operands to result, about, on processors of today; what is not here takes 4."""
+from mbd_bridge.kernels.program import Program
 
 WIDTH = 4
 """Instructions that can start in a cycle."""
@@ -34,7 +33,7 @@ def by_time(program: Program, sine_lanes: int) -> Program:
     for index, number in enumerate(unit):
         members.setdefault(number, []).append(index)
     before = {
-        number: {unit[k] for index in inside for k in _operands(code[index])}
+        number: {unit[k] for index in inside for k in code[index].operands}
         for number, inside in members.items()
     }
     after: dict[int, list[int]] = {number: [] for number in members}
@@ -66,22 +65,18 @@ def by_time(program: Program, sine_lanes: int) -> Program:
     return reordered(program, order)
 
 
-def _operands(instruction: Instruction) -> tuple[int, ...]:
-    return () if instruction.op == "load" else instruction.operands
-
-
 def _latency(instruction: Instruction) -> int:
-    return 0 if instruction.op == "const" else LATENCY.get(instruction.op, 4)
+    return OPERATIONS[instruction.op].latency
 
 
 def _times(code: tuple[Instruction, ...]) -> tuple[list[int], list[int]]:
     """Return when each value is there at the earliest, and how long the rest takes after it."""
     ready, needed = [0] * len(code), [0] * len(code)
     for index, one in enumerate(code):
-        ready[index] = _latency(one) + max((ready[k] for k in _operands(one)), default=0)
+        ready[index] = _latency(one) + max((ready[k] for k in one.operands), default=0)
     for index in range(len(code) - 1, -1, -1):
         needed[index] += _latency(code[index])
-        for k in _operands(code[index]):
+        for k in code[index].operands:
             needed[k] = max(needed[k], needed[index])
     return ready, needed
 
@@ -91,7 +86,7 @@ def _units(code: tuple[Instruction, ...], ready: list[int], sine_lanes: int) -> 
     unit = list(range(len(code)))
     sines: dict[int, list[int]] = {}
     for index, (op, operands, _) in enumerate(code):
-        if op in ("sin", "cos"):
+        if op in SINES:
             sines.setdefault(operands[0], []).append(index)
     group: list[int] = []
     first = 0

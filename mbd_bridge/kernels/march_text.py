@@ -6,6 +6,7 @@ from math import prod
 
 from mbd_bridge.kernels import sincos_text
 from mbd_bridge.kernels.body_text import body_text, cross
+from mbd_bridge.kernels.helper_text import helpers_text
 from mbd_bridge.kernels.module_text import ATTRIBUTES, lay_slots
 from mbd_bridge.kernels.program import Program
 
@@ -48,6 +49,7 @@ def march_module(
         f'target triple = "{triple}"',
         *wide,
         sincos_text.sincos_text(sine_lanes),
+        helpers_text(program.instructions, lanes),
         f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         body_text(program, lanes, slots, crossing, sine_lanes, watch),

@@ -7,6 +7,7 @@ from math import prod
 
 from mbd_bridge.kernels import sincos_text, transfer_text
 from mbd_bridge.kernels.body_text import Slots, body_text, cross
+from mbd_bridge.kernels.helper_text import helpers_text
 from mbd_bridge.kernels.program import Program
 
 ARRAY_BYTES = 24
@@ -71,6 +72,7 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         sincos_text.declarations(lanes),
         transfer_text.declarations(lanes),
         sincos_text.sincos_text(lanes),
+        helpers_text(program.instructions, lanes),
         *transfers,
         body_text(program, lanes, slots, crossing, watch=watch),
         "define i64 @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #1 {",

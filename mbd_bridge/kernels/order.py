@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mbd_bridge.kernels.ops import CALLS
 from mbd_bridge.kernels.program import Program
 
 
 def depth_first(program: Program) -> Program:
-    """Return the program reordered: sines of inputs, then each output with what it still needs.
+    """Return the program reordered: calls on inputs, then each output with what it still needs.
 
-    A sine is a call, around which every register is saved: those that can be had at once come
-    first, while nothing is alive yet.
+    A sine or an exponential is a call, around which every register is saved: those that can be had
+    at once come first, while nothing is alive yet.
     """
     code = program.instructions
     order: list[int] = []
@@ -34,11 +35,10 @@ def depth_first(program: Program) -> Program:
                 continue
             seen[index] = True
             stack.append(~index)
-            if code[index].op != "load":
-                stack += [k for k in code[index].operands if not seen[k]]
+            stack += [k for k in code[index].operands if not seen[k]]
 
     for index, instruction in enumerate(code):
-        if instruction.op in ("sin", "cos") and code[instruction.operands[0]].op == "load":
+        if instruction.op in CALLS and all(code[k].op == "load" for k in instruction.operands):
             visit(index)
     for indices in program.outputs:
         for index in indices:
@@ -53,10 +53,7 @@ def reordered(program: Program, order: list[int]) -> Program:
     for new, old in enumerate(order):
         place[old] = new
     instructions = tuple(
-        code[old]
-        if code[old].op == "load"
-        else code[old]._replace(operands=tuple(place[k] for k in code[old].operands))
-        for old in order
+        code[old]._replace(operands=tuple(place[k] for k in code[old].operands)) for old in order
     )
     outputs = tuple(tuple(place[k] for k in indices) for indices in program.outputs)
     return replace(program, instructions=instructions, outputs=outputs)

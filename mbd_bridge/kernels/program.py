@@ -8,27 +8,12 @@ translate one instruction at a time and add no arithmetic of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from mbd_bridge.kernels.instruction import Instruction
+from mbd_bridge.kernels.ops import data, operands
 from mbd_bridge.kernels.reciprocals import share_reciprocals
 from mbd_bridge.kernels.trace import Graph
-
-
-class Instruction(NamedTuple):
-    """One operation on values that are named by their position in `Program.instructions`.
-
-    Attributes
-    ----------
-    op : ``load`` (of the input component `operands[0]`), ``const``, ``neg``, ``add``, ``sub``,
-        ``mul``, ``div``, ``sqrt``, ``sin``, ``cos``, or one of the fused
-        ``fma`` = a b + c, ``fms`` = a b - c, ``fnma`` = c - a b
-    operands : positions of the operands; for ``load`` the component, counted over all inputs
-    value : the constant of a ``const``
-    """
-
-    op: str
-    operands: tuple[int, ...]
-    value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +52,13 @@ def lower(graph: Graph) -> Program:
             continue
         op = node[0]
         if op == "input":
-            made = Instruction("load", (starts[node[1]] + node[2],))
+            made = Instruction("load", (), starts[node[1]] + node[2])
         elif op == "const":
             made = Instruction("const", (), float(node[1]))
         elif index in factors:
             made = _fuse(node, factors[index], nodes[factors[index]], place)
         else:
-            made = Instruction(op, tuple(place[k] for k in node[1:]))
+            made = Instruction(op, tuple(place[k] for k in operands(node)), *data(node))
         place[index] = len(instructions)
         instructions.append(made)
     outputs = tuple(tuple(place[k] for k in indices) for indices in graph.outputs)
@@ -84,9 +69,8 @@ def _fused_products(graph: Graph) -> dict[int, int]:
     """Return for each sum or difference the product that disappears into it, if there is one."""
     uses = [0] * len(graph.nodes)
     for node in graph.nodes:
-        if node[0] not in ("input", "const"):
-            for operand in node[1:]:
-                uses[operand] += 1
+        for operand in operands(node):
+            uses[operand] += 1
     for indices in graph.outputs:
         for index in indices:
             uses[index] += 1

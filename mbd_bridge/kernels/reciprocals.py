@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mbd_bridge.kernels.ops import moved
 from mbd_bridge.kernels.trace import Graph
 
 
@@ -32,15 +33,12 @@ def share_reciprocals(graph: Graph) -> Graph:
 
     one = put("const", 1.0)
     for node in graph.nodes:
-        op, *rest = node
-        if op in ("input", "const"):
-            place.append(put(*node))
-        elif op == "div" and rest[1] in shared:
-            x, d = (place[k] for k in rest)
+        if node[0] == "div" and node[2] in shared:
+            x, d = place[node[1]], place[node[2]]
             if d not in reciprocal:
                 reciprocal[d] = put("div", one, d)
             place.append(put("mul", x, reciprocal[d]))
         else:
-            place.append(put(op, *(place[k] for k in rest)))
+            place.append(put(*moved(node, place)))
     outputs = tuple(tuple(place[k] for k in indices) for indices in graph.outputs)
     return replace(graph, nodes=tuple(nodes), outputs=outputs)

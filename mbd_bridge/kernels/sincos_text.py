@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import struct
-
+from mbd_bridge.kernels.literals import splat
 from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
-
-
-def literal(value: float) -> str:
-    """Return a double as LLVM writes it exactly."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def splat(value: float, lanes: int) -> str:
-    """Return a vector constant with the same value in every lane."""
-    return f"splat (double {literal(value)})"
 
 
 def declarations(lanes: int, library: bool = True) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from mbd_bridge.kernels import sincos_text
 from mbd_bridge.kernels.body_text import body_text, cross
+from mbd_bridge.kernels.helper_text import helpers_text
 from mbd_bridge.kernels.module_text import lay_slots
 from mbd_bridge.kernels.program import Program
 
@@ -41,6 +42,7 @@ def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         sincos_text.declarations(lanes),
         sincos_text.declarations(1, library=False),
         sincos_text.sincos_text(lanes),
+        helpers_text(program.instructions, 1),
         body_text(program, 1, slots, crossing, sine_lanes=lanes),
         "declare void @Py_IncRef(ptr)",
         "declare i32 @PyObject_GetBuffer(ptr, ptr, i32)",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.expression import Expression, Tape
+from mbd_bridge.kernels.expression import FUNCTION_ADVICE, Tape
+from mbd_bridge.kernels.ops import moved, operands
+from mbd_bridge.kernels.symbol import Symbol, apply
 
 Traceable = Callable[..., tuple[np.ndarray[Any, Any], ...]]
-"""A function of 1-D arrays that returns a tuple of arrays, made of + - * / sin cos sqrt."""
+"""A function of 1-D arrays that returns a tuple of arrays, made of the operations of `ops`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def trace(function: Traceable, inputs: Mapping[str, int]) -> Graph:
     except (TypeError, AttributeError) as problem:
         if isinstance(problem, KernelError):
             raise
-        raise KernelError(f"{_name(function)} cannot be traced: {problem}") from problem
+        advice = "" if FUNCTION_ADVICE in str(problem) else f"; {FUNCTION_ADVICE}"
+        raise KernelError(f"{_name(function)} cannot be traced: {problem}{advice}") from problem
     if not isinstance(results, tuple):
         raise KernelError(
             f"{_name(function)}: a traced function returns a tuple of arrays, "
@@ -80,12 +83,14 @@ def _name(function: object) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def _index(tape: Tape, value: object) -> int:
+def _index(tape: Tape, value: Any) -> int:
     """Return the position of an entry of a result."""
-    if type(value) is Expression:
+    if isinstance(value, Symbol):
         if value.tape is not tape:
             raise KernelError("a result contains a symbol of another trace; do not keep symbols")
-        return value.index
+        if value.conditional:
+            value = apply("where", value, 1.0, 0.0)
+        return int(value.index)
     if not isinstance(value, (float, int, np.floating, np.integer, np.bool_)):
         raise KernelError(f"a result contains {value!s:.60}; expected numbers and symbols")
     return tape.const(float(value)).index
@@ -100,18 +105,14 @@ def _alive(
         for index in indices:
             needed[index] = True
     for index in range(len(tape.nodes) - 1, -1, -1):
-        node = tape.nodes[index]
-        if needed[index] and node[0] not in ("input", "const"):
-            for operand in node[1:]:
+        if needed[index]:
+            for operand in operands(tape.nodes[index]):
                 needed[operand] = True
     position: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
     for index, node in enumerate(tape.nodes):
         if needed[index]:
             position[index] = len(nodes)
-            if node[0] in ("input", "const"):
-                nodes.append(node)
-            else:
-                nodes.append((node[0], *(position[operand] for operand in node[1:])))
+            nodes.append(moved(node, position))
     outputs = tuple(tuple(position[index] for index in indices) for indices in flat)
     return Graph(inputs, tuple(nodes), outputs, tuple(shapes))

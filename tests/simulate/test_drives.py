@@ -6,6 +6,7 @@ from scipy.integrate import simpson
 from scipy.interpolate import CubicSpline
 
 import mbd_bridge as mbd
+from mbd_bridge import functions as fn
 from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.simulate.given.jet import Jet
 from mbd_bridge.simulate.given.table import Table
@@ -31,6 +32,13 @@ def pendulum():
         lambda t: np.sqrt(1 + t * t) / (2 - np.cos(np.pi * t)),
         lambda t: 1 / (1 + t) + np.float64(2.0) * t,
         lambda t: -(2 - t) / t,
+        lambda t: np.exp(-t) * np.tanh(3 * t) + np.log(1 + t) + np.tan(t),
+        lambda t: np.arcsin(t / 2) * np.arccos(t / 3) - np.arctan(2 * t) + np.arctan2(t * t, 1 - t),
+        lambda t: np.abs(t - 1) ** 3 * t**2,
+        lambda t: fn.where((t > 0.5) & (t < 2.0), np.sin(t), t * t) + fn.where(t == 1.0, 9.0, t),
+        lambda t: fn.maximum(t * t, 0.4) * fn.minimum(t, 2.0) + fn.clip(t, 0.0, 5.0) * fn.sign(t),
+        lambda t: fn.interp(t * t, np.arange(9.0), np.arange(9.0) ** 3, "cubic"),
+        lambda t: fn.interp(3.0 + t, [0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 4.0, 3.0], "cubic"),
     ],
 )
 def test_derivatives_of_formulas_are_those_of_differences(f):
@@ -181,8 +189,9 @@ def test_a_drive_that_leaves_the_workspace_keeps_what_there_is():
         ({"crank": "fast"}, "no name named 'fast'"),
         ({"crank": [1.0, 2.0]}, "expected a number"),
         ({"crank": np.nan}, "finite"),
-        ({"crank": lambda t: np.exp(t)}, "a table instead"),
-        ({"crank": lambda t: 1.0 if t < 1 else 2.0}, "a table instead"),
+        ({"crank": lambda t: np.sinh(t)}, "sinh.* or a table"),
+        ({"crank": lambda t: 1.0 if t < 1 else 2.0}, "instead of if, .* or a table"),
+        ({"crank": lambda t: 1.0 if t == 1 else 2.0}, "instead of if, .* or a table"),
         ({"crank": ([0, 1, 2, 3], [0, 1, 2, 3])}, "the table goes from 0 to 3 s"),
         ({"crank": ([0, 1, 1, 30], [0, 1, 2, 3])}, "times must grow"),
         ({"crank": ([0, 30], [0, 1])}, "rows"),

@@ -24,6 +24,13 @@ TEXTS = {
     "60 rpm t": lambda t: 2 * np.pi * t,
     "2 - 3 - 4": lambda t: -5.0,
     "8/4/2 t": lambda t: t,
+    "exp(-t) + log(2 + t) tanh(3t)": lambda t: np.exp(-t) + np.log(2 + t) * np.tanh(3 * t),
+    "asin(t/3) acos(t/4) + atan(2t)": lambda t: (
+        np.arcsin(t / 3) * np.arccos(t / 4) + np.arctan(2 * t)
+    ),
+    "atan2(t - 2, t^2 + 1)": lambda t: np.arctan2(t - 2, t**2 + 1),
+    "abs(t - 1)^3 + sign(t - 1)": lambda t: abs(t - 1) ** 3 + np.sign(t - 1),
+    "max(min(t, 0.5), sin(t))": lambda t: np.maximum(np.minimum(t, 0.5), np.sin(t)),
     "step(t, 0.2, 1, 0.2 + 1, -3)": lambda t: 1 - 4 * _rise(t - 0.2),
     "step(t^2, 0, 0, 1, 1)": lambda t: _rise(t * t),
 }
@@ -64,7 +71,7 @@ def test_a_formula_means_what_it_says_with_both_derivatives(text):
         ("t^-1", "whole power"),
         ("step(t, 1, 0, 0, 1)", "x1 > x0"),
         ("step(t, t, 0, 1, 1)", "are numbers"),
-        ("exp(t)", "no name named 'exp'"),
+        ("sinh(t)", "no name named 'sinh'"),
         ("__import__('os')", "no name|no meaning"),
         ("t.real", "no meaning here"),
         ("t if t else 1", "no name named 'if'"),

@@ -82,8 +82,8 @@ class Wrenches:
         except KernelError as problem:
             raise StateError(
                 f"external: {problem}. A wrench is a constant, or a function of (t, q, v) made of "
-                f"+ - * / and NumPy's sin, cos, sqrt; placement and velocity of the mechanism may "
-                f"be asked in it"
+                f"+ - * / ** and the functions of mbd_bridge.functions; placement and velocity of "
+                f"the mechanism may be asked in it"
             ) from problem
 
 

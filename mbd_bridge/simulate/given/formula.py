@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.simulate.given.jet import Jet, lift
 
@@ -41,7 +42,24 @@ CONSTANTS = {
 }
 """Names of numbers; units are what they are in SI."""
 
-FUNCTIONS = {"sin": 1, "cos": 1, "tan": 1, "sqrt": 1, "step": 5}
+PLAIN: dict[str, tuple[int, Callable[..., Any]]] = {
+    "sin": (1, fn.sin),
+    "cos": (1, fn.cos),
+    "tan": (1, fn.tan),
+    "sqrt": (1, fn.sqrt),
+    "exp": (1, fn.exp),
+    "log": (1, fn.log),
+    "tanh": (1, fn.tanh),
+    "asin": (1, fn.arcsin),
+    "acos": (1, fn.arccos),
+    "atan": (1, fn.arctan),
+    "atan2": (2, fn.arctan2),
+    "abs": (1, fn.absolute),
+    "sign": (1, fn.sign),
+    "min": (2, fn.minimum),
+    "max": (2, fn.maximum),
+}
+FUNCTIONS = {"step": 5, **{name: number for name, (number, _) in PLAIN.items()}}
 """Names of functions, and how many arguments they take."""
 
 LONGEST, DEEPEST, HIGHEST = 500, 40, 20
@@ -234,11 +252,8 @@ class _Reader:
                 raise self._error("step(x, x0, a, x1, b) needs x1 > x0", token.place)
             x = given[0]
             return lambda t: _step(x(t), x0, a, x1, b)
-        (of,) = given
-        if token.text == "tan":
-            return lambda t: np.sin(of(t)) / np.cos(of(t))
-        kind = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}[token.text]
-        return lambda t: kind(of(t))
+        _, function = PLAIN[token.text]
+        return lambda t: function(*(node(t) for node in given))
 
 
 def _both(left: Node, right: Node, sign: str) -> Node:
