@@ -6,19 +6,20 @@ columns mean is for others to say.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError, unknown_name
+from mbd_bridge.errors import FileError, some, unknown_name
 
 Floats = NDArray[np.float64]
 Lines = NDArray[np.int64]
 
-_HEADING = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*")
+MAX_COLUMNS = 10_000
+"""Most columns of a table that is read: every load and reaction of 500 joints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,11 @@ class Column:
     @staticmethod
     def from_heading(heading: str) -> Column | None:
         """Return the column that a heading like ``elbow [deg]`` names, None if it names none."""
-        match = _HEADING.fullmatch(heading.strip())
-        if match is None or not match["name"]:
-            return None
-        return Column(match["name"], match["unit"] and match["unit"].strip())
+        text = heading.strip()
+        name, bracket, unit = text.rpartition("[")
+        if not (bracket and unit.endswith("]") and "]" not in unit[:-1]):
+            return Column(text) if text else None
+        return Column(name.rstrip(), unit[:-1].strip()) if name.strip() else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +96,22 @@ def place_error(
 
 def check_columns(columns: Sequence[Column], source: str, line: int | None = None) -> None:
     """Refuse names that stand there twice."""
-    names = [column.name for column in columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    names = Counter(column.name for column in columns)
+    if twice := sorted(name for name, times in names.items() if times > 1):
         raise FileError(
-            f"a column's name must stand once in the header; twice or more: {', '.join(twice)}",
+            f"a column's name must stand once in the header; twice or more: {some(twice, 8)}",
             source,
             line,
+        )
+
+
+def check_width(count: int, source: str) -> None:
+    """Refuse a file with more columns than any machine has."""
+    if count > MAX_COLUMNS:
+        raise FileError(
+            f"expected at most {MAX_COLUMNS} columns, got {count} columns; leave out those that "
+            f"are not needed",
+            source,
         )
 
 

@@ -1,7 +1,7 @@
 """``.xacro`` files, expanded by the `xacro` package if it is installed.
 
-A xacro file is a program: it reads other files and evaluates expressions. Expand only files that
-you trust.
+A xacro file is a program: it can read any file and environment variable of the user, and evaluates
+expressions. Expand only files that you trust.
 """
 
 from __future__ import annotations

@@ -12,11 +12,14 @@ from mbd_bridge.errors import FileError
 from mbd_bridge.formats.document import parse_number, quote, unknown
 from mbd_bridge.formats.xml_reader import decode, read_bytes
 
-MAX_BYTES = 2**20
-"""Largest file, bytes: a loop takes about 300."""
+MAX_BYTES = 2**18
+"""Largest file, bytes: a loop takes about 300, and PyYAML a second for so much."""
 
 MAX_DEPTH = 20
 """Deepest nesting; ours needs 5."""
+
+MAX_VALUES = 30_000
+"""Most names, numbers, lists and tables: those of 600 loops. PyYAML reads 20,000 a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,11 @@ def read_yaml(path: str | Path) -> Node:
 def _check_events(text: str, file: str) -> None:
     """Refuse aliases, which can grow without bound, and deep nesting, before anything is built."""
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         mark: Any = event.start_mark
         line = mark.line + 1
+        if count > MAX_VALUES:
+            raise FileError(f"more than {MAX_VALUES} values; write fewer loops", file, line)
         if isinstance(event, yaml.AliasEvent):
             raise FileError("aliases (*name) are not read; write it out", file, line, event.anchor)
         if isinstance(event, yaml.CollectionStartEvent):

@@ -94,14 +94,17 @@ def read_table(
     """
     source = open_table(path)
     values, lines, total = [], [], 0
+    too_many = FileError(
+        f"the table has more than {max_cells} cells; split it in time, or leave out the columns "
+        f"that are not needed",
+        source.path,
+    )
+    if (source.rows or 0) * len(source.columns) > max_cells:
+        raise too_many
     for block in source.checked(BLOCK, range(len(source.columns))):
         total += block.values.size
         if total > max_cells:
-            raise FileError(
-                f"the table has more than {max_cells} cells; split it in time, or leave out the "
-                f"columns that are not needed",
-                source.path,
-            )
+            raise too_many
         values.append(block.values)
         if block.lines is not None:
             lines.append(block.lines)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import FileError, MissingPackageError
-from mbd_bridge.formats.table import Column, Floats
+from mbd_bridge.formats.table import Column, Floats, check_width
 from mbd_bridge.formats.tables.disk import DiskFile
 from mbd_bridge.formats.tables.source import (
     EXTRA,
@@ -40,10 +40,22 @@ WHAT = "an HDF5 file"
 UNREADABLE = "\ufffd"
 """Stands for bytes that are no UTF-8."""
 
+MAX_BYTES = 2**30
+"""Of numbers of a dataset, without a look at what the file holds of them."""
+
 KEPT_BYTES = 2**20
 """Of chunks of each dataset that HDF5 keeps while it reads; of itself 8 MB since its version 2."""
 
-Bad = (OSError, RuntimeError, KeyError, ValueError)
+DEEPEST = 20
+"""Groups inside groups, at most."""
+
+LARGEST_CHUNK = 2**28
+"""Bytes of a chunk, which is read as a whole: 33 million numbers."""
+
+SPARSE = 10_000
+"""A dataset of more numbers than fit into memory holds at least one byte for so many of theirs."""
+
+Bad = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 """What h5py raises of files that are none, or damaged."""
 
 
@@ -61,15 +73,9 @@ class Hdf5Source(TableSource):
 
     def __init__(self, path: str) -> None:
         h5py = package(path)
-        found: list[_Found] = []
-
-        def visit(name: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset):
-                found.append(_described(item, name, path))
-
         try:
             with h5py.File(path, "r") as file:
-                file.visititems(visit)
+                found = [_described(item, name, path) for name, item in _walk(h5py, file, path)]
                 attributes = {key: _text(value) for key, value in file.attrs.items()}
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
@@ -162,6 +168,40 @@ def package(path: str) -> Any:
     return h5py
 
 
+def _walk(h5py: Any, file: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield name and dataset, each once, of what is in this file; links to others are refused."""
+    seen = set[int]()
+
+    def visit(group: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
+        if depth > DEEPEST:
+            raise FileError(f"groups inside groups, deeper than {DEEPEST}; flatten them", path)
+        check_width(len(group), path)
+        for name in group:
+            link = group.get(name, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                raise FileError(
+                    "it is a link into another file, and no file is read but the one that is "
+                    "named; copy the data into it",
+                    path,
+                    element=repr(place + name),
+                )
+            if not isinstance(link, h5py.HardLink):
+                continue  # another name of what is in here
+            item = group[name]
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:
+                continue
+            seen.add(address)
+            if isinstance(item, h5py.Group):
+                yield from visit(item, f"{place}{name}/", depth + 1)
+            elif isinstance(item, h5py.Dataset):
+                yield place + name, item
+
+    for count, found in enumerate(visit(file, "", 0), start=1):
+        check_width(count, path)
+        yield found
+
+
 def _slice(dataset: Any, start: int, count: int) -> Floats:
     return np.asarray(dataset[start : start + count])
 
@@ -179,6 +219,13 @@ def _check_places(found: Sequence[_Found], path: str) -> None:
 
 def _described(item: Any, name: str, path: str) -> _Found:
     """Return what a dataset is."""
+    if item.is_virtual or item.external:
+        raise FileError(
+            "its numbers are in other files, and no file is read but the one that is named; copy "
+            "them into it",
+            path,
+            element=f"dataset {name!r}",
+        )
     if item.ndim != 1:
         raise FileError(
             f"expected a column of numbers (N,), got a dataset of the shape {item.shape}; save "
@@ -188,9 +235,39 @@ def _described(item: Any, name: str, path: str) -> _Found:
         )
     if item.dtype.kind not in "fiu":
         raise no_numbers(path, name, item.dtype)
+    size = item.shape[0] * item.dtype.itemsize
+    if item.chunks and item.chunks[0] * item.dtype.itemsize > LARGEST_CHUNK:
+        raise FileError(
+            f"its chunks have {item.chunks[0]} numbers, and each is read as a whole; save it with "
+            f"smaller ones, such as {CHUNK}",
+            path,
+            element=f"dataset {name!r}",
+        )
+    if size > MAX_BYTES and size > SPARSE * item.id.get_storage_size():
+        raise FileError(
+            f"it says that it has {item.shape[0]} numbers, but holds "
+            f"{item.id.get_storage_size()} bytes; save it anew",
+            path,
+            element=f"dataset {name!r}",
+        )
     said = [item.attrs[key] for key in (UNIT, "unit") if key in item.attrs]
     unit = _unit(said[0], name, path) if said else None
-    return _Found(float(item.attrs.get(PLACE, math.inf)), name, unit, item.shape[0])
+    return _Found(_place(item, name, path), name, unit, item.shape[0])
+
+
+def _place(item: Any, name: str, path: str) -> float:
+    """Return which column a dataset says that it is."""
+    if PLACE not in item.attrs:
+        return math.inf
+    value = item.attrs[PLACE]
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise FileError(
+            f"expected a whole number from 0 as its attribute {PLACE!r}, got {value!r:.60}; "
+            f"delete the attribute of all",
+            path,
+            element=f"dataset {name!r}",
+        )
+    return float(value)
 
 
 def _unit(value: Any, name: str, path: str) -> str:
@@ -198,9 +275,9 @@ def _unit(value: Any, name: str, path: str) -> str:
     texts = np.asarray(value).ravel()
     unit = _text(texts[0]) if texts.size == 1 else ""
     damaged = UNREADABLE in unit or not unit.isprintable()
-    if texts.size != 1 or texts.dtype.kind not in "SUO" or damaged:
+    if texts.size != 1 or not isinstance(texts[0], str | bytes) or damaged:
         raise FileError(
-            f"expected one text as its unit, got {value!r}; write it as one, or delete the "
+            f"expected one text as its unit, got {value!r:.60}; write it as one, or delete the "
             f"attribute",
             path,
             element=f"dataset {name!r}",

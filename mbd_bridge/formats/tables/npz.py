@@ -8,12 +8,15 @@ are read as streams, whether they are compressed or not; what is pickled is not 
 from __future__ import annotations
 
 import contextlib
+import math
+import struct
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO
 
 import numpy as np
@@ -21,7 +24,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, count, some
-from mbd_bridge.formats.table import Column, Floats
+from mbd_bridge.formats.table import Column, Floats, check_width
 from mbd_bridge.formats.tables.source import (
     Block,
     TableSource,
@@ -43,7 +46,29 @@ SHOWN = 8
 COPIED = 65_536
 """Rows that are read back at a time for it."""
 
-Bad = (OSError, zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, NotImplementedError)
+MAX_TEXTS = 2**26
+"""Bytes of the texts of one array, at most."""
+WRITTEN_BY_NUMPY = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Compressions; others ask for memory as the file says."""
+UNFOLDS = 1040
+"""Deflate makes no more bytes than so many of one."""
+
+Bad = (
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,  # encrypted; RecursionError and NotImplementedError too
+    OverflowError,
+    TypeError,
+    SyntaxError,  # of headers, which are Python's
+    TokenError,
+    MemoryError,  # what Python says of a header nested too deep
+)
+"""What zipfile and NumPy raise of files that are none, or damaged."""
 
 
 class NpzSource(TableSource):
@@ -54,7 +79,9 @@ class NpzSource(TableSource):
             with zipfile.ZipFile(path) as archive:
                 entries = [name for name in archive.namelist() if name.endswith(END)]
                 names = [name.removesuffix(END) for name in entries]
-                texts = {key: _texts(archive, key) for key in RESERVED if key in names}
+                check_width(len(set(names).difference(RESERVED)), path)
+                _check_entries(archive, path)
+                texts = {key: _texts(archive, key, path) for key in RESERVED if key in names}
                 self._kinds = {
                     name: _kind(archive, name, path) for name in names if name not in texts
                 }
@@ -63,7 +90,14 @@ class NpzSource(TableSource):
         length = one_length({name: rows for name, (rows, _) in self._kinds.items()}, path)
         units = dict(zip(self._kinds, self._units(texts, path), strict=True))
         columns = [named_column(name, unit or None) for name, unit in units.items()]
-        pairs = texts.get(ATTRIBUTES, np.zeros((0, 2), dtype=str)).reshape(-1, 2)
+        pairs = texts.get(ATTRIBUTES, np.zeros((0, 2), dtype=str))
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise FileError(
+                f"expected keys and values (K, 2), got an array of the shape {pairs.shape}; write "
+                f"the file anew, or without this array",
+                path,
+                element=f"array {ATTRIBUTES!r}",
+            )
         super().__init__(path, columns, dict(pairs.tolist()), length)
 
     def _units(self, texts: Mapping[str, NDArray[np.str_]], path: str) -> list[str]:
@@ -169,6 +203,7 @@ def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype
     """Return length and type of a column."""
     with archive.open(name + END) as file:
         shape, kind = _heading(file)
+        start = file.tell()
     if len(shape) != 1:
         raise FileError(
             f"expected a column of numbers (N,), got an array of the shape {shape}; save each of "
@@ -178,6 +213,13 @@ def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype
         )
     if kind.kind not in "fiu":
         raise no_numbers(path, name, kind)
+    there = archive.getinfo(name + END).file_size - start
+    if not 0 <= shape[0] * kind.itemsize <= there:
+        raise FileError(
+            f"it says that it has {shape[0]} numbers, but holds {there} bytes; write the file anew",
+            path,
+            element=f"array {name!r}",
+        )
     return shape[0], kind
 
 
@@ -188,6 +230,39 @@ def _numbers(
     return np.frombuffer(file.read(count * kind.itemsize), dtype=kind, count=count)
 
 
-def _texts(archive: zipfile.ZipFile, name: str) -> NDArray[np.str_]:
+def _check_entries(archive: zipfile.ZipFile, path: str) -> None:
+    """Refuse entries that are there twice, or that numpy.savez does not write."""
+    seen = set[str]()
+    for entry in archive.infolist():
+        if entry.filename in seen:
+            raise FileError(
+                "it stands twice in the file; write it anew", path, None, entry.filename
+            )
+        if entry.compress_type not in WRITTEN_BY_NUMPY:
+            raise FileError(
+                "expected it stored or deflated, as numpy.savez and savez_compressed do, got the "
+                f"compression {entry.compress_type}; write the file anew",
+                path,
+                element=entry.filename,
+            )
+        if entry.file_size > UNFOLDS * (entry.compress_size + 1):
+            raise FileError(
+                f"{entry.compress_size} bytes cannot hold {entry.file_size}; write the file anew",
+                path,
+                element=entry.filename,
+            )
+        seen.add(entry.filename)
+
+
+def _texts(archive: zipfile.ZipFile, name: str, path: str) -> NDArray[np.str_]:
     with archive.open(name + END) as file:
-        return np.asarray(npy.read_array(file, allow_pickle=False), dtype=str)
+        shape, kind = _heading(file)
+        size = math.prod(shape) * kind.itemsize
+        if kind.kind not in "US" or not 0 <= size <= MAX_TEXTS:
+            raise FileError(
+                f"expected texts, at most {MAX_TEXTS} bytes, got {kind} of the shape {shape}; "
+                f"write the file anew, or without this array",
+                path,
+                element=f"array {name!r}",
+            )
+        return np.frombuffer(file.read(size), dtype=kind).reshape(shape).astype(str)

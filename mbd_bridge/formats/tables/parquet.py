@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import MissingPackageError
-from mbd_bridge.formats.table import Column, Floats
+from mbd_bridge.formats.table import Column, Floats, check_width
 from mbd_bridge.formats.tables.source import (
     EXTRA,
     Block,
@@ -40,6 +40,7 @@ class ParquetSource(TableSource):
         arrow, parquet = packages(path)
         try:
             with parquet.ParquetFile(path) as file:
+                check_width(file.metadata.num_columns, path)
                 schema, rows = file.schema_arrow, file.metadata.num_rows
                 self._fields = [item.name for item in schema]
         except (OSError, ValueError, arrow.ArrowException) as error:

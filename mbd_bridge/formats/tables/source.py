@@ -11,10 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, unknown_name
-from mbd_bridge.formats.table import Column, Floats, Lines, check_columns, check_finite, place_error
+from mbd_bridge.formats.table import (
+    Column,
+    Floats,
+    Lines,
+    check_columns,
+    check_finite,
+    check_width,
+    place_error,
+)
 
 BLOCK = 8192
-"""Rows that are read at a time."""
+"""Rows that are read at a time, at most."""
+
+BLOCK_CELLS = 2**20
+"""Cells that are read at a time, 8 MB."""
 
 EXTRA = "pip install 'mbd_bridge[files]'"
 """What installs the packages of the formats that are no text."""
@@ -63,6 +74,7 @@ class TableSource(ABC):
         self.attributes, self.rows = attributes, rows
         if not self.columns:
             raise FileError("the file has no columns of numbers", path)
+        check_width(len(self.columns), path)
         check_columns(self.columns, path, line)
 
     @abstractmethod
@@ -77,7 +89,7 @@ class TableSource(ABC):
     def checked(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of finite numbers."""
         start, columns = 0, [self.columns[k] for k in places]
-        for block in self.blocks(rows, places):
+        for block in self.blocks(min(rows, BLOCK_CELLS // len(self.columns)), places):
             check_finite(block.values, columns, self.path, start, block.lines)
             start += len(block.values)
             yield block
@@ -108,10 +120,11 @@ class TableSource(ABC):
         """Return where the columns of some names stand."""
         if columns is None:
             return list(range(len(self.columns)))
+        place = {name: k for k, name in enumerate(self.names)}
         for name in columns:
-            if name not in self.names:
+            if name not in place:
                 raise FileError(unknown_name("column", name, self.names), self.path)
-        return [self.names.index(name) for name in columns]
+        return [place[name] for name in columns]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, a row and a column."""
@@ -160,7 +173,7 @@ def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
         said = f"{said} in {os.getcwd()}"
-    return FileError(f"cannot be read: {said}; give {what}", path)
+    return FileError(f"cannot be read: {said:.300}; give {what}", path)
 
 
 def no_numbers(path: str, name: str, kind: object) -> FileError:

@@ -29,6 +29,10 @@ from mbd_bridge.formats.whole_file import whole_file
 
 MAX_LINE = 1_000_000
 """Longest line, bytes: a file without line ends is not a table."""
+BLOCK_CHARACTERS = 2**24
+"""Of lines that are kept at a time before they are made into numbers."""
+MAX_COMMENTS = 2**24
+"""Characters of comments before the header."""
 SHOWN = 40
 """How much of a bad cell a message repeats."""
 
@@ -92,7 +96,7 @@ class TextSource(TableSource):
                     yield _whole_cells(line, self.path)
 
         data_lines, every = data(), list(places) == list(range(len(self.columns)))
-        while block := list(islice(data_lines, rows)):
+        while block := _some_lines(data_lines, rows):
             values = _numbers(block, self.columns, self.path)
             numbers = np.array([line.number for line in block], dtype=np.int64)
             yield Block(values if every else values[:, places].copy(), numbers, end - done)
@@ -169,6 +173,17 @@ def _lines(file: IO[bytes], name: str) -> Iterator[Line]:
         yield Line(number, text, end)
 
 
+def _some_lines(lines: Iterator[Line], rows: int) -> list[Line]:
+    """Return the next lines: so many, or fewer long ones."""
+    block, left = list[Line](), BLOCK_CHARACTERS
+    for line in islice(lines, rows):
+        block.append(line)
+        left -= len(line.text)
+        if left < 0:
+            break
+    return block
+
+
 def _whole_cells(line: Line, source: str) -> Line:
     if line.text.count('"') % 2:
         message = 'a quotation mark " is not closed in its line; close it'
@@ -180,6 +195,13 @@ def _header(lines: Iterator[Line], source: str) -> tuple[Line, dict[str, str]]:
     """Return the line with the names, and what the comments before it say by a key."""
     found: dict[str, list[str]] = {}
     for line in lines:
+        if line.end > MAX_COMMENTS:
+            raise FileError(
+                f"no header line in the first {MAX_COMMENTS} bytes; expected the names of columns "
+                f"there, such as 'time,elbow'",
+                source,
+                line.number,
+            )
         said = _ATTRIBUTE.fullmatch(line.text)
         if said:
             found.setdefault(said["key"].strip(), []).append(said["value"])

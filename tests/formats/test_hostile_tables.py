@@ -1,0 +1,245 @@
+"""Tables that are made to read other files, or to take all time and memory: refused, and soon."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from numpy.lib import format as npy
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.tables import open_table, read_table
+from mbd_bridge.formats.yaml_reader import MAX_BYTES, read_yaml
+from tests.bounds import bounded
+
+
+def refused(path, told, seconds=3.0, megabytes=400):
+    """Read a file that must be refused: soon, in little memory, with its name and no warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with bounded(seconds, megabytes), pytest.raises(FileError, match=told) as raised:
+            (read_yaml if path.suffix == ".yaml" else read_table)(path)
+    assert str(path) in str(raised.value)
+    assert len(str(raised.value)) < 1000
+
+
+def npz(path, entries, method=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+
+
+def array(values):
+    out = io.BytesIO()
+    npy.write_array(out, np.asarray(values), allow_pickle=False)
+    return out.getvalue()
+
+
+def header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def forged(shape: str, descr: str = "'<f8'") -> bytes:
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n"
+    return header(text) + b"\0" * 800
+
+
+TIME = ("time.npy", array(np.arange(100.0)))
+NPZ = {
+    "more rows than it holds": [("a.npy", forged("(10**15,)".replace("10**15", "9" * 15)))],
+    "rows beyond all integers": [("a.npy", forged(f"({'9' * 40},)"))],
+    "fewer rows than none": [("a.npy", forged("(-5,)"))],
+    "nested header": [("a.npy", header("(" * 5000))],
+    "negated header": [("a.npy", header("-" * 9000 + "1"))],
+    "odd header": [("a.npy", header("'''"))],
+    "a type that is none": [("a.npy", forged("(100,)", "'<Q9'"))],
+    "a type of types": [("a.npy", forged("(100,)", "[('a', '<f8')]"))],
+    "columns without end": [TIME, ("columns.npy", forged("(99999999999,)", "'<U1'"))],
+    "long columns": [TIME, ("columns.npy", forged("(1,)", "'<U500000000'"))],
+    "three attributes": [TIME, ("attributes.npy", array(["a", "b", "c"]))],
+    "columns of numbers": [TIME, ("columns.npy", array([1.0, 2.0]))],
+    "pickled columns": [TIME, ("columns.npy", forged("(1,)", "'|O'"))],
+    "a name twice": [TIME, TIME],
+    "complex": [("a.npy", array(np.zeros(3, dtype=complex)))],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("name", NPZ)
+def test_a_forged_npz_is_refused(tmp_path, name):
+    path = tmp_path / "t.npz"
+    npz(path, NPZ[name])
+    refused(path, "t.npz")
+
+
+def test_an_encrypted_npz_and_compressions_that_numpy_does_not_write_are_refused(tmp_path):
+    path = tmp_path / "t.npz"
+    npz(path, [TIME])
+    data = bytearray(path.read_bytes())
+    for place in (data.index(b"PK\x03\x04") + 6, data.index(b"PK\x01\x02") + 8):
+        data[place] |= 1
+    path.write_bytes(data)
+    refused(path, "encrypted")
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        npz(path, [TIME], method)
+        refused(path, "compress")
+
+
+def test_an_npz_that_unfolds_a_thousandfold_is_refused_before_it_is_whole(tmp_path):
+    path = tmp_path / "t.npz"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.npy", "w") as file,
+    ):
+        file.write(forged("(20000000,)")[:-800])
+        for _ in range(160):
+            file.write(bytes(1_000_000))
+    assert path.stat().st_size < 1_000_000
+    with bounded(3.0, 50), pytest.raises(FileError, match="more than 1000000 cells"):
+        read_table(path, max_cells=10**6)
+
+
+def links(file, secret):
+    file["a"] = np.arange(3.0)
+    file["b"] = h5py.ExternalLink(str(secret), "x")
+
+
+def external(file, secret):
+    file.create_dataset("a", (4,), np.float64, external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual(file, secret):
+    layout = h5py.VirtualLayout(shape=(4,), dtype=np.float64)
+    layout[:] = h5py.VirtualSource(str(secret), "x", shape=(4,))
+    file.create_virtual_dataset("a", layout)
+
+
+def deep(file, _):
+    group = file
+    for _ in range(5000):
+        group = group.create_group("g")
+    group["a"] = np.arange(3.0)
+
+
+def endless(file, _):
+    file.create_dataset("a", (10**15,), np.float64, chunks=(1000,))
+
+
+def large_chunk(file, _):
+    file.create_dataset("a", (4 * 10**8,), np.float64, chunks=(4 * 10**8,), compression="gzip")
+    file["a"].id.write_direct_chunk((0,), b"\0" * 100)
+
+
+def twice_the_same_group(file, _):
+    file["g/a"] = np.arange(3.0)
+    file["g/g"] = file["g"]
+    file["h"] = file["g"]
+
+
+HDF5 = {
+    "an external link": (links, "'b'.*another file"),
+    "an external dataset": (external, "'a'.*other files"),
+    "a virtual dataset": (virtual, "'a'.*other files"),
+    "groups 5000 deep": (deep, "groups inside groups"),
+    "rows without end": (endless, "holds 0 bytes"),
+    "a chunk of 3 GB": (large_chunk, "chunk"),
+    "a column by text": (lambda f, _: odd(f, "column", "first"), "whole number.*'column'"),
+    "a column by an array": (lambda f, _: odd(f, "column", np.arange(3)), "whole number.*'column'"),
+    "a column by nan": (lambda f, _: odd(f, "column", np.nan), "whole number.*'column'"),
+    "an empty column": (lambda f, _: odd(f, "column", h5py.Empty("f8")), "whole number.*'column'"),
+    "an empty unit": (lambda f, _: odd(f, "units", h5py.Empty("S1")), "one text as its unit"),
+    "a reference as unit": (lambda f, _: odd(f, "units", f.ref), "one text as its unit"),
+    "an empty dataset": (lambda f, _: f.create_dataset("a", dtype="f8", shape=None), "column"),
+}
+
+
+def odd(file, name, value):
+    file["a"] = np.arange(3.0)
+    kind = h5py.ref_dtype if isinstance(value, h5py.Reference) else None
+    file["a"].attrs.create(name, value, dtype=kind)
+
+
+@pytest.mark.parametrize("name", HDF5)
+def test_an_hdf5_file_that_is_none_of_ours_is_refused(tmp_path, name):
+    make, told = HDF5[name]
+    secret = tmp_path / "secret"
+    with h5py.File(secret, "w") as file:
+        file["x"] = np.arange(4.0)
+    path = tmp_path / "t.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        make(file, secret)
+    refused(path, told, seconds=5.0)
+
+
+def test_a_group_that_holds_itself_is_read_once(tmp_path):
+    path = tmp_path / "t.h5"
+    with h5py.File(path, "w") as file:
+        twice_the_same_group(file, None)
+    assert read_table(path).names == ("g/a",)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("csv", 60_000), ("npz", 12_000)])
+def test_more_columns_than_any_machine_has_are_refused_soon(tmp_path, kind, count):
+    names = [f"c{k}" for k in range(count)]
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text(",".join(names) + "\n" + ",".join(["0"] * len(names)) + "\n")
+    else:
+        npz(path, [(f"{name}.npy", "") for name in names])
+    refused(path, f"{count} columns", seconds=3.0)
+
+
+def test_columns_of_a_wide_table_are_read_in_blocks_of_bounded_size(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{k}" for k in range(9000)) + "\n" + ("0," * 8999 + "1\n") * 500)
+    with bounded(10.0, 100):
+        total = sum(values[:, -1].sum() for _, values in open_table(path).chunks())
+    assert total == 500
+
+
+CSV = {
+    "a heading of blanks": "a" + " " * 500_000 + "b\n0\n",
+    "headings of brackets": "a" + "[" * 500_000 + "\n0\n",
+    "comments without end": "# a: " + "x" * 900_000 + "\n",
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_a_csv_made_to_hurt_is_read_or_refused_soon(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(CSV[name] * (60 if name == "comments without end" else 1))
+    with bounded(3.0, 200), contextlib.suppress(FileError):
+        read_table(path)
+
+
+YAML = {
+    "a flow list": "loops: [" + "1," * 500_000 + "1]",
+    "a list": "loops:\n" + "- 1\n" * 250_000,
+    "a table": "{" + ", ".join(f"a{k}: 1" for k in range(80_000)) + "}",
+    "brackets": "[" * 10**6,
+    "braces": "{" * 10**6,
+    "questions": "? " * 500_000,
+    "dashes": "- " * 500_000,
+    "quotes": '"' + "\\n" * 500_000,
+    "tags": "!a " * 300_000,
+    "anchors": "&a " * 300_000,
+    "directives": "%YAML 1.1\n" * 100_000,
+    "documents": "---\n" * 250_000,
+    "a folded text": "loops: >\n" + "  a\n\n" * 200_000,
+    "a plain text": "loops: " + "a\n " * 300_000,
+}
+
+
+@pytest.mark.parametrize("name", YAML)
+def test_yaml_made_to_hurt_is_read_or_refused_soon(tmp_path, name):
+    path = tmp_path / "t.loops.yaml"
+    path.write_text(YAML[name])
+    refused(path, "t.loops.yaml", seconds=0.5)
+    path.write_text(YAML[name][:MAX_BYTES])
+    with bounded(4.0, 300), contextlib.suppress(FileError):
+        read_yaml(path)
