@@ -7,7 +7,6 @@ by the readable road with singular values, whose rank may change from step to st
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +16,7 @@ from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK as RISK
@@ -27,12 +27,6 @@ from mbd_bridge.spatial import Array
 
 PARTS = (0.37, 0.63)
 """Unequal parts of a step that is too risky whole."""
-
-BLOCK = 20_000
-"""Steps in one call of the machine code, at most."""
-
-TOLD = 0.1
-"""s, about: how often progress is told."""
 
 LOOKS = 8
 """Records at which a step is compared with two of half its length."""
@@ -53,7 +47,7 @@ def run_compiled(
     pace = Pace(problem.every)
     while run.done < problem.steps:
         before = run.done
-        wanted = min(pace.steps(), problem.steps - before)
+        wanted = min(pace.steps(before), problem.steps - before)
         if checkpoint is not None:
             wanted = min(wanted, checkpoint.left(before, problem.every))
         try:
@@ -84,25 +78,6 @@ def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
     return compile_march(step, inputs, 3, name="rk4", identity=identity)
 
 
-class Pace:
-    """How many steps are taken before progress is told: whole records, some `TOLD` seconds."""
-
-    def __init__(self, every: int) -> None:
-        self._every, self._steps = every, 64
-        self._last = time.perf_counter()
-
-    def steps(self) -> int:
-        """Return the steps to take now."""
-        return self._every * max(1, min(self._steps, BLOCK) // self._every)
-
-    def took(self, steps: int) -> None:
-        """Learn from the time that steps have taken."""
-        now = time.perf_counter()
-        each = (now - self._last) / max(steps, 1)
-        self._last = now
-        self._steps = max(1, min(2 * self._steps, int(TOLD / max(each, 1e-9))))
-
-
 class _Run:
     """The march as it goes, and its detours."""
 
@@ -124,19 +99,21 @@ class _Run:
         return float(t[0]), q, v
 
     def some(self, wanted: int) -> None:
-        """Take steps; after one that is too risky, one by one up to the next record."""
+        """Take steps up to one that is too risky, and that one with more care."""
         every = self.problem.every
-        taken, (qs, vs, ts, _) = self.march.advance(self.stage, wanted, every, RISK)
+        beyond = self.done % every
+        if beyond:  # records go on in step with the march again
+            wanted = min(wanted, every - beyond)
+        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, RISK)
         self._records.append((ts, qs, vs))
         self.done += taken
-        while taken < wanted:
+        if beyond and taken and self.done % every == 0:
+            self._record()
+        if taken < wanted:
             self._one()
-            taken += 1
             self.done += 1
-            # a march that stops between records starts the next one in step with them again
             if self.done % every == 0:
                 self._record()
-                break
 
     def _record(self) -> None:
         t, q, v = self.now()

@@ -12,11 +12,12 @@ import numpy as np
 from mbd_bridge.kernels import threads as pool
 from mbd_bridge.kernels.march import Addresses, March
 from mbd_bridge.simulate.driver import RISK
+from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
-"""Steps of a march between two looks at the keyboard, at most."""
+"""Steps of a march between two looks whether they are short enough, at most."""
 
 STREAM_NUMBERS = 2**20
 """Numbers of a stream that are made at a time (8 MiB)."""
@@ -83,9 +84,10 @@ class Lanes:
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self._lock = threading.Lock()
+        self._halted = False
         self._streamed: tuple[tuple[int, int], Array] | None = None
         most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
-        self._most = max(1, most)
+        self._most = most - most % clock.every if most >= clock.every else max(1, most)
 
     def run(self, march: March, members: Array, threads: int) -> None:
         """Advance trajectories, shared by threads in whole groups."""
@@ -101,11 +103,22 @@ class Lanes:
 
         def work(first: int, last: int) -> None:
             stage, spare = march.start(), march.start()
-            for g in range(first, last):
-                stage[: starts.shape[1]] = starts[g]
-                self._group(march, (stage, spare), own[g], real[g])
+            pace = Pace(self.clock.every)
+            try:
+                for g in range(first, last):
+                    if self._halted:
+                        return
+                    stage[: starts.shape[1]] = starts[g]
+                    self._group(march, (stage, spare), own[g], real[g], pace)
+            except BaseException:  # Ctrl-C: the other threads need not go on either
+                self._halted = True
+                raise
 
-        pool.run(work, list(itertools.pairwise(cuts)))
+        try:
+            pool.run(work, list(itertools.pairwise(cuts)))
+        except BaseException:
+            self._halted = True
+            raise
 
     def _by_lane(self, values: Array, own: Array, lanes: int) -> Array:
         """Return values of trajectories as (groups, size, lanes)."""
@@ -113,7 +126,9 @@ class Lanes:
         rows = np.broadcast_to(values, (len(self.q), size))[own]
         return rows.reshape(-1, lanes, size).transpose(0, 2, 1)
 
-    def _group(self, march: March, stages: tuple[Array, Array], own: Array, real: int) -> None:
+    def _group(
+        self, march: March, stages: tuple[Array, Array], own: Array, real: int, pace: Pace
+    ) -> None:
         """Advance as many trajectories as there are lanes, `real` of them different ones."""
         stage, clock, now = stages[0], self.clock, self.clock.start
         nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
@@ -123,24 +138,29 @@ class Lanes:
         going = np.ones(march.lanes, dtype=bool)
         taken = 0
         while taken < clock.steps:
-            wanted, every = self._portion(taken)
+            portion = min(self._most, clock.steps - taken)
             going &= self._short_enough(march, stages, nowhere, now, own)
             if not going.any():
                 return
             stream = None
             if self.stream is not None:
-                times = clock.of_steps(now, wanted)
+                times = clock.of_steps(now, portion)
                 stream, now = self._numbers(self.stream, taken, times, own), float(times[-1])
-            march.advance_into(stage, wanted, every, places, RISK, stream)
-            going &= stage[-march.lanes :] == wanted
-            if not going.any():
-                return
-            taken += wanted
-            places[0] += self.q.strides[1] * (wanted // every)
-            places[1] += self.v.strides[1] * (wanted // every)
-            if self.report is not None:
-                with self._lock:
-                    self.report(wanted * int(going[:real].sum()))
+            first, end = taken, taken + portion
+            while taken < end:
+                wanted, every = self._call(taken, end, pace)
+                part = None if stream is None else stream[taken - first : taken - first + wanted]
+                march.advance_into(stage, wanted, every, places, RISK, part)
+                going &= stage[-march.lanes :] == wanted
+                if self._halted or not going.any():
+                    return
+                taken += wanted
+                places[0] += self.q.strides[1] * (wanted // every)
+                places[1] += self.v.strides[1] * (wanted // every)
+                pace.took(wanted)
+                if self.report is not None:
+                    with self._lock:
+                        self.report(wanted * int(going[:real].sum()))
         if clock.steps % clock.every:
             q_end, v_end, _ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
@@ -177,13 +197,10 @@ class Lanes:
         self._streamed = (key, found)
         return found
 
-    def _portion(self, taken: int) -> tuple[int, int]:
-        """Return how many steps to take now, and which of them to record.
-
-        Portions end with a record, or lie between two.
-        """
-        left, every = self.clock.steps - taken, self.clock.every
-        if every <= self._most:
-            return min(left, every * (self._most // every)), every
-        wanted = min(left, self._most, every - taken % every)
+    def _call(self, taken: int, end: int, pace: Pace) -> tuple[int, int]:
+        """Return how many steps to take now, and after how many of them each record is made."""
+        every = self.clock.every
+        wanted = min(pace.steps(taken), end - taken)
+        if taken % every == 0:
+            return wanted, every
         return wanted, wanted if (taken + wanted) % every == 0 else wanted + 1
