@@ -8,6 +8,7 @@ The room takes any traceable function and knows nothing of mechanics.
 | run it for many states, or for one | `Kernel` |
 | run it for one state after the other, fast | `Kernel.single` -> `Single` |
 | see what it computes | `trace`, `Graph` |
+| derive it | `jacobian`, `gradient` |
 | carry it to another compiler | `c_source` |
 | control what is kept on disk | `Cache` |
 """
@@ -17,9 +18,21 @@ from __future__ import annotations
 from mbd_bridge.kernels.c_text import c_source
 from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import compile_kernel
+from mbd_bridge.kernels.derive import gradient, jacobian
 from mbd_bridge.kernels.kernel import Kernel
 from mbd_bridge.kernels.single import Single
 from mbd_bridge.kernels.symbol import is_traced
 from mbd_bridge.kernels.trace import Graph, trace
 
-__all__ = ["Cache", "Graph", "Kernel", "Single", "c_source", "compile_kernel", "is_traced", "trace"]
+__all__ = [
+    "Cache",
+    "Graph",
+    "Kernel",
+    "Single",
+    "c_source",
+    "compile_kernel",
+    "gradient",
+    "is_traced",
+    "jacobian",
+    "trace",
+]

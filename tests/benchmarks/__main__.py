@@ -10,7 +10,16 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.benchmarks import freedoms, hour, loop_loads, loops, questions, robots, table3
+from tests.benchmarks import (
+    freedoms,
+    hour,
+    loop_loads,
+    loops,
+    operations,
+    questions,
+    robots,
+    table3,
+)
 
 PARTS = {
     "robots": robots,
@@ -19,6 +28,7 @@ PARTS = {
     "loops": loops,
     "loop_loads": loop_loads,
     "hour": hour,
+    "operations": operations,
     "questions": questions,
 }
 

@@ -1,0 +1,301 @@
+"""Derivatives of traced functions: graphs of partial derivatives made from graphs.
+
+*Forward*: along with each value its rates along directions are carried, by the partial derivatives
+that `ops` gives for each operation. Directions are not the single inputs but groups of them that no
+output depends on twice (`Colouring`): the entries of a Jacobian are then those of its columns, put
+together. What is structurally zero is never formed.
+
+*Reverse*: from an output backwards to all inputs, for gradients of few outputs by many inputs.
+
+An operation that chooses (`where`, `minimum`, ...) passes on the derivative of what it takes, and
+nothing of what it does not: infinite slopes there do no harm. At a kink it is that of one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.errors import KernelError, unknown_name
+from mbd_bridge.kernels.operate import operate
+from mbd_bridge.kernels.ops import OPERATIONS, data, operands
+from mbd_bridge.kernels.trace import Graph, Traceable, trace
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Colouring:
+    """Which inputs share a direction.
+
+    Attributes
+    ----------
+    columns : the inputs (name, component) that are derived by
+    pattern : for each output entry the columns that it may depend on
+    colour : of each column; columns of one colour meet in no output
+    number : of colours
+    """
+
+    columns: tuple[tuple[str, int], ...]
+    pattern: tuple[frozenset[int], ...]
+    colour: tuple[int, ...]
+    number: int
+
+
+def colouring(graph: Graph, by: Sequence[str]) -> Colouring:
+    """Return the pattern of a Jacobian, and colours of its columns, those that meet most first."""
+    for name in by:
+        if name not in graph.inputs:
+            raise KernelError(unknown_name("input", name, list(graph.inputs)))
+    columns = tuple((name, k) for name in by for k in range(graph.inputs[name]))
+    number = {column: k for k, column in enumerate(columns)}
+    bits: list[int] = []
+    for node in graph.nodes:
+        if node[0] == "input":
+            place = number.get((node[1], node[2]))
+            bits.append(0 if place is None else 1 << place)
+            continue
+        depends = 0
+        if not _is_flat(node[0]):
+            for k in operands(node):
+                depends |= bits[k]
+        bits.append(depends)
+    rows = [bits[index] for indices in graph.outputs for index in indices]
+    meets = [0] * len(columns)
+    pattern = []
+    for row in rows:
+        members = [k for k in range(len(columns)) if row >> k & 1]
+        pattern.append(frozenset(members))
+        for k in members:
+            meets[k] |= row
+    colour = [-1] * len(columns)
+    for k in sorted(range(len(columns)), key=lambda k: -meets[k].bit_count()):
+        taken = {colour[j] for j in range(len(columns)) if meets[k] >> j & 1}
+        colour[k] = next(c for c in range(len(columns) + 1) if c not in taken)
+    return Colouring(columns, tuple(pattern), tuple(colour), max(colour, default=-1) + 1)
+
+
+def _is_flat(op: str) -> bool:
+    """Return whether the result of an operation never changes by little."""
+    return op == "sign" or OPERATIONS[op].kind == "condition"
+
+
+def jacobian(
+    function: Traceable,
+    inputs: Mapping[str, int],
+    by: Sequence[str] | None = None,
+    *,
+    values: bool = True,
+) -> Traceable:
+    """Return a traceable function of the same inputs: the outputs, then their Jacobians.
+
+    Parameters
+    ----------
+    function : to be derived
+    inputs : name and size of each argument
+    by : inputs to derive by; None: all
+    values : with the outputs in front; else the Jacobians alone
+
+    Returns
+    -------
+    traceable function
+        its results are the outputs, and for each output (of shape s) an array s + (n,) of its
+        derivatives by the n components of the inputs in `by`, side by side
+    """
+    graph = trace(function, inputs)
+    colours = colouring(graph, tuple(inputs) if by is None else by)
+
+    def derived(*arguments: Array) -> tuple[Array, ...]:
+        formed, rates = _forward(graph, colours, arguments)
+        results = _arrays(graph, formed) if values else []
+        row = 0
+        for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
+            block = np.zeros((len(indices), len(colours.columns)), dtype=object)
+            for k, index in enumerate(indices):
+                for j in colours.pattern[row]:
+                    block[k, j] = rates[index].get(colours.colour[j], 0.0)
+                row += 1
+            results.append(_plain(block.reshape(*shape, len(colours.columns))))
+        return tuple(results)
+
+    return derived
+
+
+def gradient(
+    function: Traceable, inputs: Mapping[str, int], by: Sequence[str] | None = None
+) -> Traceable:
+    """Return a traceable function: the only output, a scalar, and its gradients, one an input.
+
+    Parameters
+    ----------
+    function : returns one array with one entry
+    inputs, by : as for `jacobian`
+    """
+    graph = trace(function, inputs)
+    names = tuple(inputs) if by is None else tuple(by)
+    if [len(indices) for indices in graph.outputs] != [1]:
+        raise KernelError("a gradient is of one output with one entry; for more take `jacobian`")
+    colours = colouring(graph, names)
+
+    def derived(*arguments: Array) -> tuple[Array, ...]:
+        formed = _values(graph, arguments)
+        adjoints = _reverse(graph, colours, formed, graph.outputs[0][0])
+        results = _arrays(graph, formed)
+        for name in names:
+            parts = [adjoints.get((name, k), 0.0) for k in range(graph.inputs[name])]
+            results.append(_plain(np.array(parts, dtype=object)))
+        return tuple(results)
+
+    return derived
+
+
+def _values(graph: Graph, arguments: Sequence[Array]) -> list[Any]:
+    """Return the value of every node for arguments of floats or symbols."""
+    given = dict(zip(graph.inputs, arguments, strict=True))
+    formed: list[Any] = []
+    for node in graph.nodes:
+        formed.append(_value(node, formed, given))
+    return formed
+
+
+def _value(node: tuple[Any, ...], formed: list[Any], given: Mapping[str, Array]) -> Any:
+    op = node[0]
+    if op == "input":
+        return given[node[1]][node[2]]
+    if op == "const":
+        return node[1]
+    return operate(op, *(formed[k] for k in operands(node)), data=_data(node))
+
+
+def _data(node: tuple[Any, ...]) -> Any:
+    return next(iter(data(node)), None)
+
+
+def _partials(node: tuple[Any, ...], y: Any, given: list[Any]) -> tuple[Any, ...]:
+    row = OPERATIONS[node[0]]
+    assert row.partials is not None
+    return row.partials(operate, y, *given, *data(node))
+
+
+def _forward(
+    graph: Graph, colours: Colouring, arguments: Sequence[Array]
+) -> tuple[list[Any], list[dict[int, Any]]]:
+    """Return the values of all nodes, and their rates along the directions that move them."""
+    direction = dict(zip(colours.columns, colours.colour, strict=True))
+    given = dict(zip(graph.inputs, arguments, strict=True))
+    formed: list[Any] = []
+    rates: list[dict[int, Any]] = []
+    for node in graph.nodes:
+        y = _value(node, formed, given)
+        formed.append(y)
+        if node[0] == "input":
+            colour = direction.get((node[1], node[2]))
+            rates.append({} if colour is None else {colour: 1.0})
+            continue
+        places = operands(node)
+        moving = sorted({c for k in places for c in rates[k]})
+        if not moving or _is_flat(node[0]):
+            rates.append({})
+            continue
+        values = [formed[k] for k in places]
+        choice = OPERATIONS[node[0]].choice
+        if choice is not None:
+            condition, (a, b) = choice(operate, *values), places[-2:]
+            rates.append(
+                {
+                    c: operate("where", condition, rates[a].get(c, 0.0), rates[b].get(c, 0.0))
+                    for c in moving
+                }
+            )
+            continue
+        slopes = _partials(node, y, values)
+        rates.append({c: _along(slopes, [rates[k].get(c) for k in places]) for c in moving})
+    return formed, rates
+
+
+def _along(slopes: Sequence[Any], rates: Sequence[Any]) -> Any:
+    """Return the sum of slopes times rates, None being no rate."""
+    total: Any = 0.0
+    for slope, rate in zip(slopes, rates, strict=True):
+        if rate is not None:
+            total = total + slope * rate
+    return total
+
+
+def _reverse(
+    graph: Graph, colours: Colouring, formed: list[Any], output: int
+) -> dict[tuple[str, int], Any]:
+    """Return the derivatives of one node by the inputs.
+
+    Behind a choice an adjoint may be 0 because the node was not taken, whatever its slopes are.
+    """
+    moving = _moving(graph, {name for name, _ in colours.columns})
+    adjoint: dict[int, Any] = {output: 1.0}
+    found: dict[tuple[str, int], Any] = {}
+    chosen: set[int] = set()
+    for index in range(output, -1, -1):
+        bar = adjoint.pop(index, None)
+        if bar is None or not moving[index]:
+            continue
+        node = graph.nodes[index]
+        if node[0] == "input":
+            found[node[1], node[2]] = bar
+            continue
+        places = operands(node)
+        values = [formed[k] for k in places]
+        choice = OPERATIONS[node[0]].choice
+        if choice is not None:
+            condition, places = choice(operate, *values), places[-2:]
+            parts = [
+                operate("where", condition, bar, 0.0),
+                operate("where", condition, 0.0, bar),
+            ]
+            chosen.update(places)
+        else:
+            slopes = _partials(node, formed[index], values)
+            parts = [_back(slope, bar, index in chosen) for slope in slopes]
+            if index in chosen:
+                chosen.update(places)
+        for k, part in zip(places, parts, strict=True):
+            if moving[k]:
+                adjoint[k] = part if k not in adjoint else adjoint[k] + part
+    return found
+
+
+def _back(slope: Any, bar: Any, chosen: bool) -> Any:
+    """Return slope times adjoint; 0 where it was not chosen, be the slope nan or infinite."""
+    product = slope * bar
+    if not chosen or isinstance(slope, float | int):
+        return product
+    return operate("where", operate("ne", bar, 0.0), product, 0.0)
+
+
+def _moving(graph: Graph, names: set[str]) -> list[bool]:
+    """Return for each node whether it changes with one of the inputs."""
+    moving: list[bool] = []
+    for node in graph.nodes:
+        if node[0] == "input":
+            moving.append(node[1] in names)
+        else:
+            moving.append(not _is_flat(node[0]) and any(moving[k] for k in operands(node)))
+    return moving
+
+
+def _arrays(graph: Graph, formed: list[Any]) -> list[Array]:
+    """Return the outputs of a graph as arrays."""
+    results = []
+    for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
+        flat = np.empty(len(indices), dtype=object)
+        flat[:] = [formed[k] for k in indices]
+        results.append(_plain(flat.reshape(shape)))
+    return results
+
+
+def _plain(array: Array) -> Array:
+    """Return an array of floats if no entry is a symbol."""
+    if all(isinstance(x, float | int | np.floating) for x in array.flat):
+        return array.astype(np.float64)
+    return array

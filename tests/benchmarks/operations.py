@@ -1,0 +1,126 @@
+"""Elementary functions beside NumPy's, and Jacobians of an arm beside pinocchio's."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge import functions as fn
+from mbd_bridge.kernels import compile_kernel, jacobian, trace
+from mbd_bridge.solve.dynamics import traceable
+from tests.robots import robot
+
+ROWS, WIDTH = 2048, 8
+"""States of a batch and arguments of a state: they stay in the second cache."""
+
+STATES = 256
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
+    "exp": (fn.exp, np.exp, 1),
+    "log": (fn.log, np.log, 1),
+    "tanh": (fn.tanh, np.tanh, 1),
+    "sin": (fn.sin, np.sin, 1),
+    "arctan": (fn.arctan, np.arctan, 1),
+    "arctan2": (fn.arctan2, np.arctan2, 2),
+    "maximum": (fn.maximum, np.maximum, 2),
+}
+
+
+def run() -> dict[str, Any]:
+    warnings.simplefilter("ignore", mbd.MbdWarning)
+    return {"functions": functions(), "jacobians": jacobians()}
+
+
+def best(call: Callable[[], Any], turns: int) -> float:
+    """Return the least time of a call, s."""
+    least = np.inf
+    for _ in range(turns):
+        start = time.perf_counter()
+        call()
+        least = min(least, time.perf_counter() - start)
+    return least
+
+
+def functions() -> dict[str, dict[str, float]]:
+    """Time each function: a whole call, and what it adds to a call that only copies."""
+    rng = np.random.default_rng(0)
+    given = [np.abs(rng.normal(size=(ROWS, WIDTH))) for _ in range(2)]
+    spare = np.empty((ROWS, WIDTH))
+    copy = {n: _timed(lambda *x: x[0] + 1.0, given[:n], spare) for n in (1, 2)}
+    results = {}
+    print(f"  ns a value, {ROWS} x {WIDTH} values     call  without copying    NumPy")
+    for name, (ours, theirs, number) in FUNCTIONS.items():
+        call = _timed(ours, given[:number], spare)
+        inputs = given[:number]
+        peer = best(lambda f=theirs, x=inputs: f(*x, out=spare), 3000) / spare.size
+        results[name] = {"call": call, "function": call - copy[number], "numpy": peer}
+        print(
+            f"  {name:<32} {call * 1e9:7.2f} {(call - copy[number]) * 1e9:16.2f} {peer * 1e9:8.2f}"
+        )
+    for kind in ("linear", "cubic"):
+        for even in (True, False):
+            x = np.linspace(0.0, 4.0, 200) ** (1.0 if even else 1.5)
+            table = fn.Table(x, np.sin(x), kind)
+            call = _timed(table, given[:1], spare)
+            peer = best(lambda x=x: np.interp(given[0], x, x), 1000) / spare.size
+            name = f"{kind} table, {'even' if even else 'uneven'}, 200 knots"
+            results[name] = {"call": call, "function": call - copy[1], "numpy": peer}
+            print(
+                f"  {name:<32} {call * 1e9:7.2f} {(call - copy[1]) * 1e9:16.2f} {peer * 1e9:8.2f}"
+            )
+    return results
+
+
+def _show(name: str, row: dict[str, float]) -> None:
+    call, function, peer = (1e9 * row[key] for key in ("call", "function", "numpy"))
+    print(f"  {name:<32} {call:7.2f} {function:16.2f} {peer:8.2f}")
+
+
+def _timed(function: Callable[..., Any], given: list[Any], spare: Any) -> float:
+    sizes = {f"x{k}": WIDTH for k in range(len(given))}
+    kernel = compile_kernel(lambda *x: (function(*x),), sizes, cache=None)
+    return best(lambda: kernel(*given, out=(spare,)), 3000) / spare.size
+
+
+def jacobians() -> dict[str, dict[str, float]]:
+    """Time the Jacobians of an iiwa by position, velocity and torque or acceleration."""
+    import pinocchio as pin
+
+    path = robot("pb/kuka_iiwa/model")
+    model, peer = mbd.load(path).model, pin.buildModelFromUrdf(str(path))
+    data = peer.createData()
+    results = {}
+    for what, third, theirs in (
+        ("inverse_dynamics", "a", pin.computeRNEADerivatives),
+        ("forward_dynamics", "tau", pin.computeABADerivatives),
+    ):
+        sizes = {"q": 7, "v": 7, third: 7}
+        plain = traceable(model, what).function
+        derived = jacobian(lambda *x, f=plain: f(*x)[:1], sizes)
+        start = time.perf_counter()
+        kernel = compile_kernel(derived, sizes, cache=None)
+        seconds = time.perf_counter() - start
+        given = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, 7))
+        out = kernel(*given)
+        single, state = kernel.single(), [x[0].copy() for x in given]
+        row = {
+            "operations": float(sum(kernel.counts.values())),
+            "of the function": float(sum(trace(plain, sizes).counts().values())),
+            "compile": seconds,
+            "lanes": best(lambda k=kernel, x=given, o=out: k(*x, out=o), 500) / STATES,
+            "one state": best(lambda s=single, x=state: s.run(*x), 3000),
+            "pinocchio": best(lambda f=theirs, x=state: f(peer, data, *x), 3000),
+        }
+        results[what] = row
+        nanoseconds = [round(1e9 * row[key]) for key in ("lanes", "one state", "pinocchio")]
+        print(
+            f"  Jacobian of {what}: {row['operations']:.0f} operations (the function "
+            f"{row['of the function']:.0f}), compiled in {seconds:.2f} s; "
+            "{} ns a state of many, {} ns one, pinocchio {} ns".format(*nanoseconds)
+        )
+    return results
