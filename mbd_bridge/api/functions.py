@@ -18,7 +18,7 @@ from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
-from mbd_bridge.mechanism import EARTH, Cuts, build_model
+from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate import simulate as run_motion
 from mbd_bridge.simulate.batch.result import SimulationBatch
@@ -33,6 +33,7 @@ def load(
     floating: bool = False,
     gravity: ArrayLike = EARTH,
     cuts: Cuts = "authored",
+    rank_tolerance: float = RANK_TOLERANCE,
     mesh_directories: Sequence[str | PathLike[str]] = (),
 ) -> Mechanism:
     """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
@@ -44,10 +45,20 @@ def load(
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
         the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
+    rank_tolerance : how far (rad, or parts of the mechanism's size) rounded numbers in the file may
+        put a redundant constraint off; beyond it the constraint counts, and may hold the machine.
+        ``loops.report()`` names what was taken for redundant, and by how much it is off
     mesh_directories : where to look for ``package://`` and relative meshes
     """
     description = read(path, mesh_directories=mesh_directories)
-    return Mechanism(build_model(description, floating=floating, gravity=gravity, cuts=cuts))
+    model = build_model(
+        description,
+        floating=floating,
+        gravity=gravity,
+        cuts=cuts,
+        rank_tolerance=rank_tolerance,
+    )
+    return Mechanism(model)
 
 
 def load_motion(

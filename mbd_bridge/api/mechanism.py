@@ -28,7 +28,7 @@ from mbd_bridge.loads import (
 )
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.selected import asked_for
-from mbd_bridge.mechanism import EARTH, Builder, Cuts, Model, build_model
+from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.solve import (
     Assembly,
@@ -63,21 +63,33 @@ class Mechanism:
         floating: bool = False,
         gravity: ArrayLike = EARTH,
         cuts: Cuts = "authored",
+        rank_tolerance: float = RANK_TOLERANCE,
     ) -> Mechanism:
-        """Return the mechanism that a `Builder` has collected, or of any description."""
+        """Return the mechanism that a `Builder` has collected, or of any description.
+
+        For the options see `load`.
+        """
         description = source.description() if isinstance(source, Builder) else source
-        model = build_model(description, floating=floating, gravity=gravity, cuts=cuts)
+        model = build_model(
+            description,
+            floating=floating,
+            gravity=gravity,
+            cuts=cuts,
+            rank_tolerance=rank_tolerance,
+        )
         return Mechanism(model)
 
     @staticmethod
-    def from_pinocchio(model: Any, constraints: Sequence[Any] = ()) -> Mechanism:
+    def from_pinocchio(
+        model: Any, constraints: Sequence[Any] = (), *, rank_tolerance: float = RANK_TOLERANCE
+    ) -> Mechanism:
         """Return the mechanism of a ``pinocchio.Model``, its joints and frames by name.
 
         ``RigidConstraintModel``s become loop joints: balls (3-D) and welds (6-D).
         """
         from mbd_bridge.bridges.pinocchio import from_pinocchio
 
-        return Mechanism(from_pinocchio(model, constraints))
+        return Mechanism(from_pinocchio(model, constraints, rank_tolerance))
 
     def to_pinocchio(self) -> Any:
         """Return a ``pinocchio.Model`` with the same bodies, joints and gravity.
@@ -373,8 +385,7 @@ class Mechanism:
             the link's axes; none: a point mass
         """
         described = with_payload(self.model.description, link, mass, centre, inertia)
-        model = self.model
-        return Mechanism(build_model(described, floating=model.floating, gravity=model.gravity))
+        return Mechanism(rebuilt(self.model, described))
 
     def crosscheck(self, **options: Any) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""

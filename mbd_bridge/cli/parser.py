@@ -117,6 +117,13 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         "--gravity=-9.81,0,0",
     )
     parser.add_argument(
+        "--rank-tolerance",
+        type=float,
+        metavar="E",
+        help="how far, rad or parts of the machine's size, a redundant row of a loop may be off by "
+        "rounded numbers in the file (1e-5); beyond it the row counts",
+    )
+    parser.add_argument(
         "--payload",
         type=_payload,
         action="append",

@@ -121,11 +121,15 @@ def robot_and_remarks(
     """
     from mbd_bridge.api import load
 
-    gravity = {} if options.gravity is None else {"gravity": options.gravity}
+    given = {
+        name: value
+        for name in ("gravity", "rank_tolerance")
+        if (value := getattr(options, name)) is not None
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         folders = vars(options).get("meshes", ())
-        robot = load(options.robot, floating=options.floating, mesh_directories=folders, **gravity)
+        robot = load(options.robot, floating=options.floating, mesh_directories=folders, **given)
     for link, mass, centre in options.payload:
         robot = robot.with_payload(link, mass, centre)
     wanted = [w for w in caught if issubclass(w.category, MbdWarning)]

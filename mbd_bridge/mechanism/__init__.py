@@ -1,11 +1,19 @@
 """The joint table, the graph, the spanning tree and the immutable model."""
 
-from mbd_bridge.mechanism.build import EARTH, build_model
+from mbd_bridge.mechanism.build import EARTH, build_model, rebuilt
 from mbd_bridge.mechanism.builder import Builder
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
-from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.mechanism.model import (
+    GROUND,
+    RANK_TOLERANCE,
+    ROOT_JOINT,
+    Body,
+    Model,
+    ModelJoint,
+    ModelLink,
+)
 from mbd_bridge.mechanism.recut import Cuts, recut
 from mbd_bridge.mechanism.spanning_tree import (
     Edge,
@@ -20,6 +28,7 @@ __all__ = [
     "EARTH",
     "GROUND",
     "JOINT_TYPES",
+    "RANK_TOLERANCE",
     "ROOT_JOINT",
     "Across",
     "Along",
@@ -40,6 +49,7 @@ __all__ = [
     "digest",
     "distance_matrix",
     "path_matrix",
+    "rebuilt",
     "recut",
     "spanning_tree",
 ]

@@ -22,7 +22,15 @@ from mbd_bridge.mechanism.joint_table import (
     TurnedUniversal,
     Universal,
 )
-from mbd_bridge.mechanism.model import GROUND, ROOT_JOINT, Body, Model, ModelJoint, ModelLink
+from mbd_bridge.mechanism.model import (
+    GROUND,
+    RANK_TOLERANCE,
+    ROOT_JOINT,
+    Body,
+    Model,
+    ModelJoint,
+    ModelLink,
+)
 from mbd_bridge.mechanism.recut import Cuts, recut
 from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
 
@@ -32,6 +40,9 @@ EARTH = (0.0, 0.0, -9.81)
 PERPENDICULAR = 1e-6
 """Cosine of the angle between axes that a file's digits may leave."""
 
+SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 1e-12, 1e-2
+"""Of rank: what arithmetic itself leaves, and what no longer is a rounding of numbers."""
+
 
 def build_model(
     description: Description,
@@ -39,6 +50,7 @@ def build_model(
     floating: bool = False,
     gravity: ArrayLike = EARTH,
     cuts: Cuts = "authored",
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> Model:
     """Return the model of a described mechanism.
 
@@ -48,6 +60,8 @@ def build_model(
     floating : give the root link six freedoms instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut: "authored", "weighted" or their names; see `recut`
+    rank_tolerance : relative size below which rows of loops that are nearly dependent are due to
+        rounded numbers in the file; see `Model`
     """
     walk = _depth_first(description)
     if cuts != "authored":
@@ -67,7 +81,27 @@ def build_model(
         builder.add(joint, _entry(joint))
     vector = given_numbers("gravity", gravity, (3,))
     vector.flags.writeable = False
-    return builder.model(vector)
+    return builder.model(vector, _tolerance(rank_tolerance))
+
+
+def rebuilt(model: Model, description: Description) -> Model:
+    """Return the model of a changed description, with the base and gravity of a model."""
+    return build_model(
+        description,
+        floating=model.floating,
+        gravity=model.gravity,
+        rank_tolerance=model.rank_tolerance,
+    )
+
+
+def _tolerance(given: float) -> float:
+    number = float(given_numbers("rank_tolerance", given, ()))
+    if not SMALLEST_TOLERANCE <= number <= LARGEST_TOLERANCE:
+        raise ModelError(
+            f"rank_tolerance: expected {SMALLEST_TOLERANCE:g} (rounding) to {LARGEST_TOLERANCE:g}, "
+            f"got {given!r}; {RANK_TOLERANCE:g} suits files with five digits"
+        )
+    return number
 
 
 def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:
@@ -188,7 +222,7 @@ class _Builder:
         inertia = own.seen_from(frame) if own is not None else Inertia.zero()
         self.links.append(ModelLink(joint.child, body, frame, inertia))
 
-    def model(self, gravity: np.ndarray) -> Model:
+    def model(self, gravity: np.ndarray, rank_tolerance: float) -> Model:
         """Return the finished model."""
         couplings = self._couplings()
         places: dict[int, tuple[slice, slice]] = {}
@@ -219,6 +253,7 @@ class _Builder:
             nv,
             gravity,
             self.description,
+            rank_tolerance,
         )
 
     def _gears(self) -> list[Cut]:

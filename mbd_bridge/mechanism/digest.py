@@ -61,6 +61,8 @@ def _digest(model: Model) -> str:
         frame(joint.parent_frame)
         frame(joint.frame)
         inertia(joint.inertia)
+    if model.cuts:
+        numbers(model.rank_tolerance)  # which rows a kernel leaves out
     for cut in model.cuts:
         sink.update(f"|{cut.predecessor} {cut.successor} {cut.links} {cut.rows!r}".encode())
         frame(cut.a)

@@ -134,6 +134,7 @@ class Parameters:
             draft.description(),
             floating=self.model.floating,
             gravity=self.model.gravity if symbolic else draft.gravity,
+            rank_tolerance=self.model.rank_tolerance,
         )
         if symbolic:
             model = replace(model, gravity=draft.gravity)

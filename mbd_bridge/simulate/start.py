@@ -11,10 +11,10 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, named
-from mbd_bridge.solve import assemble, prepare
+from mbd_bridge.solve import assemble
 from mbd_bridge.solve.assembly import CLOSED
 from mbd_bridge.solve.closed import MASSLESS, needs_support
-from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE
+from mbd_bridge.solve.tolerances import CONSISTENT, SINGULAR
 from mbd_bridge.spatial import Array
 
 
@@ -76,12 +76,12 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
         return v
     v[list(motions.v)] = motions.at(t)[1]
     if model.has_loops:
-        _, phi_q, _ = prepare(model, "constraints")(q, v)
+        loops, scale = Loops(model), model.velocity_scale
+        J = loops.at(q)[1]
+        J = J[list(loops.choice().at(J))]
         free = np.setdiff1d(np.arange(model.nv), motions.v)
-        scale = model.velocity_scale[free]
-        J = phi_q[:, free] / model.row_scale[:, None] * scale
-        rate = phi_q @ v / model.row_scale
-        v[free] = -scale * np.linalg.lstsq(J, rate, rcond=TOLERANCE)[0]
+        rate = J @ (v / scale)
+        v[free] = -scale[free] * np.linalg.lstsq(J[:, free], rate, rcond=SINGULAR)[0]
     return v
 
 
@@ -90,13 +90,14 @@ def _check_loops(loops: Loops, q: Array, v: Array) -> None:
     phi, phi_q, _ = loops.values(q, v)
     rows = model.row_scale
     speed = np.abs(phi_q) @ np.abs(v)
-    if np.any(np.abs(phi) > CONSISTENT * rows):
+    consistent = loops.choice().consistent
+    if np.any(np.abs(phi) > consistent * rows):
         raise StateError(
             f"the position at the start does not close the loops: {named(model, phi / rows)}. "
             f"Start from assemble(near=...).q"
         )
     rate = phi_q @ v
-    allowed = CONSISTENT * np.maximum(speed.max(), still(model, v) * rows)
+    allowed = consistent * np.maximum(speed.max(), still(model, v) * rows)
     if np.any(np.abs(rate) > allowed):
         raise StateError(
             f"the velocity at the start does not keep the loops closed: "
@@ -123,11 +124,15 @@ def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> 
 
 def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None) -> list[str]:
     """Return the velocities of a motion that is allowed at q and moves nothing with inertia."""
-    J = Loops(model).at(q)[1] if model.has_loops else np.zeros((0, model.nv))
+    J = np.zeros((0, model.nv))
+    if model.has_loops:
+        loops = Loops(model)
+        J = loops.at(q)[1]
+        J = J[list(loops.choice().at(J))]
     if motions is not None:
         J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
     _, s, Vt = np.linalg.svd(J)
-    free = Vt[int(np.sum(s > TOLERANCE * s.max(initial=0.0))) :].T
+    free = Vt[int(np.sum(s > SINGULAR * s.max(initial=0.0))) :].T
     scale = model.velocity_scale
     M = mass_matrix_by_bodies(model, q).astype(np.float64) * np.outer(scale, scale)
     sizes, ways = np.linalg.eigh(free.T @ M @ free)

@@ -34,16 +34,17 @@ def first_open(
     if loops is None:
         return None
     kernel = loops.values
+    least = max(OPEN, loops.choice().leeway)  # as open as imprecise rows stay
 
     def lack(places: Array) -> Array:
         phi = kernel(q[places], v[places])[0]
         return np.asarray(np.abs(phi / model.row_scale))
 
     some = np.unique(np.linspace(0, len(time) - 1, min(LOOKS, len(time))).astype(int))
-    if np.all(lack(some).max(axis=1) < OPEN):
+    if np.all(lack(some).max(axis=1) < least):
         return None
     found = lack(np.arange(len(time)))
-    first = int(np.argmax(~(found.max(axis=1) < OPEN)))
+    first = int(np.argmax(~(found.max(axis=1) < least)))
     phi = found[first]
     names = [
         repr(name)

@@ -22,6 +22,7 @@ from mbd_bridge.errors import SolveError, StateError, unknown_name
 from mbd_bridge.mechanism import Across, Model
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 CLOSED = 1e-12
@@ -44,7 +45,8 @@ class Assembly:
     loops : residual of each loop by name, m or rad, the larger of both kinds relative to `size`
     reversed : loops whose axis has come out against its own direction
     iterations : used for the position
-    closed : whether every loop is closed
+    closed : whether every loop is closed; rows that say what others say but for the file's digits
+        may stay as open as these leave them
     """
 
     q: Array
@@ -83,8 +85,13 @@ def assemble(
     """
     kernel = prepare(model, "constraints")
     wish = wished_position(model, near)
+    choice = row_choice(model) if model.has_loops else None
     closing = Closing(
-        model, lambda q, v, _: kernel(q, v), held_ones(model, fixed), weighted(model, weights)
+        model,
+        lambda q, v, _: kernel(q, v),
+        held_ones(model, fixed),
+        weighted(model, weights),
+        choice,
     )
     (q,), iterations = closing.position(wish[None])
     still = np.zeros(model.nv)
@@ -95,7 +102,12 @@ def assemble(
     a = wished(still, model.velocity_names, acceleration, "acceleration")
     (a,) = closing.rates(phi_q[None], (gamma - phi_q @ a)[None], a[None])
     loops = _residuals(model, phi)
-    closed = all(residual <= CLOSED for residual in loops.values())
+    closed = True
+    if choice is not None:
+        scaled = phi_q * (model.velocity_scale / model.row_scale[:, None])
+        closed = bool(
+            (np.abs(phi / model.row_scale) <= choice.allowed(scaled[None], CLOSED)[0]).all()
+        )
     if check and not closed:
         _say_open(model, loops, fixed)
     return Assembly(q, v, a, loops, _reversed(model, q), iterations, closed)

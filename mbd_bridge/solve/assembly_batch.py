@@ -15,6 +15,7 @@ from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve.assembly import CLOSED, held_ones, weighted
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
@@ -91,12 +92,17 @@ def assemble_batch(
         def constraints(q: Array, v: Array, numbers: Array) -> tuple[Array, ...]:
             return variants(q, v, inputs[numbers])
 
-    closing = Closing(model, constraints, held_ones(model, fixed), weighted(model, weights))
+    choice = row_choice(model) if model.has_loops else None
+    held, scale = held_ones(model, fixed), weighted(model, weights)
+    closing = Closing(model, constraints, held, scale, choice)
     q, _ = closing.position(wish)
     phi, phi_q, _ = constraints(q, rate, np.arange(number))
     v = closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, rate), rate)
     residual = np.abs(phi / model.row_scale).max(axis=1, initial=0.0)
-    closed = residual <= CLOSED
+    closed = np.ones(number, dtype=bool)
+    if choice is not None:
+        allowed = choice.allowed(phi_q * (model.velocity_scale / model.row_scale[:, None]), CLOSED)
+        closed[:] = (np.abs(phi / model.row_scale) <= allowed).all(axis=1)
     if check and not closed.all():
         first = int(np.argmin(closed))
         raise SolveError(

@@ -1,13 +1,17 @@
 """Forward dynamics of a mechanism with loops: accelerations and multipliers.
 
-Many states go through one kernel (`closed`) with rows chosen as independent beforehand, and the
-multipliers of all rows that are smallest of those with the same effect (`smallest`).
+All states go through one kernel (`closed`) with the rows that `row_choice` finds for the model, and
+the multipliers of all rows that are smallest of those with the same effect (`smallest`). So a state
+has the same digits alone and among others, first and last.
 
 Driven velocities are further rows, Φ_q a row of the unit matrix. States at which the rows are near
-to depending on each other, and few states, go one by one by singular values (`reduced`).
+to depending on each other, or do not say what others say, go one by one by singular values of rows
+chosen there (`reduced`).
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +21,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.closed_inverse import FEW, LARGEST, SAMPLES, TRUSTED
+from mbd_bridge.solve.closed_inverse import LARGEST
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
@@ -28,9 +32,10 @@ from mbd_bridge.solve.loop_terms import (
     open_loop,
     prepare_terms,
 )
-from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE, pivoted
 from mbd_bridge.solve.reduced import Method, by_method
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import operations, spread
+from mbd_bridge.solve.tolerances import TRUSTED
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -63,8 +68,7 @@ class ClosedForward:
             self._inputs["external"] = 6 * len(links)
         self._mass = prepare(model, "mass_matrix")
         self._terms = prepare_terms(model, links, axes)
-        self._whole: Kernel | None = None
-        self._chosen = False
+        self._choice = row_choice(model, driven)
 
     def __call__(
         self,
@@ -92,16 +96,16 @@ class ClosedForward:
             if check:
                 explain(self.model, dict(zip(self._inputs, arrays, strict=True)))
             return self._where_finite(arrays, number, method, threads)
-        if method is None and not self._chosen and count >= FEW:
-            self._choose(arrays)
-        if method is not None or self._whole is None:
+        whole = self._whole if method is None else None
+        if whole is None:
             a, lam = self._one_by_one(arrays, count, method or "svd", check)
             return (a[0], lam[0]) if single else (a, lam)
-        a, lam, facts = self._whole(*arrays, threads=threads)
+        a, lam, facts = whole(*arrays, threads=threads)
         if single:
             a, lam, facts = a[None], lam[None], facts[None]
         with np.errstate(invalid="ignore"):
-            good = (facts[:, :2] < TRUSTED).all(axis=1) & (facts[:, 2] < CONSISTENT**2)
+            good = (facts[:, :2] < TRUSTED).all(axis=1)
+            good &= facts[:, 2] < self._choice.consistent**2
         if check:
             self._check(arrays, facts[:, 3:])
         bad = np.flatnonzero(~good)
@@ -126,7 +130,7 @@ class ClosedForward:
 
     def _check(self, arrays: list[Array], squares: Array) -> None:
         """Raise for the first state whose position or velocity does not satisfy the loops."""
-        off = np.argwhere(np.atleast_2d(squares) > CONSISTENT**2)
+        off = np.argwhere(np.atleast_2d(squares) > self._choice.consistent**2)
         if len(off):
             k, which = (int(x) for x in off[0])
             terms = self._at([x[k] if x.ndim == 2 else x for x in arrays])
@@ -154,37 +158,30 @@ class ClosedForward:
         scale = columns[list(self.driven)]
         for k, (m, f, A, g, w) in enumerate(zip(*each, strict=True)):
             rows, right = np.vstack([A.T, own]), np.concatenate([g, w / scale])
-            found = by_method(m * np.outer(columns, columns), f, rows, right, method)
+            inertia = m * np.outer(columns, columns)
+            found = by_method(inertia, f, rows, right, method, self._places(self._choice.at(A.T)))
             a[k], lam[k] = columns * found.a, found.lam / self._scale
         return a, lam
 
-    def _choose(self, arrays: list[Array]) -> None:
-        """Choose independent rows at some of the states, and make the kernel."""
-        self._chosen = True
-        count = max(len(x) for x in arrays if x.ndim == 2)
-        sample = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
-        found = self._at([x[sample] if x.ndim == 2 else x for x in arrays]).A
-        cuts, driven = len(self.model.row_scale), list(self.driven)
-        own = np.eye(self.model.nv)[:, driven]
-        best: tuple[int, float, tuple[int, ...]] = (-1, 0.0, ())
-        for one in found.reshape(-1, self.model.nv, cuts):
-            largest = float(np.linalg.norm(np.hstack([one, own])))
-            rows = pivoted(np.delete(one, driven, axis=0), TOLERANCE, largest)
-            floor = float(rows.pivots[rows.rank - 1]) if rows.rank else 1.0
-            chosen = tuple(sorted(int(k) for k in rows.order[: rows.rank]))
-            best = max(best, (rows.rank, floor, chosen))
-        chosen = best[-1]
-        if operations(one.T[list(chosen)]) > LARGEST:
-            return
+    def _places(self, chosen: tuple[int, ...]) -> list[int]:
+        """Return the rows that count: independent ones of the cuts, then the driven ones."""
+        return [*chosen, *range(len(self.model.row_scale), len(self._scale))]
+
+    @cached_property
+    def _whole(self) -> Kernel | None:
+        """The kernel, if it is worth compiling."""
+        chosen = self._choice.rows
+        if operations(self._choice.pattern[list(chosen)].astype(np.float64)) > LARGEST:
+            return None
         try:
-            self._whole = self._kernel(chosen)
+            return self._kernel(chosen)
         except SolveError:
-            return  # something is massless that only the loops hold: singular values need less
+            return None  # something is massless that only the loops hold: singular values need less
 
     def _kernel(self, chosen: tuple[int, ...]) -> Kernel:
         model, columns = self.model, self.model.velocity_scale
         cuts = len(model.row_scale)
-        places = [*chosen, *range(cuts, len(self._scale))]
+        places = self._places(chosen)
         inverse, still = 1.0 / self._scale, np.zeros(model.nv)
         own = np.eye(model.nv)[:, list(self.driven)]
 

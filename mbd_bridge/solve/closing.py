@@ -7,12 +7,12 @@ The states may belong to N variants of a mechanism: the caller's function knows 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
 LONGEST_STEP = 0.4
@@ -29,6 +29,21 @@ Constraints = Callable[[Array, Array, Array], tuple[Array, ...]]
 """Φ (n, m), Φ_q (n, m, nv) and γ (n, m) at q, v (n, ...) of the states with the numbers (n,)."""
 
 
+class Keep(Protocol):
+    """Which rows count in the end (see `row_choice.RowChoice`)."""
+
+    @property
+    def imprecise(self) -> bool:
+        """Whether redundant rows are off by more than rounding."""
+
+    @property
+    def slack(self) -> float:
+        """How much redundant rows may be off at a state, relative to the largest row."""
+
+    def kept(self, phi_q: Array) -> Array:
+        """Return which rows of Φ_q (N, m, nv) count (N, m); all where that cannot be told."""
+
+
 class Newton(NamedTuple):
     """Singular values of dimensionless Jacobians (n, m, free), those of rank only."""
 
@@ -37,10 +52,10 @@ class Newton(NamedTuple):
     Vt: Array
 
     @staticmethod
-    def of(J: Array) -> Newton:
-        """Return the decompositions."""
+    def of(J: Array, tolerance: float) -> Newton:
+        """Return the decompositions; singular values below a tolerance are zero."""
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
-        keep = s > TOLERANCE * s.max(axis=-1, initial=0.0, keepdims=True)
+        keep = s > tolerance * s.max(axis=-1, initial=0.0, keepdims=True)
         return Newton(U, np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0), Vt)
 
     def onto(self, phi: Array) -> Array:
@@ -62,11 +77,23 @@ class Closing:
     constraints : of the states
     held : (nv,) which velocities stay as they are wished
     scale : (nv,) how far each moves for a unit of cost
+    keep : the rows that count in the end; None: all that say something beyond the rank tolerance
     """
 
-    def __init__(self, model: Model, constraints: Constraints, held: Array, scale: Array) -> None:
+    def __init__(
+        self,
+        model: Model,
+        constraints: Constraints,
+        held: Array,
+        scale: Array,
+        keep: Keep | None = None,
+    ) -> None:
         self.model, self.constraints = model, constraints
         self.free, self.scale, self.rows = ~held, scale, model.row_scale
+        self._keep = keep
+        self._tolerance = model.rank_tolerance
+        if keep is not None:
+            self._tolerance = max(self._tolerance, keep.slack) if keep.imprecise else SINGULAR
 
     def position(self, wish: Array) -> tuple[Array, int]:
         """Return the positions (N, nq) nearest to the wishes, and the iterations of the longest."""
@@ -75,7 +102,7 @@ class Closing:
         iteration = 0
         while len(going) and iteration < ITERATIONS:
             iteration += 1
-            newton = Newton.of(self._dimensionless(phi_q))
+            newton = Newton.of(self._dimensionless(phi_q), self._tolerance)
             back = (_difference(self.model, q[going], wish[going]) / self.scale)[:, self.free]
             close = newton.onto(phi / self.rows)
             step = close + newton.along(back)
@@ -92,8 +119,8 @@ class Closing:
     def rates(self, phi_q: Array, lack: Array, wish: Array) -> Array:
         """Return the rates (N, nv) nearest to the wishes for which Φ_q (rates - wish) = lack."""
         step = np.zeros_like(wish)
-        newton = Newton.of(self._dimensionless(phi_q))
-        step[:, self.free] = newton.onto(-lack / self.rows)
+        newton, keep = self._last(phi_q)
+        step[:, self.free] = newton.onto(-lack * keep / self.rows)
         return np.asarray(wish + step * self.scale)
 
     def _shortened(
@@ -118,14 +145,32 @@ class Closing:
         going = np.arange(len(q))
         for _ in range(POLISHINGS):
             phi, phi_q = self._residuals(q, going)
+            newton, keep = self._last(phi_q)
+            phi = phi * keep
             error = _largest(phi / self.rows)
             better = error < least[going]
-            going, q, phi, phi_q = going[better], q[better], phi[better], phi_q[better]
+            going, q, phi = going[better], q[better], phi[better]
             if not len(going):
                 break
             best[going], least[going] = q, error[better]
-            q = self._moved(q, Newton.of(self._dimensionless(phi_q)).onto(phi / self.rows))
+            newton = Newton(*(part[better] for part in newton))
+            q = self._moved(q, newton.onto(phi / self.rows))
         return best
+
+    def _last(self, phi_q: Array) -> tuple[Newton, Array]:
+        """Return the decomposition of the rows that count in the end, and which they are (N, m)."""
+        J, keep = self._dimensionless(phi_q), np.ones(phi_q.shape[:2], dtype=bool)
+        if self._keep is None or not self._keep.imprecise:
+            return Newton.of(J, self._tolerance), keep
+        scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
+        keep = self._keep.kept(scaled)
+        sure = ~keep.all(axis=1)  # which rows are the redundant ones
+        found = Newton.of(J * keep[:, :, None], SINGULAR)
+        if not sure.all():
+            rest = Newton.of(J[~sure], self._tolerance)
+            for part, other in zip(found, rest, strict=True):
+                part[~sure] = other
+        return found, keep
 
     def _residuals(self, q: Array, numbers: Array) -> tuple[Array, Array]:
         phi, phi_q, _ = self.constraints(q, np.zeros((len(q), self.model.nv)), numbers)

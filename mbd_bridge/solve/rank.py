@@ -12,16 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.tolerances import CONSISTENT as CONSISTENT
+from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
-TOLERANCE = 1e-9
-"""Singular values below this, relative to the largest, are zero: an assembled position is good to
-1e-14, and a mechanism a nanoradian from a singular position is in it for every purpose."""
-
-
-CONSISTENT = 1e-6
-"""How far a given state may be from the constraints, relative to the mechanism's size and to the
-terms of the equation: states from files have lost digits."""
+TOLERANCE = SINGULAR
 
 
 @dataclass(frozen=True, eq=False)

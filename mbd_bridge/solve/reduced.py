@@ -9,13 +9,17 @@ the multipliers vanish:
     λ = I_Rᵀ (Q - M q̈)                                                    (4.11, sign corrected)
 
 ``svd`` (LeeJoo90), ``qr`` and ``projection`` (KimYoo97) differ only in where N and I_R come from;
-``multipliers`` (Lee94) keeps all coordinates. Dependent rows are left out by rank, so λ is the
-smallest of all that give the same motion. Everything is dimensionless (see `rank`).
+``multipliers`` (Lee94) keeps all coordinates. They see independent rows only (`row_choice`); λ is
+then spread over all rows, the smallest of all that give the same motion:
+
+    Φ_q = C Φ_R,   λ = C (Cᵀ C)⁻¹ λ_R                                      with Cᵀ λ = λ_R
+
+Everything is dimensionless (see `rank`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -23,13 +27,10 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.rank import independent_columns, pivoted
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.schur import schur, with_inertia
+from mbd_bridge.solve.tolerances import ROUNDED
 from mbd_bridge.spatial import Array
-
-TOLERANCE = 1e-12
-"""Singular values below this, relative to the largest, are zero here. Redundant rows leave 1e-15;
-near a singular position the rows that become dependent still tell the truth down to here, while a
-row dropped too soon would let the mechanism leave its branch."""
 
 Method = Literal["svd", "qr", "projection", "multipliers"]
 
@@ -51,13 +52,13 @@ class Motion(NamedTuple):
 def by_svd(phi_q: Array) -> Reduced:
     """N from the right singular vectors (LeeJoo90 (40), (42)), I_R the pseudo-inverse (43)."""
     U, s, Vt = np.linalg.svd(phi_q)
-    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    rank = int(np.sum(s > ROUNDED * s.max(initial=0.0)))
     return Reduced(Vt[rank:].T, (Vt[:rank].T / s[:rank]) @ U[:, :rank].T)
 
 
 def by_qr(phi_q: Array) -> Reduced:
     """N from the orthogonal factor of Φ_qᵀ, its columns chosen by pivoting."""
-    Q, R, order, _, rank = pivoted(phi_q.T, TOLERANCE)
+    Q, R, order, _, rank = pivoted(phi_q.T, ROUNDED)
     # Φ_qᵀ P = Q [R1 R2; 0 0]: the pseudo-inverse of a matrix of full row rank, rows in order P
     rows = np.zeros_like(R[:rank])
     rows[:, order] = R[:rank]
@@ -68,11 +69,11 @@ def by_qr(phi_q: Array) -> Reduced:
 def by_projection(phi_q: Array) -> Reduced:
     """P_N = 1 - Φ_qᵀ (Φ_q Φ_qᵀ)⁻¹ Φ_q (KimYoo97 (3.6)) on independent rows; n - m columns."""
     n = phi_q.shape[1]
-    chosen, _ = independent_columns(phi_q.T, TOLERANCE)
+    chosen, _ = independent_columns(phi_q.T, ROUNDED)
     some, rank = phi_q[list(chosen)], len(chosen)
     inverse = np.linalg.solve(some @ some.T, some).T if rank else np.zeros((n, 0))  # (3.1)
     P = np.eye(n) - inverse @ some
-    columns = pivoted(P, TOLERANCE).order
+    columns = pivoted(P, ROUNDED).order
     # the smallest multipliers of all rows, from those of the independent ones
     spread = phi_q @ inverse
     return Reduced(P[:, columns[: n - rank]], inverse @ np.linalg.pinv(spread))
@@ -97,11 +98,11 @@ def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> Motion:
 
 def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> Motion:
     """Return both from Lee94 (22) on independent rows, the multipliers spread over all rows."""
-    rows = list(independent_columns(phi_q.T, TOLERANCE)[0])
+    rows = list(independent_columns(phi_q.T, ROUNDED)[0])
     factors = schur(M, phi_q[rows])
     assert factors is not None, "rows were chosen as independent"
     a, some = factors.solve(Q, gamma[rows])
-    lam = np.linalg.lstsq(phi_q.T, phi_q[rows].T @ some, rcond=TOLERANCE)[0]
+    lam = np.linalg.lstsq(phi_q.T, phi_q[rows].T @ some, rcond=ROUNDED)[0]
     return Motion(a, lam)
 
 
@@ -117,17 +118,33 @@ def constrained_motion(
     rows, columns = model.row_scale, model.velocity_scale
     phi_s, gamma_s = phi_q / rows[:, None] * columns, gamma / rows
     M_s, Q_s = M * np.outer(columns, columns), Q * columns
-    motion = by_method(M_s, Q_s, phi_s, gamma_s, method)
+    motion = by_method(M_s, Q_s, phi_s, gamma_s, method, row_choice(model).at(phi_s))
     return Motion(columns * motion.a, motion.lam / rows)
 
 
-def by_method(M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method) -> Motion:
-    """Return accelerations and multipliers of dimensionless equations by any of the methods."""
+def by_method(
+    M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method, rows: Sequence[int]
+) -> Motion:
+    """Return accelerations and multipliers of dimensionless equations by any of the methods.
+
+    Parameters
+    ----------
+    rows : that are independent, or nearly dependent where the position is nearly singular
+    """
+    some, rates = phi_q[list(rows)], gamma[list(rows)]
     if method == "multipliers":
-        return with_multipliers(M, Q, phi_q, gamma)
-    if method in BASES:
-        return with_basis(M, Q, gamma, BASES[method](phi_q))
-    raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
+        motion = with_multipliers(M, Q, some, rates)
+    elif method in BASES:
+        motion = with_basis(M, Q, rates, BASES[method](some))
+    else:
+        raise SolveError(f"method={method!r} is not known; use one of {METHODS}")
+    if len(rows) == len(phi_q):
+        return motion
+    lam = np.zeros(len(phi_q))
+    if len(rows):
+        C = phi_q @ np.linalg.pinv(some, rcond=ROUNDED)
+        lam[:] = np.linalg.pinv(C.T, rcond=ROUNDED) @ motion.lam
+    return Motion(motion.a, lam)
 
 
 def _solve(inner: Array, M: Array, right: Array) -> Array:

@@ -20,7 +20,7 @@ from mbd_bridge.bridges.pinocchio.constraints import constraint_loops, on_ground
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
 from mbd_bridge.errors import ModelError, warn
 from mbd_bridge.formats import Description, Joint, Link, Mimic
-from mbd_bridge.mechanism import ROOT_JOINT, Model, build_model
+from mbd_bridge.mechanism import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
 from mbd_bridge.spatial import Array, Frame, Inertia
 
 X, Y, Z = np.eye(3)
@@ -31,15 +31,19 @@ Part = tuple[str, Array, Frame, int, int, dict[str, Any]]
 """Joint type, axis, placement, nq and nv in pinocchio, further fields of the description."""
 
 
-def from_pinocchio(model: pin.Model, constraints: Sequence[Any] = ()) -> Model:
+def from_pinocchio(
+    model: pin.Model, constraints: Sequence[Any] = (), rank_tolerance: float = RANK_TOLERANCE
+) -> Model:
     """Return our model of pinocchio's; coordinates are named after its joints.
 
     ``RigidConstraintModel``s become loop joints (see `constraints`).
     """
-    return adopt(model, constraints).ours
+    return adopt(model, constraints, rank_tolerance).ours
 
 
-def adopt(model: pin.Model, constraints: Sequence[Any] = ()) -> Twin:
+def adopt(
+    model: pin.Model, constraints: Sequence[Any] = (), rank_tolerance: float = RANK_TOLERANCE
+) -> Twin:
     """Return our model of pinocchio's together with the conversion of states."""
     reader = _Reader(model)
     if on_ground(constraints):
@@ -53,7 +57,12 @@ def adopt(model: pin.Model, constraints: Sequence[Any] = ()) -> Twin:
     loops = constraint_loops(constraints, reader.first, {joint.name for joint in reader.joints})
     description = Description(model.name, tuple(reader.links), tuple(reader.joints), loops)
     gravity = np.array(model.gravity.linear)
-    ours = build_model(description, gravity=gravity, floating=reader.floating)
+    ours = build_model(
+        description,
+        gravity=gravity,
+        floating=reader.floating,
+        rank_tolerance=rank_tolerance,
+    )
     places = tuple(
         Place(body, name, *reader.places[name])
         for body in ours.bodies

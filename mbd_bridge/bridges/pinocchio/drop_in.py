@@ -22,10 +22,10 @@ from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipli
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import LoadSolver
-from mbd_bridge.mechanism import digest
+from mbd_bridge.mechanism import RANK_TOLERANCE, digest
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
-from mbd_bridge.solve.rank import CONSISTENT
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 
@@ -37,8 +37,13 @@ class PreparedModel:
     twin : the two models, and the conversion of states between them
     """
 
-    def __init__(self, model: pin.Model, constraints: Sequence[Any] = ()) -> None:
-        self.twin = adopt(model, constraints)
+    def __init__(
+        self,
+        model: pin.Model,
+        constraints: Sequence[Any] = (),
+        rank_tolerance: float = RANK_TOLERANCE,
+    ) -> None:
+        self.twin = adopt(model, constraints, rank_tolerance)
         self.constraints = tuple(constraints)
         order = self.twin.order()
         if order is None:
@@ -108,13 +113,15 @@ class PreparedModel:
         return np.asarray(v, dtype=np.float64)[..., self.inverse_order]
 
 
-def prepare(model: pin.Model, constraints: Sequence[Any] = ()) -> PreparedModel:
+def prepare(
+    model: pin.Model, constraints: Sequence[Any] = (), rank_tolerance: float = RANK_TOLERANCE
+) -> PreparedModel:
     """Return a model that the functions of this module take in the place of pinocchio's.
 
     ``RigidConstraintModel``s are for `constraint_dynamics`; the other functions are those of the
-    open tree, as pinocchio's.
+    open tree, as pinocchio's. For `rank_tolerance` see `mbd_bridge.load`.
     """
-    return PreparedModel(model, constraints)
+    return PreparedModel(model, constraints, rank_tolerance)
 
 
 def rnea(
@@ -176,7 +183,7 @@ def constraint_dynamics(
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
     (phi,) = model.kernel("constraints")(own_q, own_v)[:1]
     lack = np.abs(phi / ours.row_scale)
-    if np.any(lack > CONSISTENT):
+    if np.any(lack > row_choice(ours).consistent):
         raise StateError(
             f"the constraints are open by {lack.max():.3g} (relative to the size of the mechanism, "
             f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"

@@ -27,7 +27,7 @@ from mbd_bridge.equations.motions import own_coordinates, own_rates
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import Model, build_model
+from mbd_bridge.mechanism import Model, rebuilt
 from mbd_bridge.spatial import Array
 
 
@@ -81,7 +81,7 @@ class Echo:
         free = tuple(replace(joint, mimic=None) for joint in model.description.joints)
         description = replace(model.description, joints=free, loops=(), couplings=())
         self.coupled = model
-        self.model = build_model(description, floating=model.floating, gravity=model.gravity)
+        self.model = rebuilt(model, description)
         self.weightless = replace(self.model, gravity=np.zeros(3))
         self._links = tuple(k for k, link in enumerate(self.model.links) if k and link.inertia.mass)
         self._joints = self.model.joint_numbers(joints)

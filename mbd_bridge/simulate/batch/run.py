@@ -30,7 +30,7 @@ from mbd_bridge.simulate.batch.start import (
     OPEN,
     Constraints,
     constraints_of,
-    may_go,
+    moves_inertia,
     on_course,
     sorted_starts,
     start_states,
@@ -42,6 +42,7 @@ from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 MOST_BYTES = 2**33
@@ -124,7 +125,7 @@ def simulate_batch(
     kind[(kind == GOOD) & ~on_course(signals, q0, v0, start)] = OFF_COURSE
     for rows, members in sets:
         going = members[kind[members] == GOOD]
-        if not len(going) or not may_go(model, variants, constraints, rows, signals, q0, v0, going):
+        if not len(going) or not moves_inertia(model, variants, signals, q0, int(going[0])):
             continue
         try:
             march = _compiled(model, rows, signals, variants, prepared)
@@ -133,8 +134,9 @@ def simulate_batch(
         lanes.run(march, going, threads)
     if constraints is not None:
         ended = np.flatnonzero(lanes.done)
+        least = max(STILL_CLOSED, row_choice(model, signals.driven).leeway)
         phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
-        lanes.done[ended] = (np.abs(phi / model.row_scale) < STILL_CLOSED).all(axis=1)
+        lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
     status = ["finished"] * number
     alone = np.flatnonzero(~lanes.done)
     qs[alone, 1:], vs[alone, 1:] = np.nan, np.nan

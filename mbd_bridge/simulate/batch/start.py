@@ -11,19 +11,13 @@ from numpy.typing import ArrayLike
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.given.signals import Signals
-from mbd_bridge.simulate.rows import Loops, independent_among, independent_rows
 from mbd_bridge.simulate.start import still, weightless
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.rank import CONSISTENT, TOLERANCE
+from mbd_bridge.solve.row_choice import RowChoice, row_choice
+from mbd_bridge.solve.tolerances import CONSISTENT
 from mbd_bridge.spatial import Array
-
-MOST_ROW_SETS = 8
-"""Choices of independent rows for which code is made; trajectories that fit none go alone."""
-
-WELL_APART = 1e-3
-"""Least part of a row that is its own, among rows that another start has chosen."""
 
 AT_ONCE = 2**22
 """Entries of constraint Jacobians looked at together, so that memory is bounded."""
@@ -35,7 +29,7 @@ Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
 """Φ, Φ_q and γ of some trajectories: their q and v, and which ones they are."""
 
 RowSets = list[tuple[tuple[int, ...], Array]]
-"""Choices of rows, each with the trajectories (numbers) that go by it."""
+"""Choices of rows, each with the trajectories (numbers) that go by it; who fits none goes alone."""
 
 
 def constraints_of(
@@ -110,100 +104,50 @@ def sorted_starts(
     kind = np.where(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1), GOOD, NOT_FINITE)
     if constraints is None:
         return kind, [((), np.flatnonzero(kind == GOOD))]
-    rows = model.row_scale
+    rows, choice = model.row_scale, row_choice(model, driven)
     share = max(1, AT_ONCE // (len(rows) * model.nv))
+    # drives that prescribe what the loops decide: `simulate` says so
     sets: dict[tuple[int, ...], list[int]] = {}
+    if choice.rank == row_choice(model).rank:
+        sets = {chosen: [] for chosen in choice.sets}
     for first in range(0, len(q), share):
         part = slice(first, first + share)
         phi, phi_q, _ = constraints(q[part], v[part], part)
-        _judge(model, kind[part], phi, phi_q, v[part])
+        _judge(model, kind[part], phi, phi_q, v[part], choice.consistent)
         scaled = phi_q * (model.velocity_scale / rows[:, None])
-        _choose(sets, scaled, first, kind[part] == GOOD, driven)
-    return kind, [(chosen, np.array(members)) for chosen, members in sets.items()]
+        _share(sets, choice, scaled, first, kind[part] == GOOD)
+    return kind, [(chosen, np.array(members)) for chosen, members in sets.items() if members]
 
 
-def may_go(
-    model: Model,
-    variants: Parameters | None,
-    constraints: Constraints | None,
-    rows: tuple[int, ...],
-    signals: Signals,
-    q: Array,
-    v: Array,
-    members: Array,
+def moves_inertia(
+    model: Model, variants: Parameters | None, signals: Signals, q: Array, first: int
 ) -> bool:
-    """Return whether rows chosen at the first of some starts are those of its motion.
-
-    And whether all that moves has inertia. Alone a trajectory goes out of a singular position, or
-    says why it cannot.
-    """
-    first = int(members[0])
+    """Return whether all that moves at a start has inertia; alone a trajectory tells."""
     one = model if variants is None else variants.variant(first)
-    if needs_support(one) and weightless(one, q[first], signals.motions):
-        return False
-    if constraints is None:
-        return True
-
-    def own(q: Array, v: Array) -> tuple[Array, ...]:
-        found = constraints(q[None], v[None], members[:1])
-        return tuple(array[0] for array in found)
-
-    loops = Loops(model, own)
-    return len(independent_rows(model, q[first], signals.motions, v[first], loops)) == len(rows)
+    return not (needs_support(one) and weightless(one, q[first], signals.motions))
 
 
-def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array) -> None:
+def _judge(
+    model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, consistent: float
+) -> None:
     """Mark starts that are not on the constraints, as `simulate` asks."""
     speed = np.einsum("nij,nj->ni", np.abs(phi_q), np.abs(v)).max(axis=1)[:, None]
     lack = np.abs(np.einsum("nij,nj->ni", phi_q, v))
     rows = model.row_scale
     with np.errstate(invalid="ignore"):
-        slow = (lack <= CONSISTENT * np.maximum(speed, still(model, v) * rows)).all(axis=1)
-        closed = (np.abs(phi) <= CONSISTENT * rows).all(axis=1)
+        slow = (lack <= consistent * np.maximum(speed, still(model, v) * rows)).all(axis=1)
+        closed = (np.abs(phi) <= consistent * rows).all(axis=1)
     kind[(kind == GOOD) & ~closed] = OPEN
     kind[(kind == GOOD) & ~slow] = MOVING_APART
 
 
-def _choose(
-    sets: dict[tuple[int, ...], list[int]],
-    phi_q: Array,
-    first: int,
-    good: Array,
-    driven: tuple[int, ...],
+def _share(
+    sets: dict[tuple[int, ...], list[int]], choice: RowChoice, phi_q: Array, first: int, good: Array
 ) -> None:
-    """Put trajectories to the choices of rows that are there, or make new ones."""
+    """Put trajectories to the first choice of rows that fits; a variant's rows may be imprecise."""
     left = np.flatnonzero(good)
+    slack = max(choice.slack, choice.tolerance)
     for rows in list(sets):
-        fit = spanned(phi_q[left], rows, driven)
+        fit = choice.spanned(phi_q[left], rows, slack=slack)
         sets[rows] += (first + left[fit]).tolist()
         left = left[~fit]
-    while len(left) and len(sets) < MOST_ROW_SETS:
-        rows, whole = independent_among(phi_q[left[0]], driven)
-        if not whole:  # the drives prescribe what the loops decide: `simulate` says so
-            left = left[1:]
-            continue
-        fit = spanned(phi_q[left], rows, driven)
-        fit[0] = True  # whose choice it is
-        sets.setdefault(rows, []).extend((first + left[fit]).tolist())
-        left = left[~fit]
-
-
-def spanned(phi_q: Array, rows: tuple[int, ...], driven: tuple[int, ...] = ()) -> Array:
-    """Return where some rows of Φ_q (N, m, nv) are well independent and contain the others.
-
-    By Gram and Schmidt, all matrices at a time: each of the rows is taken out of those after it.
-    """
-    rest = np.array(phi_q)
-    rest[:, :, list(driven)] = 0.0
-    largest = np.abs(rest).max(axis=(1, 2), initial=0.0)
-    good = np.ones(len(rest), dtype=bool)
-    for row in rows:
-        own = rest[:, row].copy()
-        before = np.einsum("ni,ni->n", phi_q[:, row], phi_q[:, row])
-        size = np.einsum("ni,ni->n", own, own)
-        good &= size > WELL_APART**2 * before
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.einsum("nij,nj->ni", rest, own) / size[:, None]
-        rest -= share[:, :, None] * own[:, None, :]
-    with np.errstate(invalid="ignore"):
-        return np.asarray(good & (np.abs(rest).max(axis=(1, 2)) <= TOLERANCE * largest))

@@ -16,7 +16,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
 from mbd_bridge.simulate.methods.system import System, Terms
-from mbd_bridge.solve.bases.base import LARGEST, SINGULAR, choose_rows
+from mbd_bridge.solve.bases.base import LARGEST, SINGULAR
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur
 from mbd_bridge.spatial import Array
@@ -34,7 +34,7 @@ class MultiplierMethod(Method):
 
     def init(self, q: Array, v: Array, t: float) -> None:
         """Choose independent rows."""
-        self._rows = list(choose_rows(self.system.rows_beside(q, v, t))[0])
+        self._rows = list(self.system.choose(self.system.rows_beside(q, v, t)))
         self._choices += 1
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
@@ -52,10 +52,10 @@ class MultiplierMethod(Method):
 
     def _position(self, q: Array, v: Array, t: float) -> Array:
         model, scale = self.system.model, self.system.scale
-        size = before = np.inf
+        size, before, closed = np.inf, np.inf, False
         for _ in range(CORRECTIONS):
             phi, _, _ = self.system.lack(q, v, t)
-            size = float(np.abs(phi).max())
+            size, closed = self.system.left(phi, self._rows)
             if size < SETTLED:
                 break
             if size > 0.1 * before:  # the old matrix no longer converges
@@ -64,10 +64,10 @@ class MultiplierMethod(Method):
             before = size
             self._corrections += 1
             q = model.integrate(q, -scale * self._correction(phi))
-        if not size < LEFT:
+        if not (closed and size < LEFT):
             raise SolveError(
-                f"loops or drives stay open by {size:.3g} of the mechanism's size after "
-                f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
+                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
+                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
             )
         return q
 
@@ -75,7 +75,7 @@ class MultiplierMethod(Method):
         scale = self.system.scale
         for _ in range(CORRECTIONS):
             rate = self.system.lack(q, v, t).rate
-            if np.abs(rate).max() < SETTLED * max(1.0, np.abs(v / scale).max()):
+            if np.abs(rate[self._rows]).max() < SETTLED * max(1.0, np.abs(v / scale).max()):
                 break
             v = v - scale * self._correction(rate)
         return v
@@ -98,7 +98,7 @@ class MultiplierMethod(Method):
 
     def _choose(self, phi_q: Array) -> None:
         """Choose as many rows anew."""
-        rows = list(choose_rows(phi_q)[0])
+        rows = list(self.system.choose(phi_q))
         if len(rows) < len(self._rows):
             raise SolveError(SINGULAR)
         self._rows = rows

@@ -36,7 +36,7 @@ class ReducedMethod(Method):
 
     def init(self, q: Array, v: Array, t: float) -> None:
         """Make the basis."""
-        self._held = self.basis.init(self.system.rows_beside(q, v, t))
+        self._held = self.basis.init(self.system.rows_beside(q, v, t), self.system.choose)
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ by the reduced equations."""
@@ -53,14 +53,14 @@ class ReducedMethod(Method):
         for _ in range(CORRECTIONS):
             phi, rate, phi_q = self.system.lack(q, v, t)
             right = self.basis.at(self.held, phi_q).right
-            size = float(np.abs(phi).max())
+            size, closed = self.system.left(phi, rows)
             if size < SETTLED or self.correction != "state":
                 break
             q = model.integrate(q, -scale * (right @ phi[rows]))
-        if self.correction == "state" and not size < LEFT:
+        if self.correction == "state" and not (closed and size < LEFT):
             raise SolveError(
-                f"loops or drives stay open by {size:.3g} of the mechanism's size after "
-                f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
+                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
+                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
             )
         if self.correction != "none":
             v = v - scale * (right @ rate[rows])

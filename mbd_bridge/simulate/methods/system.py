@@ -8,16 +8,18 @@ divided by `Model.velocity_scale`, rows by their own scales (see `solve.rank`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.methods.method import LEFT
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.bases.base import choose_rows
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 
@@ -56,6 +58,8 @@ class System:
         self._bias = prepare(model, "bias_forces")
         self._constraints = prepare(model, "constraints") if model.has_loops else None
         self._loops = Loops(model) if model.has_loops else None
+        driven = () if motions is None else motions.v
+        self._choice = row_choice(model, driven) if model.has_loops else None
         self._rows = model.row_scale
         if motions is not None:
             self._own = np.eye(model.nv)[list(motions.v)]
@@ -93,14 +97,34 @@ class System:
     def rows_beside(self, q: Array, v: Array, t: float) -> Array:
         """Return Φ_q at a position, or beside it where more of its rows are independent."""
         best = self.lack(q, v, t).phi_q
-        if self._loops is None:
+        if self._choice is None or self._loops is None:
             return best
-        rank = len(choose_rows(best)[0])
+        cuts, choice = len(self.model.row_scale), self._choice
+        if choice.fitting(best[:cuts]) is not None:
+            return best
+        rank = len(choice.local(best[:cuts]))
         for place in self._loops.beside(q, v):
             found = self.lack(place, v, t).phi_q
-            if len(choose_rows(found)[0]) > rank:
+            if len(choice.fitting(found[:cuts]) or choice.local(found[:cuts])) > rank:
                 return found
         return best
+
+    def left(self, phi: Array, rows: Sequence[int]) -> tuple[float, bool]:
+        """Return the largest residual of the rows that are kept, and whether the others are closed.
+
+        Redundant rows may stay as open as the machine's imprecise numbers leave them.
+        """
+        size = float(np.abs(phi[list(rows)]).max(initial=0.0))
+        leeway = 0.0 if self._choice is None else self._choice.leeway
+        return size, bool(np.abs(phi).max(initial=0.0) < max(LEFT, leeway))
+
+    def choose(self, phi_q: Array) -> tuple[int, ...]:
+        """Return independent rows at a position: those of the model's choice where they fit."""
+        cuts = len(self.model.row_scale)
+        rows: tuple[int, ...] = ()
+        if self._choice is not None:
+            rows = self._choice.fitting(phi_q[:cuts]) or self._choice.at(phi_q[:cuts])
+        return (*rows, *range(cuts, len(phi_q)))
 
     def _cuts(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         if self._constraints is None:

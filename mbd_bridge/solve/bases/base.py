@@ -11,13 +11,15 @@ All matrices are dimensionless (see `solve.rank`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.solve.rank import independent_columns
-from mbd_bridge.solve.reduced import TOLERANCE, Reduced
+from mbd_bridge.solve.reduced import Reduced
+from mbd_bridge.solve.tolerances import ROUNDED
 from mbd_bridge.spatial import Array
 
 SINGULAR = "rows of the constraints depend on each other here: a singular position"
@@ -25,6 +27,14 @@ SINGULAR = "rows of the constraints depend on each other here: a singular positi
 
 LARGEST = 1e6
 """Largest entry of a right inverse: beyond, a position is singular to a millionth."""
+
+Choose = Callable[[Array], tuple[int, ...]]
+"""Which rows of Φ_q are independent: `row_choice`, or pivots where its numbers are exact."""
+
+
+def by_pivots(phi_q: Array) -> tuple[int, ...]:
+    """Return rows that are independent but for rounding."""
+    return independent_columns(phi_q.T, ROUNDED)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,19 +47,21 @@ class Held:
     rows : of Φ_q, independent of each other
     floor : smallest pivot when the rows were chosen
     decompositions : how often rows and directions were chosen anew, the first time included
+    choose : how rows are chosen
     """
 
     directions: Array
     rows: tuple[int, ...]
     floor: float
     decompositions: int
+    choose: Choose = by_pivots
 
 
 class NullSpace(ABC):
     """A way to make a basis and to keep it."""
 
     @abstractmethod
-    def init(self, phi_q: Array) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
         """Choose rows and directions at one position."""
 
     @abstractmethod
@@ -59,11 +71,6 @@ class NullSpace(ABC):
     @abstractmethod
     def at(self, held: Held, phi_q: Array) -> Reduced:
         """Return N and I_R (for the rows held) at a position near the one that was held."""
-
-
-def choose_rows(phi_q: Array) -> tuple[tuple[int, ...], float]:
-    """Return independent rows, and the smallest pivot by which they were found."""
-    return independent_columns(phi_q.T, TOLERANCE)
 
 
 def turned_towards(basis: Array, directions: Array) -> Array:

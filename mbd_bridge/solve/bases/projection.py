@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.solve.bases.base import Held, NullSpace, choose_rows, solved
+from mbd_bridge.solve.bases.base import Choose, Held, NullSpace, by_pivots, solved
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.spatial import Array
@@ -27,16 +27,17 @@ from mbd_bridge.spatial import Array
 class ProjectionBasis(NullSpace):
     """Columns of P_N, projected from step to step."""
 
-    def init(self, phi_q: Array) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
         """Choose n - m columns of P_N."""
-        rows, floor = choose_rows(phi_q)
+        rows = choose(phi_q)
+        floor = float(np.linalg.svd(phi_q[list(rows)], compute_uv=False).min(initial=1.0))
         right = _right(phi_q, rows)
         P = np.eye(phi_q.shape[1]) - right @ phi_q[list(rows)]
-        return Held(P[:, pivoted(P).order[: P.shape[1] - len(rows)]], rows, floor, 1)
+        return Held(P[:, pivoted(P).order[: P.shape[1] - len(rows)]], rows, floor, 1, choose)
 
     def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
         """Project the columns."""
-        return Held(self.at(held, phi_q).N, held.rows, held.floor, held.decompositions)
+        return Held(self.at(held, phi_q).N, held.rows, held.floor, held.decompositions, held.choose)
 
     def at(self, held: Held, phi_q: Array) -> Reduced:
         """Return P_N P_NT and I_R."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.solve.bases.base import (
+    Choose,
     Held,
     NullSpace,
-    choose_rows,
+    by_pivots,
     renewed,
     solved,
     turned_towards,
@@ -33,20 +34,20 @@ class QrBasis(NullSpace):
 
     loss: float = LOSS
 
-    def init(self, phi_q: Array) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
         """Choose rows by pivoting."""
-        rows, _ = choose_rows(phi_q)
+        rows = choose(phi_q)
         _, R, Q2 = _factors(phi_q, rows)
-        return Held(Q2, rows, _smallest(R), 1)
+        return Held(Q2, rows, _smallest(R), 1, choose)
 
     def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
         """Turn the basis on; pivot again if a row has come near to depending on the others."""
         _, R, Q2 = _factors(phi_q, held.rows)
         rows, floor, count = held.rows, held.floor, held.decompositions
         if _smallest(R) < self.loss * held.floor:
-            fresh = renewed(held, self.init(phi_q))
+            fresh = renewed(held, self.init(phi_q, held.choose))
             rows, floor, Q2, count = fresh.rows, fresh.floor, fresh.directions, count + 1
-        return Held(turned_towards(Q2, held.directions), rows, floor, count)
+        return Held(turned_towards(Q2, held.directions), rows, floor, count, held.choose)
 
     def at(self, held: Held, phi_q: Array) -> Reduced:
         """Return Q2, turned towards the directions held, and Q1 R⁻ᵀ."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.solve.bases.base import (
+    Choose,
     Held,
     NullSpace,
-    choose_rows,
+    by_pivots,
     renewed,
     solved,
     turned_towards,
@@ -38,19 +39,21 @@ class SvdBasis(NullSpace):
 
     ratio: float = RATIO
 
-    def init(self, phi_q: Array) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
         """Decompose."""
-        rows, floor = choose_rows(phi_q)
-        Vt = np.linalg.svd(phi_q)[2] if len(phi_q) else np.eye(phi_q.shape[1])
-        return Held(Vt[len(rows) :].T, rows, floor, 1)
+        rows = choose(phi_q)
+        if not rows:
+            return Held(np.eye(phi_q.shape[1]), rows, 1.0, 1, choose)
+        _, s, Vt = np.linalg.svd(phi_q[list(rows)])
+        return Held(Vt[len(rows) :].T, rows, float(s[-1]), 1, choose)
 
     def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
         """Decompose again if the velocity has left the directions held."""
         if np.linalg.norm(held.directions.T @ v) >= self.ratio * np.linalg.norm(v):
             return held
-        fresh = renewed(held, self.init(phi_q))
+        fresh = renewed(held, self.init(phi_q, held.choose))
         V2 = turned_towards(fresh.directions, held.directions)
-        return Held(V2, fresh.rows, fresh.floor, held.decompositions + 1)
+        return Held(V2, fresh.rows, fresh.floor, held.decompositions + 1, held.choose)
 
     def at(self, held: Held, phi_q: Array) -> Reduced:
         """Return [I_R N] = [Φ_q; V2ᵀ]⁻¹."""

@@ -1,0 +1,97 @@
+"""Residuals and Jacobian of a mechanism's loops without dimension, and closed positions nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.row_choice import RowChoice, row_choice
+from mbd_bridge.spatial import Array
+
+BESIDE = 1e-2
+"""How far, rad or parts of the mechanism's size, is looked beside a position."""
+
+WEAK = 1e-3
+"""Singular values below this, relative to the largest, do not help to close the loops there: those
+of rows that are redundant on the way only (Bricard) are of the order of `BESIDE` squared."""
+
+CLOSED = 1e-11
+"""Residual of a position beside another, relative to the mechanism's size."""
+
+CORRECTIONS = 12
+
+DIRECTIONS = 3
+"""Ways out of a position at rest that are tried."""
+
+
+class Loops:
+    """Φ and Φ_q of a mechanism's loops, without dimension.
+
+    Attributes
+    ----------
+    values : the kernel (q, v) -> Φ, Φ_q and γ with their dimensions, of one state or many
+    """
+
+    def __init__(
+        self, model: Model, constraints: Callable[[Array, Array], tuple[Array, ...]] | None = None
+    ) -> None:
+        self.model = model
+        self.values = constraints or prepare(model, "constraints")
+        self._still = np.zeros(model.nv)
+
+    def at(self, q: Array) -> tuple[Array, Array]:
+        """Return Φ (m,) and Φ_q (m, nv)."""
+        phi, phi_q, _ = self.values(q, self._still)
+        rows = self.model.row_scale
+        return phi / rows, phi_q / rows[:, None] * self.model.velocity_scale
+
+    def choice(self, driven: tuple[int, ...] = ()) -> RowChoice:
+        """Return the choice of rows in general position, of the model itself."""
+        return row_choice(self.model, driven)
+
+    def rows(self, q: Array, driven: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Return rows of Φ_q, less the driven columns, that are independent at q."""
+        return self.choice(driven).at(self.at(q)[1])
+
+    def beside(self, q: Array, v: Array | None = None) -> Iterator[Array]:
+        """Yield closed positions a little way from q: along v, then where the loops let it go.
+
+        Where many branches meet, none of these may be found; then positions beside q that are not
+        closed tell the rank. (A machine that moves although it is overconstrained does close.)
+        """
+        _, J = self.at(q)
+        scale = self.model.velocity_scale
+        free = self.choice().motions(J)
+        ways = list(np.random.default_rng(0).normal(size=(DIRECTIONS, free.shape[1])) @ free.T)
+        if v is not None and np.any(v):
+            ways.insert(0, v / scale)
+        sizes = [np.linalg.norm(way) for way in ways]
+        places = [
+            self.model.integrate(q, BESIDE / size * scale * way)
+            for way, size in zip(ways, sizes, strict=True)
+            if size > 0.0
+        ]
+        found = False
+        for place in map(self.closed, places):
+            if place is not None:
+                found = True
+                yield place
+        if not found:
+            yield from places
+
+    def closed(self, q: Array) -> Array | None:
+        """Return the position put onto the loops by Newton's method, None if it stays open.
+
+        Redundant rows stay as open as the machine's imprecise numbers leave them.
+        """
+        scale, allowed = self.model.velocity_scale, max(CLOSED, self.choice().leeway)
+        for _ in range(CORRECTIONS):
+            phi, J = self.at(q)
+            step = np.linalg.pinv(J, rcond=WEAK) @ phi
+            if np.abs(step).max(initial=0.0) < CLOSED and np.abs(phi).max(initial=0.0) < allowed:
+                return q
+            q = self.model.integrate(q, -scale * step)
+        return None
