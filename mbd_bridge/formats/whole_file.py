@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -52,14 +53,14 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def parts_of(path: str | os.PathLike[str]) -> list[Path]:
-    """Return what processes that were killed while they wrote have left of a file."""
+    """Return what processes that were killed while they wrote have left of a file.
+
+    Those of a file with a longer name, ``study.1`` beside ``study``, are not among them.
+    """
     target = Path(os.path.realpath(path))
-    start = f".{target.name}."
-    return [
-        file
-        for file in target.parent.iterdir()
-        if file.name.startswith(start) and file.name.endswith(END)
-    ]
+    # eight characters are what tempfile puts between the two
+    part = re.compile(re.escape(f".{target.name}.") + "[a-z0-9_]{8}" + re.escape(END))
+    return [file for file in target.parent.iterdir() if part.fullmatch(file.name)]
 
 
 @contextlib.contextmanager

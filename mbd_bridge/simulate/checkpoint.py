@@ -1,10 +1,10 @@
 """A file from which a long run goes on after it was killed, to the same digits.
 
 It holds the exact state, the counts and all records, and it is replaced in one move: at any time
-the file is either the last checkpoint or the one before, whole. A file of another problem, or of
-machine code that rounds differently, is refused. While a run goes on it holds a lock beside the
-file, which the system takes away when the process ends in whatever way: two runs cannot write to
-one file.
+the file is either the last checkpoint or the one before, whole, and sealed: a damaged one is
+refused before anything in it is believed. A file of another problem (see `identity`), or of machine
+code that rounds differently, is refused. While a run goes on it holds a lock beside the file, which
+the system takes away when the process ends in whatever way: two runs cannot write to one file.
 
 Methods and integrators that remember more than the state start anew at every checkpoint, whether
 the run was killed or not: so nothing but the state has to be kept, and the digits are the same.
@@ -13,21 +13,38 @@ the run was killed or not: so nothing but the state has to be kept, and the digi
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
+import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.whole_file import parts_of, whole_path
+from mbd_bridge.simulate.identity import Identity, differences
+from mbd_bridge.simulate.lock import locked
 from mbd_bridge.spatial import Array
 
-FORM = 2
+FORM = 3
 """Of the file; another one cannot be read."""
+
+SEAL = b"mbd_bridge checkpoint, sealed: "
+"""At the end of the file, before the SHA-256 of all that comes before it."""
+
+SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size
+
+DAMAGE = (
+    *(KeyError, ValueError, OSError, EOFError, RuntimeError, OverflowError, TypeError),
+    *(zipfile.BadZipFile, zlib.error, MemoryError),
+)
+"""What reading a file with a forged seal can end in."""
 
 
 class Kept(NamedTuple):
@@ -68,6 +85,7 @@ class Checkpoint:
         if self.path.is_dir():
             raise FileError("this is a folder; name a file for the checkpoint", str(self.path))
         self._probe = np.zeros(0)
+        self._identity: Identity = {}
 
     def left(self, done: int, every: int) -> int:
         """Return the steps up to the next checkpoint, which is at a record."""
@@ -87,75 +105,81 @@ class Checkpoint:
         FileError
             Another run, of this process or another one, has it.
         """
-        lock = self.path.with_name(self.path.name + ".lock")
-        handle = self._taken(lock)
-        try:
-            os.ftruncate(handle, 0)
-            os.write(handle, str(os.getpid()).encode())
+        with locked(self.path):
             for part in parts_of(self.path):
-                part.unlink(missing_ok=True)  # of a run that was killed while it wrote
+                with contextlib.suppress(OSError):
+                    part.unlink()  # of a run that was killed while it wrote
             yield
-        finally:
-            lock.unlink(missing_ok=True)
-            os.close(handle)
 
-    def _taken(self, lock: Path) -> int:
-        """Return the handle of the lock file, which nobody else holds."""
-        import fcntl  # here: it is not on every system
+    def read(self, identity: Identity, probe: Array) -> Kept | None:
+        """Return what the file keeps, None if there is no file.
 
-        while True:
-            try:
-                handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-            except OSError as problem:
-                raise FileError(
-                    f"no checkpoint can be written here: {problem.strerror}", str(self.path)
-                ) from None
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                owner = os.read(handle, 20).decode(errors="replace").strip() or "unknown"
-                os.close(handle)
-                raise FileError(
-                    f"another run is writing to this checkpoint (process {owner}). Wait for its "
-                    f"end, or name another file",
-                    str(self.path),
-                ) from None
-            try:
-                if os.fstat(handle).st_ino == lock.stat().st_ino:
-                    return handle
-            except FileNotFoundError:
-                pass
-            os.close(handle)  # its owner has removed it meanwhile: this is nobody's lock
-
-    def read(self, probe: Array) -> Kept | None:
-        """Return what the file keeps, None if there is no file; keep the probe for writing."""
-        self._probe = probe
-        if not self.path.exists():
-            return None
+        Parameters
+        ----------
+        identity : of the problem; kept for writing, as is the probe
+        probe : numbers that the machine code gives, which rounds as that of the file does
+        """
+        self._identity, self._probe = identity, probe
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                data = {name: file[name] for name in file.files}
-            form, done, steps, detours = (int(x) for x in data["counts"])
-            columns = (data[name] for name in ("state", "time", "q", "v"))
-            kept = Kept(done, steps, detours, *columns)
-            same = form == FORM and np.array_equal(data["probe"], probe)
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:
+            # a pipe would wait for its other end
+            handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise self._no_checkpoint(problem.strerror or str(problem)) from None
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise self._no_checkpoint("it is no plain file")
+            if not _is_sealed(file):
+                raise self._no_checkpoint("it is damaged, or of another version")
+            try:
+                with np.load(file, allow_pickle=False) as arrays:
+                    data = {name: arrays[name] for name in arrays.files}
+                form, done, steps, detours = (int(x) for x in data["counts"])
+                columns = (data[name] for name in ("state", "time", "q", "v"))
+                kept = Kept(done, steps, detours, *columns)
+                theirs = json.loads(data["identity"].tobytes())
+                other = differences(identity, theirs)
+                if not other and not np.array_equal(data["probe"], probe):
+                    other = ["machine code, which rounds differently here"]
+            except DAMAGE as problem:
+                raise self._no_checkpoint(str(problem)) from None
+        if form != FORM:
+            raise self._no_checkpoint("it is of another version")
+        if other:
             raise FileError(
-                f"this is no checkpoint of a simulation ({problem}); remove it, or name another",
-                str(self.path),
-            ) from None
-        if not same:
-            raise FileError(
-                "this checkpoint is of another simulation: mechanism, start, duration, step, "
-                "every, torque, drives, method, integrator and the program must be the same. "
-                "Remove it to start afresh",
+                f"this checkpoint is of another simulation: {'; '.join(other)} must be the same. "
+                f"Remove it to start afresh, or name another file",
                 str(self.path),
             )
         return kept
 
+    def _no_checkpoint(self, why: str) -> FileError:
+        return FileError(
+            f"this is no checkpoint of a simulation ({why}); remove it, or name another",
+            str(self.path),
+        )
+
     def write(self, kept: Kept) -> None:
         """Replace the file, in one move."""
         columns = {name: getattr(kept, name) for name in ("state", "time", "q", "v")}
+        columns["identity"] = np.frombuffer(json.dumps(self._identity).encode(), np.uint8)
         counts = np.array([FORM, kept.done, kept.steps, kept.detours])
-        with whole_path(self.path) as name, name.open("wb") as file:
+        with whole_path(self.path) as name, name.open("w+b") as file:
             np.savez(file, counts=counts, probe=self._probe, **columns)
+            file.seek(0)
+            digest = hashlib.file_digest(file, "sha256").digest()
+            file.seek(0, os.SEEK_END)
+            file.write(SEAL + digest)
+
+
+def _is_sealed(file: BinaryIO) -> bool:
+    """Return whether nothing of a file was changed; go back to its start."""
+    left = os.fstat(file.fileno()).st_size - SEAL_BYTES
+    digest = hashlib.sha256()
+    while left > 0 and (block := file.read(min(left, 2**20))):
+        digest.update(block)
+        left -= len(block)
+    told = file.read(SEAL_BYTES)
+    file.seek(0)
+    return left == 0 and told == SEAL + digest.digest()

@@ -16,6 +16,7 @@ from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
@@ -177,7 +178,7 @@ class _Run:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
-        found = checkpoint.read(self._probe())
+        found = checkpoint.read(identity_of(self.problem, "projection", "rk4"), self._probe())
         if found is None:
             return
         self.done, self.detours, state = found.done, found.detours, found.state
@@ -188,7 +189,7 @@ class _Run:
         self._records = [(found.time[:, None], found.q, found.v)]
 
     def _probe(self) -> Array:
-        """Return numbers that tell this problem and this machine code from all others.
+        """Return numbers that tell whether machine code rounds as it did.
 
         Two single steps from the start, one of them at a time halfway.
         """

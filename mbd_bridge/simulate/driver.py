@@ -109,7 +109,8 @@ def simulate(
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
     checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
-        it goes on if it is there, to the same digits
+        it goes on if it is there, to the same digits. A file of anything else than this very
+        problem is refused; functions are told by what they compute, so they must be traceable
     events : functions (t, q, v) -> number by name, any Python; `Simulation.events` tells where
         they change their signs. One with an attribute ``terminal = True`` ends the motion, which
         is simulated first and cut off then

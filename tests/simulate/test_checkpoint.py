@@ -11,6 +11,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError
+from mbd_bridge.simulate.lock import WORDS, lock_of
 from tests.machines import four_bar, n_four_bar
 from tests.simulate.test_hard_to_break import FLAT
 
@@ -194,7 +195,7 @@ def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
     )
     try:
         child.stdout.readline()
-        lock = tmp_path / "run.npz.lock"
+        lock = lock_of(tmp_path / "run.npz")
         deadline = time.monotonic() + 60
         while not (lock.exists() and lock.read_text()) and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -208,8 +209,8 @@ def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
 
 def test_what_a_killed_run_left_behind_is_cleared_away(tmp_path):
     file = tmp_path / "run.npz"
-    (tmp_path / ".run.npz.abc.part").write_bytes(b"half")
-    (tmp_path / "run.npz.lock").write_text("1")
+    (tmp_path / ".run.npz.abcd_012.part").write_bytes(b"half")
+    lock_of(file).write_text(f"{WORDS}1\n")
     run(file, every=1000)
     assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
 

@@ -15,6 +15,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.history import Recorder
+from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
 from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
 from mbd_bridge.simulate.methods.method import Method
@@ -86,8 +87,8 @@ class _Run:
     """State, records, method and integrator on their way."""
 
     def __init__(self, problem: Problem, wishes: Wishes) -> None:
-        method, integrator, tolerance, *_ = wishes
-        self.problem, self._names = problem, f"{method} {integrator} {tolerance!r}"
+        integrator, tolerance = wishes.integrator, wishes.tolerance
+        self.problem, self._wishes = problem, wishes
         model = problem.model
         self._nq, self._plain = model.nq, model.nq == model.nv
         self.method = make_method(problem, wishes)
@@ -231,7 +232,9 @@ class _Run:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
-        found = checkpoint.read(self._probe())
+        # method and integrator start anew at each checkpoint: the digits depend on where they are
+        identity = identity_of(self.problem, *self._wishes, checkpoint.every)
+        found = checkpoint.read(identity, self._probe())
         if found is None:
             return
         self.done, self._steps, self.detours = found.done, found.steps, found.detours
@@ -240,12 +243,10 @@ class _Run:
         self._states = list(np.hstack([found.q, found.v]))
 
     def _probe(self) -> Array:
-        """Return numbers that tell this problem and this machine code from all others."""
+        """Return numbers that tell whether machine code rounds as it did."""
         p = self.problem
         half = p.start + 0.5 * p.steps * p.h
-        letters = np.frombuffer(self._names.encode(), np.uint8).astype(np.float64)
-        numbers = np.array([p.start, p.h, p.steps, p.every], dtype=np.float64)
-        found = [letters, numbers, p.q, p.v]
+        found = []
         self.begin()
         for t in (p.start, half):
             try:
