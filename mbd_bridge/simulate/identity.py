@@ -7,7 +7,6 @@ would pass for the same. Functions are told by what they compute, their traced g
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 
 import numpy as np
 
@@ -73,6 +72,8 @@ def _graph(function: Traceable, inputs: dict[str, int]) -> str:
 
 def _program() -> str:
     """Return what the program is; its source is not known everywhere."""
+    from importlib.metadata import version  # here: it takes long to import
+
     from mbd_bridge import __version__
 
     source = source_fingerprint() or b""

@@ -11,14 +11,13 @@ chosen there (`reduced`).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.layout import check_inputs
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_inverse import LARGEST
