@@ -83,6 +83,7 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
         f"condition {report.condition:.3g}; distance from a singular position "
         f"{report.distance:.3g} (0 is singular)"
     )
+    yield from report.imprecise
     for name in report.passive:
         yield f"passive: {name} turns or slides without moving anything else"
     for name in found.reversed:

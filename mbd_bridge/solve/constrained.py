@@ -11,8 +11,9 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.closed_forward import ClosedForward
 from mbd_bridge.solve.closed_inverse import ClosedInverse, Drives
-from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.reduced import Method
+from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
 
@@ -93,5 +94,6 @@ def left_open(model: Model, phi_q: Array, driven: Array) -> Array:
     if not len(A):
         return np.diag(1.0 / rows)
     _, s, Vt = np.linalg.svd(A)
-    rank = int(np.sum(s > TOLERANCE * np.linalg.norm(J)))
+    most = len(row_choice(model).at(J))  # rows that are redundant but for rounding stay open
+    rank = min(most, int(np.sum(s > SINGULAR * np.linalg.norm(J))))
     return np.asarray(Vt[rank:].T / rows[:, None])

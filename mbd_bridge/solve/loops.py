@@ -18,14 +18,19 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import count
-from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism import RANK_TOLERANCE, Across, Model
 from mbd_bridge.solve.actuation import Actuation, actuation, driven_velocities
 from mbd_bridge.solve.assembly import assemble
-from mbd_bridge.solve.rank import TOLERANCE, Decomposition, decompose
+from mbd_bridge.solve.rank import Decomposition, decompose
+from mbd_bridge.solve.row_choice import RowChoice, row_choice
+from mbd_bridge.solve.tolerances import ROUNDED
 from mbd_bridge.spatial import Array
 
 NEARBY = 0.02
 """How far away the other positions are, rad or sizes of the mechanism."""
+
+WEAK = 100.0
+"""A row that counts by less than so many rank tolerances may be meant to be redundant."""
 
 TRIES = 3
 """Positions nearby that are looked at, in random directions among those that the loops allow."""
@@ -47,6 +52,11 @@ class LoopReport:
     motions : (nv, freedoms) basis of the velocities that the loops allow
     passive : joints in a loop with a freedom that moves nothing else in it
     actuation : what the drives do here, if they are known
+    off : by loop, how far (m, rad) rows taken for redundant are off at most, where that is more
+        than rounding: the machine's numbers are not exact
+    weakest : how much the weakest row counts in general position, relative to the largest; None
+        unless it is near the rank tolerance
+    rank_tolerance : see `mbd_bridge.load`
     undetermined : by joint, tree or cut, the components of its load (fx ... mz) that rigid-body
         mechanics leaves open; joints that are not named have none
     """
@@ -61,12 +71,32 @@ class LoopReport:
     motions: Array
     passive: tuple[str, ...]
     actuation: Actuation | None = None
+    off: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    weakest: float | None = None
+    rank_tolerance: float = RANK_TOLERANCE
     undetermined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def singular(self) -> bool:
         """Whether the mechanism has more freedoms here than close by."""
         return self.rank < self.rank_nearby
+
+    @property
+    def imprecise(self) -> tuple[str, ...]:
+        """What is to be said of rows that are, or may be, redundant but for rounded numbers."""
+        lines = [
+            f"{name}: taken for redundant although off by {length:.2g} m and {angle:.2g} rad; "
+            f"write its axes and lengths with more digits, or, if that is meant, set a smaller "
+            f"rank_tolerance (it is {self.rank_tolerance:.0e})"
+            for name, (length, angle) in self.off.items()
+        ]
+        if self.weakest is not None:
+            lines.append(
+                f"the weakest row that counts does so by {self.weakest:.2g} only: if it is "
+                f"redundant but for rounded numbers, write axes and lengths with more digits, or "
+                f"set a larger rank_tolerance (it is {self.rank_tolerance:.0e})"
+            )
+        return tuple(lines)
 
     def __str__(self) -> str:
         lost = self.rows - self.rank
@@ -82,6 +112,7 @@ class LoopReport:
             for name, rows in self.redundant.items()
             if rows
         ]
+        lines += [f"  {line}" for line in self.imprecise]
         lines += [
             f"  {name}: turns or slides without moving anything else" for name in self.passive
         ]
@@ -102,12 +133,15 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
     q : (nq,)
     actuated : joints with a drive; None: nothing is said about drives
     """
-    phi_q = _jacobian(model, q)
-    found = decompose(model, phi_q)
+    phi, phi_q = _constraints(model, q)
+    choice = row_choice(model)
+    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    rows = choice.at(J)
+    found = decompose(model, phi_q, len(rows))
     redundant, k = {}, 0
     for cut in model.cuts:
         part = found.stresses[k : k + len(cut.rows)]
-        redundant[cut.name] = int(np.sum(np.abs(part).max(axis=1, initial=0.0) > TOLERANCE))
+        redundant[cut.name] = int(np.sum(np.abs(part).max(axis=1, initial=0.0) > choice.slack))
         k += len(cut.rows)
     nearby = max(found.rank, _rank_nearby(model, q, found))
     distance = 1.0
@@ -116,8 +150,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         distance = float(smallest / found.singular[0]) if found.rank else 0.0
     drives = None
     if actuated is not None:
-        J = phi_q / model.row_scale[:, None] * model.velocity_scale
-        drives = actuation(model, J, driven_velocities(model, actuated))
+        drives = actuation(model, J[list(rows)], driven_velocities(model, actuated))
     return LoopReport(
         len(phi_q),
         found.rank,
@@ -129,11 +162,32 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         found.motions,
         _passive(model, phi_q),
         drives,
+        _off(model, choice, rows, phi) if choice.imprecise else {},
+        choice.weakest if choice.weakest < WEAK * choice.tolerance else None,
+        model.rank_tolerance,
     )
 
 
-def _jacobian(model: Model, q: Array) -> Array:
-    return constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
+def _constraints(model: Model, q: Array) -> tuple[Array, Array]:
+    found = constraints(model, state_vectors(model, q, np.zeros(model.nv)))
+    return found.phi, found.phi_q
+
+
+def _off(
+    model: Model, choice: RowChoice, rows: tuple[int, ...], phi: Array
+) -> dict[str, tuple[float, float]]:
+    """Return by loop how far (m, rad) its redundant rows are off, in direction or place."""
+    off = np.maximum(choice.off * model.row_scale, np.abs(phi))
+    off[list(rows)] = 0.0
+    found, k = {}, 0
+    for cut in model.cuts:
+        angular = [isinstance(row, Across) for row in cut.rows]
+        own = off[k : k + len(cut.rows)]
+        if (own > ROUNDED * model.row_scale[k : k + len(cut.rows)]).any():
+            most = [float(own[np.equal(angular, kind)].max(initial=0.0)) for kind in (False, True)]
+            found[cut.name] = most[0], most[1]
+        k += len(cut.rows)
+    return found
 
 
 def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
@@ -147,7 +201,9 @@ def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
         step *= NEARBY / np.abs(step / model.velocity_scale).max()
         there = assemble(model, model.integrate(q, step), check=False)
         if there.closed:
-            best = max(best, decompose(model, _jacobian(model, there.q)).rank)
+            phi_q = _constraints(model, there.q)[1]
+            scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
+            best = max(best, decompose(model, phi_q, len(row_choice(model).at(scaled))).rank)
     return best
 
 
@@ -163,6 +219,6 @@ def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
         own = scaled[:, body.v]
         if body.coupled or not own.shape[1] or not in_loop[index]:
             continue
-        if np.linalg.matrix_rank(own, tol=TOLERANCE * largest) < own.shape[1]:
+        if np.linalg.matrix_rank(own, tol=model.rank_tolerance * largest) < own.shape[1]:
             names.append(model.joints[body.joint].name)
     return tuple(names)

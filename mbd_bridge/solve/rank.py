@@ -44,11 +44,16 @@ class Decomposition:
         return float(self.singular[0] / self.singular[self.rank - 1]) if self.rank else 1.0
 
 
-def decompose(model: Model, phi_q: Array, tolerance: float = TOLERANCE) -> Decomposition:
-    """Return the decomposition of Φ_q (m, nv) at one position."""
+def decompose(model: Model, phi_q: Array, most: int) -> Decomposition:
+    """Return the decomposition of Φ_q (m, nv) at one position.
+
+    Parameters
+    ----------
+    most : rows that are independent in general position (`row_choice`), or here if that is more
+    """
     rows, columns = model.row_scale, model.velocity_scale
     U, singular, Vt = np.linalg.svd(phi_q / rows[:, None] * columns)
-    rank = int(np.sum(singular > tolerance * singular.max(initial=0.0)))
+    rank = min(most, int(np.sum(singular > SINGULAR * singular.max(initial=0.0))))
     inverse = (Vt[:rank].T / singular[:rank]) @ U[:, :rank].T
     return Decomposition(
         rank,

@@ -54,6 +54,8 @@ class RowChoice:
     off : (m,) by how much the direction of each row differs from what the first choice makes of it,
         at most; rounding where the model's numbers are exact
     open : largest residual of the loops at the positions seen
+    weakest : smallest singular value of the rows chosen, relative to the largest, at the best of
+        these positions
     pattern : (m, nv) where Φ_q is not zero at some of them
     tolerance : `Model.rank_tolerance`
     driven : velocities that are prescribed, whose columns do not count
@@ -63,6 +65,7 @@ class RowChoice:
     sets: tuple[tuple[int, ...], ...]
     off: Array
     open: float
+    weakest: float
     pattern: Array
     tolerance: float
     driven: tuple[int, ...]
@@ -220,16 +223,19 @@ def _choose(model: Model, driven: tuple[int, ...], phi: Array, phi_q: Array) -> 
             continue  # a singular position: nothing can be told there
         rest = own - (own @ np.linalg.pinv(some)) @ some
         off = np.maximum(off, np.linalg.norm(rest, axis=1) / np.linalg.norm(J, axis=1).max())
+    weakest = max((float(none._sizes(J)[rank - 1]) for J in phi_q), default=1.0) if rank else 1.0
     size = float(np.abs(phi).max(initial=0.0))
     left = size if size <= OPEN_ROWS * model.rank_tolerance else 0.0  # else nothing is closed
-    return replace(none, rank=rank, sets=tuple(ranked), off=off, open=left, pattern=pattern)
+    return replace(
+        none, rank=rank, sets=tuple(ranked), off=off, open=left, weakest=weakest, pattern=pattern
+    )
 
 
 def _nothing(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
     """Return a choice of no rows, which can count and choose."""
     rows = len(model.row_scale)
     pattern = np.zeros((rows, model.nv), dtype=bool)
-    return RowChoice(0, ((),), np.zeros(rows), 0.0, pattern, model.rank_tolerance, driven)
+    return RowChoice(0, ((),), np.zeros(rows), 0.0, 1.0, pattern, model.rank_tolerance, driven)
 
 
 def _floor(phi_q: Array, rows: tuple[int, ...], driven: tuple[int, ...]) -> float:

@@ -1,0 +1,106 @@
+"""Axes and lengths that are not quite right: what is redundant is so on every road, or on none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import StateError
+from mbd_bridge.solve.reduced import METHODS
+from mbd_bridge.spatial import Frame
+from tests.machines import MANY
+from tests.robots import own_urdfs
+from tests.tolerances import LOOPS
+
+STARTS = {"four_bar": "crank", "slider_crank": "crank", "bricard": "joint_1"}
+
+
+def misaligned(name: str, axis: int, amount: float, **options: float) -> mbd.Mechanism:
+    """A machine whose first loop joint is off along (0 to 2, m) or about (3 to 5, rad) an axis."""
+    described = mbd.load(own_urdfs()[name]).model.description
+    step = np.zeros(6)
+    step[axis] = amount
+    loop = described.loops[0]
+    off = loop.successor.frame @ Frame.from_rpy(step[:3], step[3:])
+    moved = replace(loop, successor=replace(loop.successor, frame=off))
+    loops = (moved, *described.loops[1:])
+    return mbd.Mechanism.build(replace(described, loops=loops, source=None), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [("four_bar", 1), ("four_bar", 3), ("slider_crank", 1), ("slider_crank", 3), ("bricard", 1)],
+)
+def test_every_road_takes_the_same_rows_for_redundant(name, axis):
+    moving = []
+    for amount in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3):
+        m = misaligned(name, axis, amount)
+        at = m.assemble(near={STARTS[name]: 0.5}, check=False)
+        dynamics, tau = m.constrained_dynamics(), np.zeros(m.nv)
+        try:
+            a, lam = dynamics.forward(at.q, at.v, tau)
+        except StateError:
+            moving.append(False)
+            continue
+        many, shared = dynamics.forward(np.tile(at.q, (MANY, 1)), at.v, tau)
+        assert (many == a).all()
+        assert (shared == lam).all()
+        for method in METHODS:
+            other, forces = dynamics.forward(at.q, at.v, tau, method=method)
+            assert np.abs(other - a).max() < LOOPS * (1.0 + np.abs(a).max())
+            assert np.abs(forces - lam).max() < LOOPS * np.abs(lam).max()
+        free = bool(np.abs(a).max() > 1e-3)
+        assert (m.loops.report(at.q).freedoms > 0) == free
+        moving.append(free and at.closed)
+    passage = moving.index(False)
+    assert passage > 4
+    assert not any(moving[passage:])
+
+
+@pytest.mark.parametrize("tolerance", [1e-8, 1e-5])
+def test_the_passage_is_where_the_user_puts_it(tolerance):
+    freedoms = [
+        misaligned("four_bar", 3, amount * tolerance, rank_tolerance=tolerance)
+        .loops.report(np.zeros(3))
+        .freedoms
+        for amount in (0.1, 1.0, 10.0, 100.0)
+    ]
+    assert freedoms == [1, 1, 0, 0]
+
+
+def test_the_report_says_how_far_redundant_rows_are_off_and_what_to_do():
+    (line,) = misaligned("four_bar", 3, 4e-6).loops.report().imprecise
+    assert "coupler_pin" in line
+    assert "4e-06 rad" in line
+    assert "more digits" in line
+    assert mbd.load(own_urdfs()["four_bar"]).loops.report().imprecise == ()
+    (weak,) = misaligned("four_bar", 3, 1e-4).loops.report(np.zeros(3)).imprecise[-1:]
+    assert "larger rank_tolerance" in weak
+
+
+def test_a_row_that_matters_counts_however_near_a_singular_position():
+    m = misaligned("four_bar", 3, 1e-6)
+    exact = mbd.load(own_urdfs()["four_bar"])
+    for distance in (1e-2, 1e-4, 1e-6):
+        q = np.array([1.0, -1.0, 1.0]) * (np.pi / 2 - distance)
+        v = np.array([1.0, -1.0, 1.0])
+        for method in METHODS:
+            a, _ = m.constrained_dynamics().forward(q, v, np.zeros(3), method=method)
+            b, _ = exact.constrained_dynamics().forward(q, v, np.zeros(3), method=method)
+            assert np.abs(a - b).max() < 1e-4 * (1.0 + np.abs(b).max())
+            assert np.ptp(np.abs(a)) < 1e-4 * np.abs(a).max()  # on its branch
+
+
+def test_a_state_has_the_same_digits_whatever_was_asked_before():
+    bricard = mbd.load(own_urdfs()["bricard"])
+    wishes = np.linspace(-0.3, 0.3, MANY)
+    at = mbd.assemble_batch(bricard, {"joint_1": wishes}, check=False)
+    q, v, tau = at.q[at.closed], np.zeros(5), np.zeros(5)
+    whole = mbd.load(own_urdfs()["bricard"]).forward_dynamics(q, v, tau)
+    bricard.forward_dynamics(np.full((MANY, 5), np.nan), v, tau, check=False)
+    assert (bricard.forward_dynamics(q, v, tau) == whole).all()
+    one_by_one = [mbd.load(own_urdfs()["bricard"]).forward_dynamics(x, v, tau) for x in q[::20]]
+    assert (np.array(one_by_one) == whole[::20]).all()
