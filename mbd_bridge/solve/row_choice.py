@@ -200,6 +200,8 @@ _CHOICES: WeakKeyDictionary[Model, dict[tuple[int, ...], RowChoice]] = WeakKeyDi
 
 def row_choice(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
     """Return the choice of rows of a model, independent of the driven velocities too."""
+    if not model.has_loops:
+        return _nothing(model, driven)
     known = _CHOICES.setdefault(model, {})
     if driven not in known:
         if model not in _PLACES:

@@ -104,3 +104,8 @@ def test_a_state_has_the_same_digits_whatever_was_asked_before():
     assert (bricard.forward_dynamics(q, v, tau) == whole).all()
     one_by_one = [mbd.load(own_urdfs()["bricard"]).forward_dynamics(x, v, tau) for x in q[::20]]
     assert (np.array(one_by_one) == whole[::20]).all()
+
+
+def test_a_tree_has_nothing_to_choose():
+    report = mbd.load(own_urdfs()["pendulum"]).loops.report()
+    assert (report.rows, report.rank, report.imprecise) == (0, 0, ())
