@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels import tables
-from mbd_bridge.kernels.operate import operate
+from mbd_bridge.kernels.graph import tables
+from mbd_bridge.kernels.graph.operate import operate
 
 __all__ = [
     "Table",

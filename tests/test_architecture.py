@@ -41,6 +41,19 @@ ORDER = (
 ONLY = {"kernels": {"errors", "lazy"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
+KERNELS = (
+    "instruction",
+    "elementary",
+    "graph",
+    "instructions",
+    "text",
+    "native",
+    "run",
+    "c_text",
+    "compile",
+)
+"""The folders of that room and its own files, in the same sense."""
+
 LATE = {"bridges"}
 """Rooms that `api` and `crosscheck.compare` may import inside functions only: they load engines."""
 
@@ -130,6 +143,21 @@ def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
             if other != here and other not in above:
                 wrong.append(f"{file.relative_to(ROOT)}:{found.line}: {here} imports {other}")
     assert not wrong
+
+
+def test_a_folder_of_the_kernels_imports_only_from_those_above() -> None:
+    wrong, known = [], set()
+    for file in (ROOT / "kernels").rglob("*.py"):
+        here = file.relative_to(ROOT / "kernels").parts[0].removesuffix(".py")
+        if here in FRONT:
+            continue
+        known.add(here)
+        for found, room_of_it in own_imports(file):
+            other = found.module.split(".")[2:3] if room_of_it == "kernels" else []
+            if other and KERNELS.index(other[0]) > KERNELS.index(here):
+                wrong.append(f"{file.relative_to(ROOT)}:{found.line}: imports {found.module}")
+    assert not wrong
+    assert known == set(KERNELS)
 
 
 def test_loading_and_checking_reach_for_bridges_only_when_asked() -> None:

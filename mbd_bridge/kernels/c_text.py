@@ -8,14 +8,14 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.c_functions import TYPES, expression, functions_text, literal, names_of
-from mbd_bridge.kernels.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.order import depth_first
-from mbd_bridge.kernels.program import Program, lower
-from mbd_bridge.kernels.trace import Graph
+from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.graph.trace import Graph
+from mbd_bridge.kernels.instructions.order import depth_first
+from mbd_bridge.kernels.instructions.program import Program, lower
+from mbd_bridge.kernels.text.c_functions import TYPES, expression, functions_text, literal, names_of
 
 if TYPE_CHECKING:
-    from mbd_bridge.kernels.kernel import Kernel
+    from mbd_bridge.kernels.run.kernel import Kernel
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from operator import index
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels import identity as addresses
-from mbd_bridge.kernels import machine
-from mbd_bridge.kernels.artifact import Artifact
-from mbd_bridge.kernels.cache import Cache
-from mbd_bridge.kernels.kernel import Kernel
-from mbd_bridge.kernels.module_text import batch_module
-from mbd_bridge.kernels.source import Source
-from mbd_bridge.kernels.store import DEFAULT_CACHE, Store
-from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.instructions.source import Source
+from mbd_bridge.kernels.native import identity as addresses
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.native.artifact import Artifact
+from mbd_bridge.kernels.native.cache import Cache
+from mbd_bridge.kernels.native.store import DEFAULT_CACHE, Store
+from mbd_bridge.kernels.run.kernel import Kernel
+from mbd_bridge.kernels.text.module_text import batch_module
 
 LANES = (2, 4, 8, 16)
 """Vector lengths that can be generated; the host's registers hold 2, 4 or 8."""

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
-from mbd_bridge.kernels.layout import as_floats
-from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.run.layout import as_floats
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads

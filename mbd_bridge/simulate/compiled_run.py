@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels.march import March, compile_march
+from mbd_bridge.kernels.run.march import March, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept

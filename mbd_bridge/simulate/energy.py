@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.variants import Wanted

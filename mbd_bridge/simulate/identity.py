@@ -11,8 +11,8 @@ import hashlib
 import numpy as np
 
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.kernels.identity import source_fingerprint
-from mbd_bridge.kernels.trace import Traceable, trace
+from mbd_bridge.kernels.graph.trace import Traceable, trace
+from mbd_bridge.kernels.native.identity import source_fingerprint
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.problem import Problem
 from mbd_bridge.spatial import Array

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.kernels.layout import check_inputs
+from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.actuation import driven_velocities, explain_drives
 from mbd_bridge.solve.finite import explain

@@ -28,7 +28,7 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Cache, Kernel, compile_kernel
-from mbd_bridge.kernels.store import DEFAULT_CACHE
+from mbd_bridge.kernels.native.store import DEFAULT_CACHE
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute

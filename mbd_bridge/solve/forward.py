@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels.layout import check_inputs
+from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.factor import (

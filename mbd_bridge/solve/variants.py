@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 

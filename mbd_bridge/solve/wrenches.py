@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, StateError, one_of
-from mbd_bridge.kernels.layout import as_floats
+from mbd_bridge.kernels.run.layout import as_floats
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]

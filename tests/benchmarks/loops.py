@@ -24,8 +24,8 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck.timing import in_turns
-from mbd_bridge.kernels import machine
-from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from tests.benchmarks.loop_peers import DEFAULT, NEWTON, STIFF, Exudyn, MuJoCo

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.kernels import blocks, compile_kernel
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels.run import blocks
 
 
 @pytest.fixture(autouse=True)

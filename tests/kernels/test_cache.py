@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge
-from mbd_bridge.kernels import Cache, compile_kernel, store
-from mbd_bridge.kernels import cache as cache_module
-from mbd_bridge.kernels import identity as identity_module
+from mbd_bridge.kernels import Cache, compile_kernel
+from mbd_bridge.kernels.native import cache as cache_module
+from mbd_bridge.kernels.native import identity as identity_module
+from mbd_bridge.kernels.native import store
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 FINGERPRINT = identity_module.source_fingerprint.__wrapped__

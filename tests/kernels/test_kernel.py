@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from mbd_bridge.errors import KernelError, StateError
-from mbd_bridge.kernels import body_text, compile_kernel, trace
-from mbd_bridge.kernels.program import lower
+from mbd_bridge.kernels import compile_kernel, trace
+from mbd_bridge.kernels.instructions.program import lower
+from mbd_bridge.kernels.text import body_text
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
 

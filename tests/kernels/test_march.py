@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.march import compile_march
-from mbd_bridge.kernels.march_order import by_time
-from mbd_bridge.kernels.source import Source
+from mbd_bridge.kernels.instructions.march_order import by_time
+from mbd_bridge.kernels.instructions.source import Source
+from mbd_bridge.kernels.run.march import compile_march
 
 
 def euler(x, v, h):

@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mbd_bridge.kernels import compile_kernel, layout
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels.run import layout
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 

@@ -14,7 +14,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels import compile_kernel, machine, store
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels.native import machine, store
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.solve import prepared
 from tests.machines import four_bar

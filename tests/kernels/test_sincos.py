@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.sincos import HALF_PI, LARGEST
+from mbd_bridge.kernels.elementary.sincos import HALF_PI, LARGEST
 
 WORST_ULP = 1.5
 """Bound on the error in units in the last place; measured on 20,000 angles: 1.10 for the sine, 1.34

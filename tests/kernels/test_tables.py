@@ -7,7 +7,7 @@ from scipy.interpolate import CubicSpline
 from mbd_bridge import StateError
 from mbd_bridge import functions as fn
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.trace import trace
+from mbd_bridge.kernels.graph.trace import trace
 
 
 def grid(even, number=37):

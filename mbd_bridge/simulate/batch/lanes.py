@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mbd_bridge.kernels import threads as pool
-from mbd_bridge.kernels.march import Addresses, March
+from mbd_bridge.kernels.run import threads as pool
+from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.driver import RISK
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.watch import STEP_ERROR

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError, StateError, whole_number
-from mbd_bridge.kernels.layout import new_arrays
-from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
+from mbd_bridge.kernels.run.layout import new_arrays
+from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.simulate.batch.lanes import Clock, Lanes

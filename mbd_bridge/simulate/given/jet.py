@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels.operate import operate
-from mbd_bridge.kernels.ops import COMPARISONS
-from mbd_bridge.kernels.symbol import Symbolic
+from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.kernels.graph.ops import COMPARISONS
+from mbd_bridge.kernels.graph.symbol import Symbolic
 
 ADVICE = (
     "a prescribed motion is a formula of t made of + - * / ** and the functions of "

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels import layout, machine
-from mbd_bridge.kernels.artifact import Artifact
-from mbd_bridge.kernels.layout import Floats
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.native.artifact import Artifact
+from mbd_bridge.kernels.run import layout
+from mbd_bridge.kernels.run.layout import Floats
 
 _FASTCALL = 0x0080
 """``METH_FASTCALL``."""

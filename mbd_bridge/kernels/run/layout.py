@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels import blocks
+from mbd_bridge.kernels.run import blocks
 
 Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)

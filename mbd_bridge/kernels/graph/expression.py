@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 from numpy import ndarray
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.condition import Condition
-from mbd_bridge.kernels.ops import OPERATIONS
-from mbd_bridge.kernels.symbol import Scalar, Symbol, Symbolic, apply, foreign
+from mbd_bridge.kernels.graph.condition import Condition
+from mbd_bridge.kernels.graph.ops import OPERATIONS
+from mbd_bridge.kernels.graph.symbol import Scalar, Symbol, Symbolic, apply, foreign
 
 FUNCTION_ADVICE = (
     "traced functions calculate with + - * / **, abs, comparisons, and with NumPy's sin, cos, tan, "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from mbd_bridge.kernels import sincos_text, transfer_text
-from mbd_bridge.kernels.body_text import Slots, body_text, cross
-from mbd_bridge.kernels.helper_text import helpers_text
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text import sincos_text, transfer_text
+from mbd_bridge.kernels.text.body_text import Slots, body_text, cross
+from mbd_bridge.kernels.text.helper_text import helpers_text
 
 ARRAY_BYTES = 24
 """Bytes of one array's description: address, bytes from state to state, address of the table of

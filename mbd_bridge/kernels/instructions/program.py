@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mbd_bridge.kernels.graph.ops import data, operands
+from mbd_bridge.kernels.graph.trace import Graph
 from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.ops import data, operands
-from mbd_bridge.kernels.reciprocals import share_reciprocals
-from mbd_bridge.kernels.trace import Graph
+from mbd_bridge.kernels.instructions.reciprocals import share_reciprocals
 
 
 @dataclass(frozen=True, slots=True)

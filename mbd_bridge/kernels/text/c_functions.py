@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isinf, isnan
 
+from mbd_bridge.kernels.elementary.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
 from mbd_bridge.kernels.elementary.table import Table, arrays
-from mbd_bridge.kernels.helper_text import helper_name, helpers_of, recipe_of
+from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.program import Program
-from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text.helper_text import helper_name, helpers_of, recipe_of
 
 TYPES = {"double": "double", "condition": "int", "bits": "uint64_t"}
 """C types of the kinds of values."""

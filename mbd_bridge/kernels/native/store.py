@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from mbd_bridge.kernels import identity
-from mbd_bridge.kernels.artifact import Artifact
-from mbd_bridge.kernels.cache import Cache
+from mbd_bridge.kernels.native import identity
+from mbd_bridge.kernels.native.artifact import Artifact
+from mbd_bridge.kernels.native.cache import Cache
 
 Code = TypeVar("Code")
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from mbd_bridge.kernels.helper_text import helper_name, lines
-from mbd_bridge.kernels.literals import splat
-from mbd_bridge.kernels.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text.helper_text import helper_name, lines
+from mbd_bridge.kernels.text.literals import splat
 
 PART_LENGTH = 20_000
 """Instructions in one function. Measured on forward dynamics of a chain of 60 joints (172,000

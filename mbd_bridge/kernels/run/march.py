@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import KernelError, StateError
-from mbd_bridge.kernels import identity as addresses
-from mbd_bridge.kernels import machine
-from mbd_bridge.kernels.artifact import Artifact
-from mbd_bridge.kernels.cache import Cache
-from mbd_bridge.kernels.layout import Floats
-from mbd_bridge.kernels.march_order import by_time
-from mbd_bridge.kernels.march_text import march_module
-from mbd_bridge.kernels.source import Source
-from mbd_bridge.kernels.store import DEFAULT_CACHE, Store
-from mbd_bridge.kernels.trace import Traceable
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.instructions.march_order import by_time
+from mbd_bridge.kernels.instructions.source import Source
+from mbd_bridge.kernels.native import identity as addresses
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.native.artifact import Artifact
+from mbd_bridge.kernels.native.cache import Cache
+from mbd_bridge.kernels.native.store import DEFAULT_CACHE, Store
+from mbd_bridge.kernels.run.layout import Floats
+from mbd_bridge.kernels.text.march_text import march_module
 
 _INT, _AT = ctypes.c_int64, ctypes.c_void_p
 _MARCH = ctypes.CFUNCTYPE(_INT, _AT, _INT, _INT, _AT, ctypes.c_double, _AT)

@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import whole_number
-from mbd_bridge.kernels import layout, machine, threads
-from mbd_bridge.kernels.artifact import Artifact
-from mbd_bridge.kernels.layout import Floats
-from mbd_bridge.kernels.one_state import OneState
-from mbd_bridge.kernels.program import Program
-from mbd_bridge.kernels.single import Single
-from mbd_bridge.kernels.single_text import single_module
-from mbd_bridge.kernels.source import Source
-from mbd_bridge.kernels.store import Store
-from mbd_bridge.kernels.trace import Graph
+from mbd_bridge.kernels.graph.trace import Graph
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.instructions.source import Source
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.native.artifact import Artifact
+from mbd_bridge.kernels.native.store import Store
+from mbd_bridge.kernels.run import layout, threads
+from mbd_bridge.kernels.run.layout import Floats
+from mbd_bridge.kernels.run.one_state import OneState
+from mbd_bridge.kernels.run.single import Single
+from mbd_bridge.kernels.text.single_text import single_module
 
 _BATCH = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mbd_bridge.kernels.order import depth_first
-from mbd_bridge.kernels.program import Program, lower
-from mbd_bridge.kernels.trace import Graph, Traceable, trace
+from mbd_bridge.kernels.graph.trace import Graph, Traceable, trace
+from mbd_bridge.kernels.instructions.order import depth_first
+from mbd_bridge.kernels.instructions.program import Program, lower
 from mbd_bridge.lazy import cached_property
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mbd_bridge.kernels.ops import CALLS
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.graph.ops import CALLS
+from mbd_bridge.kernels.instructions.program import Program
 
 
 def depth_first(program: Program) -> Program:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from mbd_bridge.kernels.elementary.table import Table, arrays
 from mbd_bridge.kernels.elementary.writer import written
+from mbd_bridge.kernels.graph.ops import OPERATIONS
 from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.literals import literal, splat
-from mbd_bridge.kernels.ops import OPERATIONS
+from mbd_bridge.kernels.text.literals import literal, splat
 
 
 def helper_name(instruction: Instruction) -> str:

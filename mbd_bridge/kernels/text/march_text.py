@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from mbd_bridge.kernels import sincos_text
-from mbd_bridge.kernels.body_text import body_text, cross
-from mbd_bridge.kernels.helper_text import helpers_text
-from mbd_bridge.kernels.module_text import ATTRIBUTES, lay_slots
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text import sincos_text
+from mbd_bridge.kernels.text.body_text import body_text, cross
+from mbd_bridge.kernels.text.helper_text import helpers_text
+from mbd_bridge.kernels.text.module_text import ATTRIBUTES, lay_slots
 
 
 def march_module(

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import heapq
 
+from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.order import reordered
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.instructions.order import reordered
+from mbd_bridge.kernels.instructions.program import Program
 
 WIDTH = 4
 """Instructions that can start in a cycle."""

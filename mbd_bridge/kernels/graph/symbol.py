@@ -7,7 +7,7 @@ from typing import Any
 from numpy import ndarray
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.ops import OPERATIONS
+from mbd_bridge.kernels.graph.ops import OPERATIONS
 
 Scalar = Any
 """An `Expression` or a float: what an operation returns depends on what it finds."""

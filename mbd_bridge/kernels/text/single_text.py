@@ -8,11 +8,11 @@ protocol: 15 ns and 13 ns an input. It uses only functions of the stable interfa
 
 from __future__ import annotations
 
-from mbd_bridge.kernels import sincos_text
-from mbd_bridge.kernels.body_text import body_text, cross
-from mbd_bridge.kernels.helper_text import helpers_text
-from mbd_bridge.kernels.module_text import lay_slots
-from mbd_bridge.kernels.program import Program
+from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text import sincos_text
+from mbd_bridge.kernels.text.body_text import body_text, cross
+from mbd_bridge.kernels.text.helper_text import helpers_text
+from mbd_bridge.kernels.text.module_text import lay_slots
 
 BUFFER_BYTES = 80
 """``sizeof(Py_buffer)``: buf, obj, len, itemsize, readonly, ndim, format, ... at the offsets below

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mbd_bridge.kernels.literals import splat
-from mbd_bridge.kernels.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
+from mbd_bridge.kernels.elementary.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
+from mbd_bridge.kernels.text.literals import splat
 
 
 def declarations(lanes: int, library: bool = True) -> str:

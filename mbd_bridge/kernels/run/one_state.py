@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from mbd_bridge.kernels.layout import Floats, Layout
+from mbd_bridge.kernels.run.layout import Floats, Layout
 
 _ALIGNMENT = 64
 

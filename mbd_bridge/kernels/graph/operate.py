@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.kernels.ops import OPERATIONS
-from mbd_bridge.kernels.symbol import Symbolic
+from mbd_bridge.kernels.graph.ops import OPERATIONS
+from mbd_bridge.kernels.graph.symbol import Symbolic
 
 
 def operate(op: str, *operands: Any, data: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd_bridge.kernels.symbol import Scalar, Symbol, apply
+from mbd_bridge.kernels.graph.symbol import Scalar, Symbol, apply
 
 
 class Condition(Symbol):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.expression import FUNCTION_ADVICE, Tape
-from mbd_bridge.kernels.ops import moved, operands
-from mbd_bridge.kernels.symbol import Symbol, apply
+from mbd_bridge.kernels.graph.expression import FUNCTION_ADVICE, Tape
+from mbd_bridge.kernels.graph.ops import moved, operands
+from mbd_bridge.kernels.graph.symbol import Symbol, apply
 
 Traceable = Callable[..., tuple[np.ndarray[Any, Any], ...]]
 """A function of 1-D arrays that returns a tuple of arrays, made of the operations of `ops`."""

@@ -1,0 +1,1 @@
+"""Machine code: made, addressed, kept on disk, loaded."""

@@ -1,0 +1,1 @@
+"""Compiled functions as Python holds and calls them."""

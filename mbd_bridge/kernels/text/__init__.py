@@ -1,0 +1,1 @@
+"""Programs as text: LLVM for vectors of states, one state and marches; C."""
