@@ -32,6 +32,7 @@ def pendulum():
         lambda t: np.sqrt(1 + t * t) / (2 - np.cos(np.pi * t)),
         lambda t: 1 / (1 + t) + np.float64(2.0) * t,
         lambda t: -(2 - t) / t,
+        lambda t: np.float64(2.0) * t ** np.float64(3.0) - np.float64(0.5) / t + np.int64(2) ** 2,
         lambda t: np.exp(-t) * np.tanh(3 * t) + np.log(1 + t) + np.tan(t),
         lambda t: np.arcsin(t / 2) * np.arccos(t / 3) - np.arctan(2 * t) + np.arctan2(t * t, 1 - t),
         lambda t: np.abs(t - 1) ** 3 * t**2,

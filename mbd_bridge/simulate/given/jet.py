@@ -11,10 +11,9 @@ velocity and acceleration exactly, and all three compile into the step.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, NoReturn
-
-import numpy as np
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels.graph.operate import operate
@@ -120,10 +119,10 @@ class Jet(Symbolic):
         return lift(other) / self
 
     def __pow__(self, power: Any) -> Jet:
-        if not isinstance(power, int | np.integer) or power < 0:
+        if not isinstance(power, numbers.Real) or not float(power).is_integer() or power < 0:
             raise StateError(f"only whole powers from 0 can be differentiated, not {power!r}")
         out = Jet(1.0)
-        for _ in range(int(power)):
+        for _ in range(int(float(power))):
             out = out * self
         return out
 
