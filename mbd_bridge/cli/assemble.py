@@ -36,9 +36,6 @@ ROUNDING = 1e-12
 PYTHON = "; check=False returns what was reached"
 """End of a message that means nothing in a shell."""
 
-TRIES, TURN = 20, 1.5
-"""How often another position is tried, and how far from the wish, rad or sizes of the mechanism."""
-
 _WISH = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=]+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
 
 
@@ -74,6 +71,13 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="wished velocities",
     )
+    parser.add_argument(
+        "--closed-to",
+        type=float,
+        metavar="RESIDUAL",
+        help="residual at which a loop counts as closed, rad or of the mechanism's size; default: "
+        "1e-12. For files whose lengths or axes are rounded",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,35 +103,7 @@ def run(options: argparse.Namespace) -> int:
             screen.show(console, line)
         return 0
     screen.report_error(SolveError(str(problem).removesuffix(PYTHON)))
-    with screen.waiting("looking for a position that closes"):
-        words = another(robot, options)
-    if words:
-        screen.say(f"it does close elsewhere: try --near {words}")
     return OPEN
-
-
-def another(robot: Mechanism, options: argparse.Namespace) -> str | None:
-    """Return wishes, as --near has them, near a position at which the loops close, if one is found.
-
-    Coordinates that are fixed stay as wished; the others are tried at random.
-    """
-    import numpy as np
-
-    from mbd_bridge.errors import SolveError
-
-    model, rng = robot.model, np.random.default_rng(0)
-    wished = assembled(robot, options, check=False)
-    kept = {name for name in model.velocity_names if name in options.fixed}
-    for _ in range(TRIES):
-        step = rng.uniform(-TURN, TURN, model.nv) * model.velocity_scale
-        step[[name in kept for name in model.velocity_names]] = 0.0
-        try:
-            found = robot.assemble(model.integrate(wished.q, step), fixed=options.fixed)
-        except SolveError:
-            continue
-        named = zip(model.coordinate_names, found.q, strict=True)
-        return " ".join(f"{name}={value:.3g}" for name, value in named if abs(value) > 1e-3)
-    return None
 
 
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
@@ -141,7 +117,8 @@ def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = Tr
     velocity = wishes(
         options.velocity, "velocity", dict(zip(model.velocity_names, rates, strict=True))
     )
-    return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check)
+    given = {} if options.closed_to is None else {"tolerance": options.closed_to}
+    return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check, **given)
 
 
 def wishes(words: list[str], option: str, units: dict[str, str]) -> dict[str, float]:

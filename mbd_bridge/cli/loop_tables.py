@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from mbd_bridge.solve import Assembly, LoopReport
     from mbd_bridge.spatial import Array
 
-CLOSED = 1e-12
-"""Residual, relative to the mechanism's size, of a closed loop (as `solve.assembly` has it)."""
-
 
 def info(console: Console, robot: Mechanism) -> None:
     """Show what the loops do at the assembled position nearest to zero."""
     from mbd_bridge.errors import MbdError
+    from mbd_bridge.solve.closing import CLOSED
 
     try:
         found = robot.assemble(check=False)

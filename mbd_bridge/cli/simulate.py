@@ -198,7 +198,8 @@ def _start(robot: Mechanism, options: argparse.Namespace, moved: dict[str, Force
     end = max(options.seconds, 0.0)
     motions = prescribe(robot.model, moved, 0.0, end)
     place, rate, _ = motions.at(0.0)
-    wished = argparse.Namespace(fixed=[*options.fixed, *motions.names])
+    names = [*options.fixed, *motions.names]
+    wished = argparse.Namespace(fixed=names, closed_to=options.closed_to)
     for option, values in (("near", place), ("velocity", rate)):
         words = list(getattr(options, option))
         for name, value in zip(motions.names, values.tolist(), strict=True):

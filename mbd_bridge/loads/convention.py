@@ -186,7 +186,7 @@ def _up(model: Model, index: int, turn: Array, motions: Sequence[Motion]) -> Arr
 
 def _shifted(frame: Frame, wrench: Array) -> Array:
     """Return a wrench given at a link's frame, at a frame on the link and in its axes."""
-    if not np.any(frame.translation) and np.array_equal(frame.rotation, np.eye(3)):
+    if is_zero(frame.translation) and is_zero(frame.rotation - np.eye(3)):
         return wrench
     moment = wrench[3:] - cross(frame.translation, wrench[:3])
     turn = frame.rotation.T

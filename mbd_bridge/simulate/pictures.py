@@ -12,7 +12,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.plots import Line, Panel, draw_panels
 from mbd_bridge.plots.style import FAINT, legend_above, style
 from mbd_bridge.simulate.closure import closure
-from mbd_bridge.solve.assembly import CLOSED
+from mbd_bridge.solve.closing import CLOSED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

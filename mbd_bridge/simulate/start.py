@@ -12,8 +12,8 @@ from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble
-from mbd_bridge.solve.assembly import CLOSED
 from mbd_bridge.solve.closed import MASSLESS, needs_support
+from mbd_bridge.solve.closing import CLOSED
 from mbd_bridge.solve.tolerances import CONSISTENT, SINGULAR
 from mbd_bridge.spatial import Array
 

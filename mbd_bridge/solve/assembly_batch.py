@@ -12,10 +12,18 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError, StateError, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
-from mbd_bridge.solve.assembly import CLOSED, held_ones, weighted
-from mbd_bridge.solve.closing import Closing
+from mbd_bridge.solve.assembly import (
+    advice,
+    check_tolerance,
+    contradiction,
+    held_ones,
+    weighted,
+)
+from mbd_bridge.solve.closing import CLOSED, Closing
+from mbd_bridge.solve.newton import largest
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import CONSISTENT
 from mbd_bridge.spatial import Array
 
 Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
@@ -30,12 +38,15 @@ class Assemblies:
     ----------
     q, v : (N, nq), (N, nv)
     residual : (N,) of the loops, relative to the mechanism's size (rad for angles)
-    closed : (N,) whether every loop is closed
+    rate : (N,) what is left of the loops' velocities, relative to the largest term: beyond 1e-6
+        the fixed velocities contradict each other
+    closed : (N,) whether every loop is closed, to the tolerance, and stays so at this velocity
     """
 
     q: Array
     v: Array
     residual: Array
+    rate: Array
     closed: Array
 
 
@@ -47,6 +58,7 @@ def assemble_batch(
     weights: Mapping[str, float] | None = None,
     velocity: Wishes = None,
     parameters: Given | Parameters | None = None,
+    tolerance: float = CLOSED,
     check: bool = True,
     prepared: Prepared | None = None,
 ) -> Assemblies:
@@ -58,6 +70,7 @@ def assemble_batch(
         (N, n); zero where not named
     fixed, weights : as for `assemble`, the same for all
     parameters : numbers of the mechanism in which the N variants differ (`mechanism.parameters`)
+    tolerance : residual at which a loop counts as closed, as for `assemble`
     check : raise if a loop stays open; False returns what was reached
     prepared : holds the machine code from call to call
 
@@ -66,6 +79,7 @@ def assemble_batch(
     SolveError
         Some state cannot be closed: how many, the first one, and what to try.
     """
+    check_tolerance(tolerance)
     prepared = Prepared(model) if prepared is None else prepared
     if parameters is not None and not isinstance(parameters, Parameters):
         parameters = Parameters.of(model, parameters)
@@ -92,25 +106,30 @@ def assemble_batch(
         def constraints(q: Array, v: Array, numbers: Array) -> tuple[Array, ...]:
             return variants(q, v, inputs[numbers])
 
-    choice = row_choice(model) if model.has_loops else None
     held, scale = held_ones(model, fixed), weighted(model, weights)
-    closing = Closing(model, constraints, held, scale, choice)
+    choice = row_choice(model) if model.has_loops else None
+    closing = Closing(model, constraints, held, scale, choice, tolerance)
     q, _ = closing.position(wish)
     phi, phi_q, _ = constraints(q, rate, np.arange(number))
     v = closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, rate), rate)
-    residual = np.abs(phi / model.row_scale).max(axis=1, initial=0.0)
-    closed = np.ones(number, dtype=bool)
-    if choice is not None:
-        allowed = choice.allowed(phi_q * (model.velocity_scale / model.row_scale[:, None]), CLOSED)
-        closed[:] = (np.abs(phi / model.row_scale) <= allowed).all(axis=1)
+    residual = largest(phi / model.row_scale)
+    closed = (np.abs(phi / model.row_scale) <= closing.allowed(phi_q)).all(axis=1)
     if check and not closed.all():
         first = int(np.argmin(closed))
+        names = [fixed] if isinstance(fixed, str) else list(fixed)
         raise SolveError(
             f"{int((~closed).sum())} of {number} states cannot be closed, the first is number "
-            f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. Try "
-            f"another near=, fewer fixed=, or other lengths; check=False returns what was reached"
+            f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. "
+            f"{advice(float(residual[first]), names)}; check=False returns what was reached"
         )
-    return Assemblies(q, v, residual, closed)
+    left = largest(closing.openings(phi_q, v))
+    consistent = CONSISTENT if choice is None else choice.consistent
+    kept = left <= max(consistent, tolerance)
+    if check and not kept.all():
+        first = int(np.argmin(kept))
+        text = contradiction(fixed, {"a loop": float(left[first])})
+        raise SolveError(f"state {first}: {text}")
+    return Assemblies(q, v, residual, left, closed & kept)
 
 
 def _wishes(start: Array, names: tuple[str, ...], wish: Wishes, kind: str) -> Array:

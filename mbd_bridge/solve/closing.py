@@ -1,29 +1,50 @@
 """Positions and rates nearest to a wish that satisfy the loops, of N states together.
 
 The states may belong to N variants of a mechanism: the caller's function knows which is whose. See
-`assembly` for the equations.
+`assembly` for the equations. Where Newton's steps from the wish do not arrive, held coordinates are
+taken to their values from a position at which the loops close without them (`continuation`), and
+after that the free coordinates start from other places, damped (`newton.descend`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.continuation import follow
+from mbd_bridge.solve.newton import LONGEST_STEP, Newton, descend, largest, limited
 from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
-LONGEST_STEP = 0.4
-"""Largest change in one iteration: rad, or this part of the mechanism's size."""
+CLOSED = 1e-12
+"""Residual of a closed loop, relative to the mechanism's size (rad for angles)."""
+
 ITERATIONS = 300
+STAGNANT = 30
+"""Iterations without a residual that is smaller by a tenth, after which Newton gives up."""
+
 SETTLED = 1e-9
 """Movement, rad, below which the nearest position is found."""
 HALVINGS = 12
 FAR = 1e-3
 """Residual up to which a step may leave the constraints further than it found them."""
 POLISHINGS = 6
+
+STARTS = ((6, 0.6), (10, np.pi), (32, np.pi))
+"""Other starts of the free coordinates, wave by wave: how many, and how far from the wish, rad or
+sizes of the mechanism. The first wave that closes ends the search."""
+
+LOST = 4.0 * np.pi
+"""Way from the wish, rad or sizes of the mechanism, beyond which an open position is no answer."""
+
+TINY = 1e-300
+"""Keeps nothing from being divided by nothing."""
+
+WORK = 2_000_000
+"""Entries of Jacobians that are held at a time."""
 
 Constraints = Callable[[Array, Array, Array], tuple[Array, ...]]
 """Φ (n, m), Φ_q (n, m, nv) and γ (n, m) at q, v (n, ...) of the states with the numbers (n,)."""
@@ -43,30 +64,8 @@ class Keep(Protocol):
     def kept(self, phi_q: Array) -> Array:
         """Return which rows of Φ_q (N, m, nv) count (N, m); all where that cannot be told."""
 
-
-class Newton(NamedTuple):
-    """Singular values of dimensionless Jacobians (n, m, free), those of rank only."""
-
-    U: Array
-    reciprocals: Array
-    Vt: Array
-
-    @staticmethod
-    def of(J: Array, tolerance: float) -> Newton:
-        """Return the decompositions; singular values below a tolerance are zero."""
-        U, s, Vt = np.linalg.svd(J, full_matrices=False)
-        keep = s > tolerance * s.max(axis=-1, initial=0.0, keepdims=True)
-        return Newton(U, np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0), Vt)
-
-    def onto(self, phi: Array) -> Array:
-        """Return the smallest steps (n, free) that take residuals (n, m) away."""
-        inside = self.reciprocals * np.einsum("nij,ni->nj", self.U, phi)
-        return np.asarray(-np.einsum("nji,nj->ni", self.Vt, inside))
-
-    def along(self, x: Array) -> Array:
-        """Return the parts of steps (n, free) that the constraints do not notice."""
-        inside = (self.reciprocals > 0.0) * np.einsum("nji,ni->nj", self.Vt, x)
-        return np.asarray(x - np.einsum("nji,nj->ni", self.Vt, inside))
+    def allowed(self, phi_q: Array, tolerance: float) -> Array:
+        """Return how far the rows of Φ_q (N, m, nv) may be open (N, m) where a loop is closed."""
 
 
 class Closing:
@@ -78,6 +77,7 @@ class Closing:
     held : (nv,) which velocities stay as they are wished
     scale : (nv,) how far each moves for a unit of cost
     keep : the rows that count in the end; None: all that say something beyond the rank tolerance
+    tolerance : residual at which a loop is closed
     """
 
     def __init__(
@@ -87,34 +87,45 @@ class Closing:
         held: Array,
         scale: Array,
         keep: Keep | None = None,
+        tolerance: float = CLOSED,
     ) -> None:
-        self.model, self.constraints = model, constraints
-        self.free, self.scale, self.rows = ~held, scale, model.row_scale
+        self.model, self.constraints, self.tolerance = model, constraints, tolerance
+        self.held, self.free, self.scale, self.rows = held, ~held, scale, model.row_scale
         self._keep = keep
-        self._tolerance = model.rank_tolerance
+        self._rank = model.rank_tolerance
         if keep is not None:
-            self._tolerance = max(self._tolerance, keep.slack) if keep.imprecise else SINGULAR
+            self._rank = max(self._rank, keep.slack) if keep.imprecise else SINGULAR
 
     def position(self, wish: Array) -> tuple[Array, int]:
-        """Return the positions (N, nq) nearest to the wishes, and the iterations of the longest."""
-        q, going = wish.copy(), np.arange(len(wish))
-        phi, phi_q = self._residuals(q, going)
-        iteration = 0
-        while len(going) and iteration < ITERATIONS:
-            iteration += 1
-            newton = Newton.of(self._dimensionless(phi_q), self._tolerance)
-            back = (_difference(self.model, q[going], wish[going]) / self.scale)[:, self.free]
-            close = newton.onto(phi / self.rows)
-            step = close + newton.along(back)
-            # far from the constraints first come closer, then look for the nearest place
-            far = _largest(step) > LONGEST_STEP
-            short = LONGEST_STEP / np.maximum(_largest(close), 1e-300)
-            step[far] = (close * np.minimum(1.0, short)[:, None])[far]
-            before = np.maximum(_largest(phi / self.rows), FAR)
-            q[going], phi, phi_q, step = self._shortened(q[going], going, step, before)
-            on = ~(_largest(step) < SETTLED)
-            going, phi, phi_q = going[on], phi[on], phi_q[on]
-        return self._polished(q), iteration
+        """Return the positions (N, nq) nearest to the wishes, and the iterations of the longest.
+
+        Where no closed position is found, the one of least residual.
+        """
+        q, iterations = self._nearest(wish, wish, np.arange(len(wish)))
+        unclosed = np.flatnonzero(~self.closed(q, np.arange(len(q))))
+        size = max(1, WORK // max(1, 50 * len(self.rows) * self.model.nv))
+        for start in range(0, len(unclosed), size):
+            some = unclosed[start : start + size]
+            q[some] = self._searched(q[some], wish[some], some)
+        return self._unwound(q, wish), iterations
+
+    def closed(self, q: Array, numbers: Array) -> Array:
+        """Return at which positions (n,) the loops are closed."""
+        return np.asarray(self._gap(q, numbers) == 0.0)
+
+    def _gap(self, q: Array, numbers: Array) -> Array:
+        """Return 0 where the loops are closed, else the norm of what is left (n,)."""
+        phi, phi_q = self._residuals(q, numbers)
+        r = phi / self.rows
+        allowed = self.allowed(phi_q)
+        return np.where((np.abs(r) <= allowed).all(axis=1), 0.0, np.linalg.norm(r, axis=1))
+
+    def allowed(self, phi_q: Array) -> Array:
+        """Return how far the rows (n, m) may be open where the loops are closed."""
+        if self._keep is None:
+            return np.full(phi_q.shape[:2], self.tolerance)
+        scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
+        return self._keep.allowed(scaled, self.tolerance)
 
     def rates(self, phi_q: Array, lack: Array, wish: Array) -> Array:
         """Return the rates (N, nv) nearest to the wishes for which Φ_q (rates - wish) = lack."""
@@ -123,54 +134,190 @@ class Closing:
         step[:, self.free] = newton.onto(-lack * keep / self.rows)
         return np.asarray(wish + step * self.scale)
 
+    def openings(self, phi_q: Array, v: Array) -> Array:
+        """Return what velocities (N, nv) do to the rows (N, m), relative to the largest term."""
+        J = phi_q / self.rows[:, None]
+        terms = np.einsum("nij,nj->ni", np.abs(J), np.abs(v)).max(axis=1, initial=0.0)
+        return np.asarray(np.einsum("nij,nj->ni", J, v) / np.maximum(terms, TINY)[:, None])
+
+    def _searched(self, best: Array, wish: Array, numbers: Array) -> Array:
+        """Return closed positions found on other ways, else those of least residual."""
+        best, least = best.copy(), self._gap(best, numbers)
+        least = np.where(largest(self._away(wish, best)) < LOST, least, np.inf)
+        if self.held.any():
+            loose = np.zeros_like(self.held)
+            all_free = self.model, self.constraints, loose, self.scale
+            start = Closing(*all_free, self._keep, self.tolerance)
+            places, _ = start._nearest(wish, wish, numbers)
+            sound = np.flatnonzero(start.closed(places, numbers))
+            if len(sound):
+                found, arrived = follow(self, places[sound], wish[sound], numbers[sound])
+                self._improve(best, least, found[arrived], wish, numbers, sound[arrived])
+        rng = np.random.default_rng(0)
+        for count, spread in ((1, 0.0), *STARTS):
+            rest = np.flatnonzero(~(least == 0.0))
+            if not len(rest):
+                break
+            turns = rng.uniform(-spread, spread, (count, self.model.nv))
+            self._starts(best, least, turns, wish, numbers, rest)
+        return best
+
+    def _starts(
+        self, best: Array, least: Array, turns: Array, wish: Array, numbers: Array, rest: Array
+    ) -> None:
+        """Descend from the wishes turned by (S, nv); keep what closes, nearest to the wish."""
+        whose = np.repeat(rest, len(turns))
+        steps = np.tile(
+            (turns * self.model.velocity_scale / self.scale)[:, self.free], (len(rest), 1)
+        )
+        place = descend(self.relative, self.moved, self.moved(wish[whose], steps), numbers[whose])
+        place = self._unwound(self._polished(place, numbers[whose]), wish[whose], numbers[whose])
+        gap = self._gap(place, numbers[whose])
+        cost = np.linalg.norm(self._away(wish[whose], place), axis=1)
+        # closed ones by their distance, after them the others by their gap
+        rank = np.where(gap == 0.0, -1.0 / (1.0 + cost), gap)
+        order = np.lexsort((rank, whose))
+        first = order[np.unique(whose[order], return_index=True)[1]]
+        self._improve(best, least, place[first], wish, numbers, rest)
+
+    def _improve(
+        self, best: Array, least: Array, place: Array, wish: Array, numbers: Array, some: Array
+    ) -> None:
+        """Take places (S, nq) of some states, moved to the nearest, if they are better."""
+        gap = self._gap(place, numbers[some])
+        better = gap < least[some]
+        best[some[better]], least[some[better]] = place[better], gap[better]
+        on = np.flatnonzero(better & (gap == 0.0))
+        near, _ = self._nearest(place[on], wish[some[on]], numbers[some[on]])
+        closed = self.closed(near, numbers[some[on]])
+        best[some[on[closed]]] = near[closed]
+
+    def _nearest(self, start: Array, wish: Array, numbers: Array) -> tuple[Array, int]:
+        """Return positions nearest to the wishes by Newton's steps from a start."""
+        q, going = start.copy(), np.arange(len(wish))
+        phi, phi_q = self._residuals(q, numbers)
+        least, since = np.full(len(q), np.inf), np.zeros(len(q), dtype=int)
+        iteration = 0
+        while len(going) and iteration < ITERATIONS:
+            iteration += 1
+            error = largest(phi / self.rows)
+            closer = error < 0.9 * least[going]
+            least[going] = np.where(closer, error, least[going])
+            since[going] = np.where(closer | (error < FAR), 0, since[going] + 1)
+            newton = Newton.of(self._dimensionless(phi_q), self._rank)
+            back = self._away(q[going], wish[going])
+            close = newton.onto(phi / self.rows)
+            step = close + newton.along(back)
+            # far from the constraints first come closer, then look for the nearest place
+            far = largest(step) > LONGEST_STEP
+            step[far] = limited(close)[far]
+            before = np.maximum(error, FAR)
+            q[going], phi, phi_q, step = self._shortened(q[going], numbers[going], step, before)
+            on = ~(largest(step) < SETTLED) & (since[going] < STAGNANT)
+            going, phi, phi_q = going[on], phi[on], phi_q[on]
+        return self._polished(q, numbers), iteration
+
     def _shortened(
         self, q: Array, numbers: Array, step: Array, before: Array
     ) -> tuple[Array, Array, Array, Array]:
         """Return positions after steps, halved as long as they lead away; Φ and Φ_q there."""
-        found = self._moved(q, step)
+        found = self.moved(q, step)
         phi, phi_q = self._residuals(found, numbers)
         for _ in range(HALVINGS - 1):
-            worse = ~(_largest(phi / self.rows) <= before)
-            bad = np.flatnonzero(worse & ~(_largest(step) < SETTLED))
+            worse = ~(largest(phi / self.rows) <= before)
+            bad = np.flatnonzero(worse & ~(largest(step) < SETTLED))
             if not len(bad):
                 break
             step[bad] *= 0.5
-            found[bad] = self._moved(q[bad], step[bad])
+            found[bad] = self.moved(q[bad], step[bad])
             phi[bad], phi_q[bad] = self._residuals(found[bad], numbers[bad])
         return found, phi, phi_q, step
 
-    def _polished(self, q: Array) -> Array:
+    def _polished(self, q: Array, numbers: Array) -> Array:
         """Newton steps onto the constraints alone, down to rounding."""
         best, least = q.copy(), np.full(len(q), np.inf)
         going = np.arange(len(q))
         for _ in range(POLISHINGS):
-            phi, phi_q = self._residuals(q, going)
+            phi, phi_q = self._residuals(q, numbers[going])
             newton, keep = self._last(phi_q)
             phi = phi * keep
-            error = _largest(phi / self.rows)
+            error = largest(phi / self.rows)
             better = error < least[going]
             going, q, phi = going[better], q[better], phi[better]
             if not len(going):
                 break
             best[going], least[going] = q, error[better]
             newton = Newton(*(part[better] for part in newton))
-            q = self._moved(q, newton.onto(phi / self.rows))
+            q = self.moved(q, limited(newton.onto(phi / self.rows)))
         return best
 
     def _last(self, phi_q: Array) -> tuple[Newton, Array]:
         """Return the decomposition of the rows that count in the end, and which they are (N, m)."""
         J, keep = self._dimensionless(phi_q), np.ones(phi_q.shape[:2], dtype=bool)
         if self._keep is None or not self._keep.imprecise:
-            return Newton.of(J, self._tolerance), keep
+            return Newton.of(J, self._rank), keep
         scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
         keep = self._keep.kept(scaled)
         sure = ~keep.all(axis=1)  # which rows are the redundant ones
         found = Newton.of(J * keep[:, :, None], SINGULAR)
         if not sure.all():
-            rest = Newton.of(J[~sure], self._tolerance)
+            rest = Newton.of(J[~sure], self._rank)
             for part, other in zip(found, rest, strict=True):
                 part[~sure] = other
         return found, keep
+
+    def _unwound(self, q: Array, wish: Array, numbers: Array | None = None) -> Array:
+        """Return positions with whole turns taken off free angles, where the loops allow it."""
+        numbers = np.arange(len(q)) if numbers is None else numbers
+        turns = np.zeros((len(q), self.model.nv))
+        angles = self.free & (self.model.velocity_scale == 1.0)
+        away = np.zeros_like(turns)
+        away[:, self.free] = self._away(wish, q)
+        turns[:, angles] = np.round(away[:, angles] * self.scale[angles] / (2.0 * np.pi))
+        wound = np.flatnonzero(turns.any(axis=1))
+        if len(wound):
+            wound = wound[self.closed(q[wound], numbers[wound])]
+        if not len(wound):
+            return q
+        steps = -2.0 * np.pi * turns[wound] / self.scale
+        back, _ = self._nearest(
+            self.moved(q[wound], steps[:, self.free]), wish[wound], numbers[wound]
+        )
+        same = self.closed(back, numbers[wound])
+        out = q.copy()
+        out[wound[same]] = back[same]
+        return out
+
+    def relative(self, q: Array, numbers: Array) -> tuple[Array, Array]:
+        """Return r (n, m) and J (n, m, free), dimensionless."""
+        phi, phi_q = self._residuals(q, numbers)
+        return phi / self.rows, self._dimensionless(phi_q)
+
+    def by_held(self, q: Array, numbers: Array) -> Array:
+        """Return the dimensionless Jacobian (n, m, held) of the held velocities."""
+        phi_q = self._residuals(q, numbers)[1]
+        return np.asarray((phi_q / self.rows[:, None] * self.scale)[:, :, self.held])
+
+    def moved(self, q: Array, step: Array, held: Array | None = None) -> Array:
+        """Return positions after dimensionless steps of the free and of the held velocities."""
+        full = np.zeros((len(q), self.model.nv))
+        full[:, self.free] = step
+        if held is not None:
+            full[:, self.held] = held
+        full *= self.scale
+        if self.model.nq == self.model.nv:
+            return np.asarray(q + full)
+        return np.array([self.model.integrate(*both) for both in zip(q, full, strict=True)])
+
+    def difference(self, start: Array, end: Array) -> Array:
+        """Return the dimensionless step (n, nv) from start to end."""
+        if self.model.nq == self.model.nv:
+            return np.asarray(end - start) / self.scale
+        both = zip(start, end, strict=True)
+        return np.array([self.model.difference(*two) for two in both]) / self.scale
+
+    def _away(self, start: Array, end: Array) -> Array:
+        return self.difference(start, end)[:, self.free]
 
     def _residuals(self, q: Array, numbers: Array) -> tuple[Array, Array]:
         phi, phi_q, _ = self.constraints(q, np.zeros((len(q), self.model.nv)), numbers)
@@ -178,22 +325,3 @@ class Closing:
 
     def _dimensionless(self, phi_q: Array) -> Array:
         return np.asarray((phi_q / self.rows[:, None] * self.scale)[:, :, self.free])
-
-    def _moved(self, q: Array, step: Array) -> Array:
-        full = np.zeros((len(q), self.model.nv))
-        full[:, self.free] = step
-        full *= self.scale
-        if self.model.nq == self.model.nv:
-            return np.asarray(q + full)
-        return np.array([self.model.integrate(*both) for both in zip(q, full, strict=True)])
-
-
-def _difference(model: Model, start: Array, end: Array) -> Array:
-    if model.nq == model.nv:
-        return np.asarray(end - start)
-    return np.array([model.difference(*both) for both in zip(start, end, strict=True)])
-
-
-def _largest(x: Array) -> Array:
-    """Return the largest entry of each row."""
-    return np.asarray(np.abs(x).max(axis=-1, initial=0.0))

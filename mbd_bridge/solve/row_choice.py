@@ -255,7 +255,8 @@ def _places(model: Model) -> tuple[Array, Array]:
     The first is the one nearest to zero (else to some wish); if none closes, it stays alone.
     """
     kernel, scale = prepare(model, "constraints"), model.velocity_scale
-    closing = Closing(model, lambda q, v, _: kernel(q, v), np.zeros(model.nv, bool), scale)
+    enough, held = OPEN_ROWS * model.rank_tolerance, np.zeros(model.nv, bool)
+    closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, tolerance=enough)
 
     def at(q: Array) -> tuple[Array, Array, Array]:
         phi, phi_q, _ = kernel(q, np.zeros((len(q), model.nv)))

