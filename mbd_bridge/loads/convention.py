@@ -17,7 +17,7 @@ from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.errors import ModelError, one_of
 from mbd_bridge.mechanism import Cut, Model, ModelJoint, Motion
-from mbd_bridge.spatial import Array, Frame, cross
+from mbd_bridge.spatial import Array, Frame, cross, is_zero
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]

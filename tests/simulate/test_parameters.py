@@ -214,6 +214,22 @@ def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case):
             assert one.closure.max() < 1e-13
 
 
+@pytest.mark.parametrize("side", ["predecessor", "successor"])
+def test_loads_of_a_cut_joint_whose_place_varies_are_those_of_the_linkage_rebuilt(side):
+    bar = four_bar(1, 2, 1.5, 2.5)
+    moved = np.zeros((N, 3)) + getattr(bar.model.description.loops[0], side).frame.translation
+    moved[:, 0] += RNG.uniform(-0.1, 0.1, N)
+    rebuilt = [edited(bar, loops={"pin": moved_end(side, xyz)}) for xyz in moved]
+    q, v = (np.array(column) for column in zip(*map(started, rebuilt), strict=True))
+    numbers = {f"pin.{side}.xyz": moved}
+    batch = mbd.simulate_batch(bar, 0.02, q=q, v=v, parameters=numbers, every=10)
+    found = batch.joint_loads("pin")
+    for k in range(N):
+        alone = mbd.simulate(rebuilt[k], 0.02, q=q[k], v=v[k], every=10).joint_loads("pin")
+        assert np.allclose(found.force[k], alone.force, rtol=1e-10, atol=1e-9)
+        assert np.allclose(found.moment[k], alone.moment, rtol=1e-10, atol=1e-9)
+
+
 def test_a_variant_that_does_not_close_concerns_no_other():
     bar = four_bar(1, 2, 1.5, 2.5)
     q, v = started(bar)
