@@ -72,7 +72,10 @@ def test_a_file_rounded_in_its_digits_says_so_and_closes_with_a_tolerance(tmp_pa
     path.write_text(turned)
     sidecar = own_urdfs()["four_bar"].with_name("four_bar.loops.yaml")
     (tmp_path / sidecar.name).write_text(sidecar.read_text())
-    bar = mbd.load(path)
+    assert (
+        mbd.load(path).assemble({"crank": 0.5}, fixed="crank").closed
+    )  # redundant rows may be off
+    bar = mbd.load(path, rank_tolerance=1e-9)
     with pytest.raises(SolveError, match="rounded") as problem:
         bar.assemble({"crank": 0.5}, fixed="crank")
     (enough,) = re.findall(r"tolerance=(\S+?);", str(problem.value))
