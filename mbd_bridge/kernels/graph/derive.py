@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd_bridge.errors import KernelError, unknown_name
 from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.kernels.graph.ops import OPERATIONS, data, operands
+from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, data, operands
 from mbd_bridge.kernels.graph.trace import Graph, Traceable, trace
 
 Array = np.ndarray[Any, Any]
@@ -80,7 +80,7 @@ def colouring(graph: Graph, by: Sequence[str]) -> Colouring:
 
 def _is_flat(op: str) -> bool:
     """Return whether the result of an operation never changes by little."""
-    return op == "sign" or OPERATIONS[op].kind == "condition"
+    return op == "sign" or op in CONDITIONS
 
 
 def jacobian(

@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.condition import Condition
-from mbd_bridge.kernels.graph.ops import OPERATIONS
+from mbd_bridge.kernels.graph.ops import CONDITIONS
 from mbd_bridge.kernels.graph.symbol import Scalar, Symbol, Symbolic, apply, foreign
 
 FUNCTION_ADVICE = (
@@ -49,8 +49,8 @@ class Tape:
         """Return the expression of a node, made now or found."""
         found = self.memo.get(node)
         if found is None:
-            conditional = OPERATIONS[node[0]].kind == "condition"
-            found = (Condition if conditional else Expression)(self, len(self.nodes), node)
+            kind = Condition if node[0] in CONDITIONS else Expression
+            found = kind(self, len(self.nodes), node)
             self.nodes.append(node)
             self.memo[node] = found
         return found

@@ -297,6 +297,9 @@ CALLS = frozenset(
 )
 """Operations that are calls, around which every register is saved."""
 
+CONDITIONS = frozenset(name for name, row in OPERATIONS.items() if row.kind == "condition")
+"""Operations whose results are conditions."""
+
 ARITY = {name: operation.arity for name, operation in OPERATIONS.items()}
 
 

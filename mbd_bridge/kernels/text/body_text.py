@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, SINES
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text.helper_text import helper_name, lines
 from mbd_bridge.kernels.text.literals import splat
@@ -177,7 +177,7 @@ class _Part:
                 name = self.load(self.load_slot[one.data])
             else:
                 name = self.load(self.crossing.slot[index])
-                if OPERATIONS[one.op].kind == "condition":
+                if one.op in CONDITIONS:
                     self.lines.append(f"  {name}c = fcmp une {self.type} {name}, zeroinitializer")
                     name += "c"
             self.names[index] = name
@@ -186,7 +186,7 @@ class _Part:
     def plain(self, index: int) -> str:
         """Return the name of a value as doubles: of a condition 1 or 0."""
         name = self.names[index]
-        if OPERATIONS[self.code[index].op].kind == "condition":
+        if self.code[index].op in CONDITIONS:
             bits = f"<{self.lanes} x i1>"
             self.lines.append(f"  {name}d = uitofp {bits} {name} to {self.type}")
             name += "d"
