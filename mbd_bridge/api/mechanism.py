@@ -37,6 +37,7 @@ from mbd_bridge.solve import (
     assemble,
 )
 from mbd_bridge.solve.assembly import Wish
+from mbd_bridge.solve.closed_kernel import kernel_of
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
@@ -325,9 +326,14 @@ class Mechanism:
         numbers = tuple(self.model.link_number(name) for name in links)
         return ConstrainedDynamics(self.model, numbers, actuated)
 
-    def kernel(self, what: Dynamics, links: Sequence[str] = ()) -> Kernel:
-        """Return the prepared kernel of one of the functions above."""
-        return self.prepared.kernel(what, links)
+    def kernel(
+        self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
+    ) -> Kernel:
+        """Return the prepared kernel of one of the functions above.
+
+        For machines with loops, and `at`, see `solve.closed_kernel.kernel_of`.
+        """
+        return kernel_of(self.prepared, what, links, at)
 
     def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
         """Return where a link is in the world, (4, 4) or (N, 4, 4).

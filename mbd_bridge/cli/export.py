@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 WHAT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "joint_loads")
 
+TERM = (
+    "{what} is that of the tree with its loops cut: a term of M a + h + Phi_q' lam = tau.\n"
+    "The closed mechanism's motion is forward_dynamics."
+)
+"""What is said of terms of a machine with loops."""
+
 SUMMARY = "C source of a kernel, for embedded and other programs"
 DESCRIPTION = """\
 Write a kernel as a C file that needs nothing but a C99 compiler and its mathematical library, and
@@ -71,8 +77,16 @@ def run(options: argparse.Namespace) -> int:
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
     notes = _notes(robot.model)
+    if options.what == "forward_dynamics" and robot.model.has_loops:
+        from mbd_bridge.solve.closed_kernel import closed_kernel
+
+        found = closed_kernel(robot.model)
+        return found.kernel, f"{notes}\n\n{found.notes(robot.model)}"
     if options.what != "joint_loads":
-        return robot.kernel(options.what), notes
+        kernel = robot.kernel(options.what)
+        if robot.model.has_loops:
+            notes += f"\n\n{TERM.format(what=options.what)}"
+        return kernel, notes
     solver = robot.load_solver(None if options.joints == ["all"] else options.joints)
     kinds = [(name, robot.model.joint(name).type) for name in solver.joints]
     drives = [name + suffix for name, kind in kinds for suffix in kind.velocities]

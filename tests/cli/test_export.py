@@ -59,3 +59,38 @@ def test_exported_c_names_coordinates_units_and_convention(run):
     for what in ("mass_matrix", "bias_forces", "inverse_dynamics", "forward_dynamics"):
         code, out, _ = run("export", ARM, "--c", "--what", what)
         assert (code, f"void {what}(" in out) == (0, True)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_exported_forward_dynamics_of_loops_is_the_closed_mechanisms(run, tmp_path):
+    import ctypes
+
+    source = tmp_path / "bar.c"
+    bar = mbd.load(OWN / "four_bar.urdf")
+    code, _, _ = run("export", OWN / "four_bar.urdf", "--what", "forward_dynamics", "-o", source)
+    text = source.read_text()
+    assert code == 0 and "The loops are closed" in text and "risk[0]" in text
+    assert "coupler_pin[" in text
+    subprocess.run(
+        ["cc", "-std=c99", "-O1", "-shared", "-fPIC", source, "-lm"], cwd=tmp_path, check=True
+    )
+    call = ctypes.CDLL(str(tmp_path / "a.out")).forward_dynamics
+    at = bar.assemble({"crank": 0.6}, fixed="crank", velocity={"crank": 3.0})
+    tau = np.array([2.0, -1.0, 0.5])
+    outputs = [np.zeros(3), np.zeros(text.count("coupler_pin[")), np.zeros(1)]
+    call(*(x.ctypes.data_as(ctypes.c_void_p) for x in (at.q, at.v, tau, *outputs)))
+    expected = bar.forward_dynamics(at.q, at.v, tau)
+    assert np.allclose(outputs[0], expected, rtol=1e-11, atol=1e-11)
+    assert 0.0 <= outputs[2][0] < 1e3
+    kernel = bar.kernel("forward_dynamics")
+    assert np.allclose(kernel(at.q, at.v, tau)[0], expected, rtol=1e-11, atol=1e-11)
+    flat = bar.assemble({"crank": np.pi / 2 + 1e-9}, fixed="crank")
+    risk = kernel(flat.q, flat.v, tau)[2][0]
+    assert not 0.0 <= risk < 1e7
+
+
+def test_terms_of_a_machine_with_loops_say_that_they_are_the_trees(run):
+    code, out, _ = run("export", OWN / "four_bar.urdf", "--what", "mass_matrix")
+    assert code == 0 and "mass_matrix is that of the tree" in out
+    code, _, err = run("export", OWN / "four_bar.urdf", "--what", "inverse_dynamics")
+    assert code == 2 and "which joints are actuated" in err

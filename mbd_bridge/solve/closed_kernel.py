@@ -1,0 +1,124 @@
+"""Forward dynamics with loops as one kernel, whose rows were chosen at a position: to be exported.
+
+`closed_forward` looks at every state and takes another road where the rows that it chose become
+dependent. A kernel alone, as C source or in a caller's loop, cannot; it gives its `risk` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.assembly import assemble
+from mbd_bridge.solve.closed import closed_acceleration
+from mbd_bridge.solve.dynamics import Dynamics
+from mbd_bridge.solve.loop_terms import given_external
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import TRUSTED
+from mbd_bridge.spatial import Array
+
+
+class ClosedKernel(NamedTuple):
+    """The kernel (q, v, tau, ...) -> (a, lam, risk), its rows, and where they were chosen.
+
+    Attributes
+    ----------
+    rows : of all cuts' rows, those whose multipliers are `lam`
+    q : (nq,) the position
+    """
+
+    kernel: Kernel
+    rows: tuple[int, ...]
+    q: Array
+
+    def notes(self, model: Model) -> str:
+        """Return what a user of the kernel alone must know."""
+        names = [f"{cut.name}[{k}]" for cut in model.cuts for k in range(len(cut.rows))]
+        place = ", ".join(
+            f"{name}={value:.6g}"
+            for name, value in zip(model.coordinate_names, self.q, strict=True)
+        )
+        return (
+            f"The loops are closed: q and v must satisfy them.\n"
+            f"Rows of the loops that are solved for: {', '.join(names[k] for k in self.rows)};\n"
+            f"lam are their multipliers. They were chosen at {place}.\n"
+            f"risk[0] tells whether they are independent at a state: use a and lam only\n"
+            f"where 0 <= risk[0] < {TRUSTED:.0e}; beyond it, at or near a singular position, they\n"
+            f"are wrong."
+        )
+
+
+def closed_kernel(
+    model: Model, q: ArrayLike | None = None, links: Sequence[int] = ()
+) -> ClosedKernel:
+    """Return forward dynamics with loops as straight-line code.
+
+    Parameters
+    ----------
+    q : (nq,) the position at which independent rows are chosen; None: the one nearest to zero at
+        which the loops are closed
+    links : link indices that carry external wrenches (the last argument)
+    """
+    place = assemble(model).q if q is None else np.asarray(q, dtype=np.float64)
+    if place.shape != (model.nq,) or not np.isfinite(place).all():
+        raise StateError(f"at: expected ({model.nq},) finite coordinates, got {q!r:.80}")
+    phi_q = constraints(model, state_vectors(model, place, np.zeros(model.nv))).phi_q
+    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    rows = row_choice(model).at(J)
+    numbers = tuple(links)
+
+    def function(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
+        external = given_external(model, q, numbers, "link", *rest)
+        closed = closed_acceleration(model, rows, q, v, tau, external=external)
+        return closed.a, closed.lam, np.array([closed.risk])
+
+    inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
+    if numbers:
+        inputs["external"] = 6 * len(numbers)
+    kernel = compile_kernel(
+        function,
+        inputs,
+        outputs=("a", "lam", "risk"),
+        name="forward_dynamics",
+        identity=f"{digest(model)} closed kernel {numbers} {rows}",
+    )
+    return ClosedKernel(kernel, rows, place)
+
+
+def kernel_of(
+    prepared: Prepared, what: Dynamics, links: Sequence[str] = (), at: ArrayLike | None = None
+) -> Kernel:
+    """Return a kernel of `solve.dynamics` for a user who calls it alone.
+
+    With loops, ``"forward_dynamics"`` is the closed mechanism's (a, lam, risk), its rows chosen at
+    the position `at` (None: nearest to zero): right where 0 <= risk < 1e7. ``"mass_matrix"``,
+    ``"bias_forces"`` and ``"constraints"`` are the terms of M a + h + Φ_qᵀ λ = tau.
+
+    Raises
+    ------
+    ModelError
+        ``"inverse_dynamics"`` with loops: the drives depend on which joints have one.
+    """
+    model = prepared.model
+    if not model.has_loops or what not in ("forward_dynamics", "inverse_dynamics"):
+        return prepared.kernel(what, links)
+    if what == "inverse_dynamics":
+        raise ModelError(
+            "a mechanism with loops has no kernel of inverse_dynamics: its drives depend on which "
+            "joints are actuated. Use inverse_dynamics(q, v, a, actuated=[...]) or "
+            "constrained_dynamics(actuated=[...]).inverse; M a + h of the tree is mass_matrix and "
+            "bias_forces"
+        )
+    numbers = tuple(model.link_number(name) for name in links)
+    place = None if at is None else tuple(np.asarray(at, dtype=np.float64).ravel().tolist())
+    key = ("closed kernel", numbers, place)
+    return prepared.get(key, lambda: closed_kernel(model, at, numbers)).kernel
