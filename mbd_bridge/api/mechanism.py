@@ -329,10 +329,7 @@ class Mechanism:
     def kernel(
         self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
     ) -> Kernel:
-        """Return the prepared kernel of one of the functions above.
-
-        For machines with loops, and `at`, see `solve.closed_kernel.kernel_of`.
-        """
+        """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`."""
         return kernel_of(self.prepared, what, links, at)
 
     def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
