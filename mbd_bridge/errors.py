@@ -10,12 +10,16 @@ import math
 import operator
 import os
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, SupportsIndex, TypeVar
 
 T = TypeVar("T", bound=str)
+
+BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Characters that make others change places."""
 
 
 class MbdError(Exception):
@@ -96,6 +100,23 @@ def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:
     if len(names) <= shown + 1:
         return separator.join(names)
     return separator.join(names[:shown]) + f" and {len(names) - shown} more"
+
+
+def visible(text: str) -> str:
+    """Return a text whose control characters, which a terminal would obey, are written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or not _is_control(c) else ascii(c)[1:-1] for c in text)
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text has no control characters and no line ends."""
+    return text.isprintable() or not any(c == "\n" or _is_control(c) for c in text)
+
+
+def _is_control(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return kind in ("Cc", "Cs", "Zl", "Zp") or character in BIDIRECTIONAL
 
 
 def massless(name: str) -> str:

@@ -8,6 +8,7 @@ The only room that prints. Results go to stdout, everything else to stderr; the 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     from mbd_bridge.cli.parser import make_parser
 
+    sys.stderr = sys.stderr or io.StringIO()
+    sys.stdout = sys.stdout or _Closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without → shows ?
@@ -69,6 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("mbd: this is a fault of mbd_bridge; please report it with the above\n")
         return FAULT
     return code
+
+
+class _Closed(io.StringIO):
+    """Stands for a stream that the caller has closed: what is written to it is refused."""
+
+    def write(self, text: str) -> int:
+        """Refuse."""
+        raise OSError(errno.EBADF, "stdout is closed")
 
 
 def _drop_output() -> None:

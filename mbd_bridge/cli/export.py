@@ -76,12 +76,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
+    from mbd_bridge.errors import ModelError
+
     notes = _notes(robot.model)
     if options.what == "forward_dynamics" and robot.model.has_loops:
         from mbd_bridge.solve.closed_kernel import closed_kernel
 
         found = closed_kernel(robot.model)
         return found.kernel, f"{notes}\n\n{found.notes(robot.model)}"
+    if options.what == "joint_loads" and robot.model.cuts:
+        raise ModelError(
+            "loads of a mechanism with loops are solved for, not a formula that C source could "
+            "hold; --what forward_dynamics, mass_matrix and bias_forces can be exported, `mbd loads "
+            "--actuated` computes the loads"
+        )
     if options.what != "joint_loads":
         kernel = robot.kernel(options.what)
         if robot.model.has_loops:

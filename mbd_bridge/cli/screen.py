@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mbd_bridge.errors import MbdError, MbdWarning, MissingMeshWarning
+from mbd_bridge.errors import MbdError, MbdWarning, MissingMeshWarning, visible
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -71,13 +71,20 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
             overflow="fold",
         )
     for row in rows:
-        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        made.add_row(*(Text(visible(c)) if isinstance(c, str) else _shown(c) for c in row))
     return made
+
+
+def _shown(cell: Text) -> Text:
+    """Return a cell with control characters written out; those that have some lose their style."""
+    plain = visible(cell.plain)
+    return cell if plain == cell.plain else Text(plain)
 
 
 def show(console: Console, *things: Table | str) -> None:
     """Print tables and plain text, without blanks at the ends of lines."""
-    for thing in things:
+    for one in things:
+        thing = visible(one) if isinstance(one, str) else one
         if console.is_terminal:
             console.print(thing, markup=False)
         else:
@@ -90,13 +97,14 @@ def show(console: Console, *things: Table | str) -> None:
 def say(text: str, kind: str = "note") -> None:
     """Say something on stderr: a note or a warning."""
     line = Text(f"{kind}: ", style="yellow" if kind == "warning" else "cyan")
-    stderr().print(line.append(text, style="default"), soft_wrap=True)
+    stderr().print(line.append(visible(text), style="default"), soft_wrap=True)
 
 
 def report_error(error: MbdError) -> None:
     """Say on stderr what was wrong."""
     stderr().print(
-        Text("mbd: error: ", style="bold red").append(str(error), style="default"), soft_wrap=True
+        Text("mbd: error: ", style="bold red").append(visible(str(error)), style="default"),
+        soft_wrap=True,
     )
 
 

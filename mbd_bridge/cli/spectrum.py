@@ -207,6 +207,7 @@ def _number(value: float, floor: float) -> str:
 def _text(history: LoadHistory, options: argparse.Namespace) -> str:
     """Return the spectra as CSV text."""
     from mbd_bridge import __version__
+    from mbd_bridge.formats.tables.text import no_formula
 
     spectra, out = history.spectra, io.StringIO(newline="")
     out.write(
@@ -226,7 +227,14 @@ def _text(history: LoadHistory, options: argparse.Namespace) -> str:
                 sure = "yes" if one.determined else "no"
                 edges = repr(low), repr(high)
                 writer.writerow(
-                    [signal.name, signal.unit, sure, *edges, f"{cycles:g}", f"{reached:g}"]
+                    [
+                        no_formula(signal.name),
+                        signal.unit,
+                        sure,
+                        *edges,
+                        f"{cycles:g}",
+                        f"{reached:g}",
+                    ]
                 )
     return out.getvalue()
 

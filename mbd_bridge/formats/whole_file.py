@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,11 @@ from mbd_bridge.errors import FileError
 
 END = ".part"
 """Of the name that a file has until all is written."""
+
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+DESCRIPTOR = re.compile(r"/dev/(?P<name>stdout|stderr)|(/dev|/proc/self)/fd/(?P<number>\d{1,6})")
+"""Paths of files that the process has open."""
 
 
 @contextlib.contextmanager
@@ -31,18 +37,20 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
-        mode = _mode(target)
-        if mode is not None and not stat.S_ISREG(mode):
-            if stat.S_ISDIR(mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        mode = _mode(path)
+        if _is_direct(path, mode):
             raise FileError("a file of this kind cannot go into a pipe; use .csv", os.fspath(path))
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=END, dir=target.parent)
+        name = target.with_name(f".{target.name}.{secrets.token_hex(4)}{END}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        # The system takes the umask of this process from what a new file allows.
+        handle = os.open(name, flags, 0o666 if mode is None else stat.S_IMODE(mode))
     except OSError as error:
         raise _cannot(path, error) from error
     try:
-        yield Path(name)
+        yield name
         os.fsync(handle)
-        os.fchmod(handle, _permissions(mode))
+        if mode is not None:
+            os.fchmod(handle, stat.S_IMODE(mode))
         os.replace(name, target)
     except OSError as error:
         raise _cannot(path, error) from error
@@ -58,7 +66,7 @@ def parts_of(path: str | os.PathLike[str]) -> list[Path]:
     Those of a file with a longer name, ``study.1`` beside ``study``, are not among them.
     """
     target = Path(os.path.realpath(path))
-    # eight characters are what tempfile puts between the two
+    # eight characters are what `whole_path` puts between the two
     part = re.compile(re.escape(f".{target.name}.") + "[a-z0-9_]{8}" + re.escape(END))
     return [file for file in target.parent.iterdir() if part.fullmatch(file.name)]
 
@@ -67,14 +75,15 @@ def parts_of(path: str | os.PathLike[str]) -> list[Path]:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """Give a text file to write to, as `whole_path` does.
 
-    Pipes and devices, which cannot be replaced, are written to directly. Lines end as on Unix.
+    Pipes, devices and files that the process has open already (/dev/stdout, /dev/fd/63), which
+    cannot be replaced, are written to directly. Lines end as on Unix.
     """
-    target = Path(os.path.realpath(path))
     try:
-        mode = _mode(target)
-        direct = mode is not None and not stat.S_ISREG(mode)
+        direct = _is_direct(path, _mode(path))
         if direct:
-            with target.open("w", encoding="utf-8", newline="") as file:
+            number = _descriptor(path)
+            to = path if number is None else os.dup(number)
+            with open(to, "w", encoding="utf-8", newline="") as file:
                 yield file
     except OSError as error:
         raise _cannot(path, error) from error
@@ -93,30 +102,39 @@ def check_place(path: str | os.PathLike[str]) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        mode = _mode(target)
-        if mode is None or stat.S_ISREG(mode):
+        if not _is_direct(path, _mode(path)):
             tempfile.TemporaryFile(dir=target.parent).close()
-        elif stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
         raise _cannot(path, error) from error
 
 
-def _mode(target: Path) -> int | None:
+def _mode(path: str | os.PathLike[str]) -> int | None:
     """Return the mode of what is there now, None if nothing is."""
     try:
-        return target.stat().st_mode
+        return os.stat(path).st_mode  # of a pipe in /dev/fd there is no real path
     except FileNotFoundError:
         return None
 
 
-def _permissions(mode: int | None) -> int:
-    """Return the old file's permissions, or those that a new file gets."""
-    if mode is not None:
-        return stat.S_IMODE(mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+def _is_direct(path: str | os.PathLike[str], mode: int | None) -> bool:
+    """Return whether what is there is written into, not replaced; refuse what is neither."""
+    if mode is None:
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if _descriptor(path) is not None or not stat.S_ISREG(mode):
+        return True
+    if not (mode & WRITABLE and os.access(path, os.W_OK)):
+        raise PermissionError(errno.EACCES, "it is write-protected")
+    return False
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open file that a path like /dev/stdout means."""
+    found = DESCRIPTOR.fullmatch(os.path.abspath(path))
+    if found is None:
+        return None
+    return int(found["number"] or {"stdout": 1, "stderr": 2}[found["name"]])
 
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> FileError:

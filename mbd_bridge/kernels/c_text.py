@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
@@ -13,18 +12,10 @@ from mbd_bridge.kernels.graph.trace import Graph
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
 from mbd_bridge.kernels.text.c_functions import TYPES, expression, functions_text, literal, names_of
+from mbd_bridge.kernels.text.c_names import identifier
 
 if TYPE_CHECKING:
     from mbd_bridge.kernels.run.kernel import Kernel
-
-_KEYWORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline
-int long register restrict return short signed sizeof static struct switch typedef union unsigned
-void volatile while asm typeof
-"""
-_USED = "sin cos sqrt fma fabs memcpy main i number size_t uint64_t NAN INFINITY"
-_RESERVED = frozenset((_KEYWORDS + _USED).split())
-"""Words that no function and no argument of the C file may be called."""
 
 
 def c_source(
@@ -55,9 +46,8 @@ def c_source(
     else:
         program, own_name, own_outputs = what.program, what.name, what.outputs
         counts = what.counts
-    taken = set(_RESERVED)
-    function = _identifier(own_name if name is None else name, taken)
-    taken |= {function, f"{function}_batch", *names_of(program, function)}
+    function = identifier(own_name if name is None else name, ())
+    taken = {function, f"{function}_batch", *names_of(program, function)}
     given = _names(inputs, list(program.inputs), taken)
     results = _names(outputs, list(own_outputs), taken)
     return "\n".join(
@@ -72,24 +62,13 @@ def c_source(
     )
 
 
-def _identifier(text: str, taken: set[str]) -> str:
-    """Return a C identifier that resembles `text` and is not taken."""
-    # The body's own names begin with an underscore, these never do.
-    plain = re.sub(r"[^0-9A-Za-z_]", "_", text).lstrip("_")
-    if not plain or plain[0].isdigit():
-        plain = "x" + plain
-    while plain in taken:
-        plain += "_"
-    return plain
-
-
 def _names(given: Sequence[str] | None, default: list[str], taken: set[str]) -> list[str]:
     chosen = default if given is None else list(given)
     if len(chosen) != len(default):
         raise KernelError(f"expected {len(default)} names, got {len(chosen)}: {chosen}")
     found = []
     for name in chosen:
-        found.append(_identifier(name, taken))
+        found.append(identifier(name, taken))
         taken.add(found[-1])
     return found
 

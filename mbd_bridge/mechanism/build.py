@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.errors import ModelError, is_plain, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
 from mbd_bridge.mechanism.couplings import coupling_cuts
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance, Row, mask_rows
@@ -63,6 +63,7 @@ def build_model(
     rank_tolerance : relative size below which rows of loops that are nearly dependent are due to
         rounded numbers in the file; see `Model`
     """
+    _check_names(description)
     walk = _depth_first(description)
     if cuts != "authored":
         description = recut(description, cuts)
@@ -102,6 +103,24 @@ def _tolerance(given: float) -> float:
             f"got {given!r}; {RANK_TOLERANCE:g} suits files with five digits"
         )
     return number
+
+
+def _check_names(description: Description) -> None:
+    """Refuse names with characters that tables, C files and terminals take for something else."""
+    kinds = {
+        "mechanism": [description.name],
+        "link": [link.name for link in description.links],
+        "joint": [joint.name for joint in description.joints],
+        "loop": [loop.name for loop in description.loops],
+        "coupling": [coupling.name for coupling in description.couplings],
+    }
+    for kind, names in kinds.items():
+        for name in names:
+            if not is_plain(name):
+                raise ModelError(
+                    f"the {kind} {name!r:.80} has a line end or a control character in its "
+                    f"name; write letters, digits and signs"
+                )
 
 
 def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:

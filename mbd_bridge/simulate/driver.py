@@ -41,6 +41,9 @@ from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
 from mbd_bridge.simulate.watch import first_open
 
+MOST_BYTES = 2**33
+"""Records of more bytes are refused as a slip of the pen."""
+
 MOST_STEPS = 200_000_000
 """A simulation of more steps is refused as a slip of the pen."""
 
@@ -118,6 +121,7 @@ def simulate(
     wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
     steps, every = number_of_steps(duration, step), whole_number("every", every)
     check_start(start, duration / steps)
+    check_records(model, steps, every)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
     q0, v0 = start_state(model, q, v, motions, start, loops)
@@ -202,6 +206,18 @@ def _not_begun(problem: Problem, message: str) -> Records:
     status = f"stopped at t = {problem.start:.6g} s: {message}"
     start = np.array([problem.start]), problem.q[None], problem.v[None]
     return Records(*start, 0, status, {})
+
+
+def check_records(model: Model, steps: int, every: int) -> None:
+    """Refuse more records than fit into memory, before the first step."""
+    records = steps // every + 2
+    needed = 2 * 8 * records * (1 + model.nq + 2 * model.nv)  # time, q, v, a; twice as they join
+    if needed > MOST_BYTES:
+        raise StateError(
+            f"{records} records of {steps} steps need {needed / 2**30:.0f} GiB, more than "
+            f"{MOST_BYTES / 2**30:.0f}; record less often, such as every={steps // 10**5}, or "
+            f"simulate in parts"
+        )
 
 
 def check_start(start: float, h: float) -> None:

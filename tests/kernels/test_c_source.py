@@ -1,6 +1,7 @@
 """The exported C file compiles without a warning and gives the kernel's digits."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 
@@ -109,3 +110,31 @@ def test_a_kernel_from_the_cache_can_be_exported(tmp_path, monkeypatch):
     made = [compile_kernel(arm, ARM_INPUTS, identity="arm", cache=cache) for _ in range(2)]
     assert made[1].from_cache
     assert c_source(made[0]) == c_source(made[1])
+
+
+HEADERS = ("math", "string", "stdint", "stddef", "stdlib", "stdio", "complex", "tgmath")
+
+
+def names_of_the_compiler():
+    """Macros and functions that this compiler's own headers define, and words of the language."""
+    include = "".join(f"#include <{name}.h>\n" for name in HEADERS)
+    found = set()
+    for option in (["-dM"], []):
+        command = [COMPILER, "-std=gnu11", "-E", *option, "-"]
+        text = subprocess.run(command, input=include, check=True, capture_output=True, text=True)
+        found |= set(re.findall(r"#define (\w+)" if option else r"(\w+) \(", text.stdout))
+    known = "log exp j1 yn lgamma NULL printf malloc for int class template INT64_MAX M_PI linux I"
+    return sorted({name for name in found if not name.startswith("_")} | set(known.split()))
+
+
+def test_functions_and_arguments_called_like_anything_of_c_compile(tmp_path):
+    names = names_of_the_compiler()
+    assert len(names) > 500
+    own = trace(lambda *given: given, dict.fromkeys(names, 1))
+    texts = [c_source(trace(lambda q: (2.0 * q,), {"q": 1}), name) for name in names]
+    texts.append(c_source(own, "all", outputs=[f"{name}f" for name in names]))
+    (tmp_path / "k.c").write_text("\n".join(texts))
+    for standard in ("-std=c99", "-std=gnu17"):
+        command = [COMPILER, standard, *FLAGS[1:], "-fsyntax-only", tmp_path / "k.c"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:3000]

@@ -179,8 +179,10 @@ class TableWriter:
         self._file: TextIO | None = None
         if isinstance(path, str | os.PathLike):
             self.path = os.fspath(path)
-        else:
+        elif hasattr(path, "write"):
             self._file, self.path = path, "the stream"
+        else:
+            raise StateError(f"expected a path or an open text file to write to, got {path!r:.60}")
         self.columns = tuple(columns)
         self.attributes = {key: str(value) for key, value in (attributes or {}).items()}
         check_columns(self.columns, self.path)

@@ -22,7 +22,7 @@ from typing import IO, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, is_plain
 from mbd_bridge.formats.table import Column, Floats
 from mbd_bridge.formats.tables.source import Block, TableSource, cannot_read
 from mbd_bridge.formats.whole_file import whole_file
@@ -35,6 +35,9 @@ MAX_COMMENTS = 2**24
 """Characters of comments before the header."""
 SHOWN = 40
 """How much of a bad cell a message repeats."""
+
+FORMULA = re.compile(r"'*[=+\-@]")
+"""What spreadsheets take for a formula at the start of a text, behind apostrophes or not."""
 
 _ATTRIBUTE = re.compile(r"#\s*(?P<key>[^:]{1,40}): (?P<value>.*)")
 
@@ -112,10 +115,25 @@ def text_rows(
     digits: int | None,
 ) -> Iterator[Callable[[Floats], object]]:
     """Give a function that writes rows to a CSV file, pipe or device, or into an open file."""
+    _check_header(columns, target if isinstance(target, str) else "the stream")
     opened = whole_file(target) if isinstance(target, str) else contextlib.nullcontext(target)
     with opened as file:
         file.write(header_text(columns, attribute_lines(attributes)))
         yield lambda values: file.write(rows_text(values, digits))
+
+
+def _check_header(columns: Sequence[Column], source: str) -> None:
+    """Refuse names of columns that would not be read back as they are."""
+    for column in columns:
+        text = header_text([column]).rstrip("\n")
+        bad = not is_plain(text) or text != text.strip() or text.startswith("#") or not text
+        if bad or Column.from_heading(str(column)) != column:
+            raise FileError(
+                f"a CSV file cannot hold the name {column.name!r:.80}: line ends and control "
+                f"characters, # or blanks at its ends, and [..] behind it are read as something "
+                f"else; rename it, or write .parquet, .npz or .h5",
+                source,
+            )
 
 
 def attribute_lines(attributes: Mapping[str, str]) -> list[str]:
@@ -126,7 +144,7 @@ def attribute_lines(attributes: Mapping[str, str]) -> list[str]:
 def header_text(columns: Iterable[Column], comments: Iterable[str] = ()) -> str:
     """Return comment lines and the header line."""
     lines = [f"# {line}\n" for comment in comments for line in comment.splitlines()]
-    return "".join(lines) + ",".join(_quoted(str(column)) for column in columns) + "\n"
+    return "".join(lines) + ",".join(cell(str(column)) for column in columns) + "\n"
 
 
 def rows_text(values: Floats, digits: int | None = None) -> str:
@@ -140,8 +158,19 @@ def rows_text(values: Floats, digits: int | None = None) -> str:
     return "".join(line % tuple(row) for row in values.tolist())
 
 
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in ',"\n') else cell
+def no_formula(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula.
+
+    One that begins with =, +, - or @ gets an apostrophe before it, which is taken off when it is
+    read; so does one that has apostrophes there already.
+    """
+    return "'" + text if FORMULA.match(text) else text
+
+
+def cell(text: str) -> str:
+    """Return a text as a cell: in quotes if it needs them, and no formula for spreadsheets."""
+    plain = no_formula(text)
+    return '"' + plain.replace('"', '""') + '"' if any(c in plain for c in ',"\n\r') else plain
 
 
 def _lines(file: IO[bytes], name: str) -> Iterator[Line]:
@@ -234,7 +263,8 @@ def _columns(text: str, source: str, line: int) -> tuple[Column, ...]:
         )
     columns = []
     for place, cell in enumerate(cells, start=1):
-        column = Column.from_heading(cell)
+        plain = cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+        column = Column.from_heading(plain)
         if column is None:
             raise FileError(
                 f"column {place} of {len(cells)} has no name; name it, or remove the comma",

@@ -23,6 +23,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from mbd_bridge.errors import KernelError
+
 MAGIC = b"MBDKERN1"
 DIGEST_BYTES = 32
 SECRET_BYTES = 32
@@ -51,7 +53,11 @@ def default_directory() -> Path | None:
     """Return where this user's machine code is kept by default, None if nowhere."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
-        return None if chosen.lower() == "off" else Path(chosen).expanduser()
+        with contextlib.suppress(RuntimeError):  # ~nobody/cache
+            return None if chosen.lower() == "off" else Path(chosen).expanduser()
+        raise KernelError(
+            f"{VARIABLE}={chosen}: there is no such user; give a folder, or off for none"
+        )
     base = os.environ.get("XDG_CACHE_HOME", "")
     with contextlib.suppress(RuntimeError):  # no home directory
         if sys.platform == "darwin":

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.formats.nastran import Combination, Grid, LoadSet, nastran_text
+from mbd_bridge.formats.tables.text import no_formula
 from mbd_bridge.formats.whole_file import check_place, whole_file
 from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.free_body.free_body import Acting, FreeBody
@@ -79,7 +80,7 @@ def table(body: FreeBody) -> str:
     for k, (time, label) in enumerate(zip(body.time.tolist(), body.labels, strict=True)):
         for one in body.acting:
             numbers = [*one.point.tolist(), *one.wrench[k].tolist()]
-            front = [k + 1, repr(time), label, one.name, one.other]
+            front = [k + 1, repr(time), *map(no_formula, (label, one.name, one.other))]
             writer.writerow([*front, *map(repr, numbers), _undetermined(one)])
     return out.getvalue()
 
