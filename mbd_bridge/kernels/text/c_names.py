@@ -75,8 +75,8 @@ SIZE_MAX PTRDIFF_MIN PTRDIFF_MAX X_TLOSS unreachable
 """
 
 _FAMILIES = re.compile(
-    r"u?int(_least|_fast)?\d+_t|U?INT(_LEAST|_FAST|MAX|PTR)?\d*_(MIN|MAX|C|WIDTH)|M_\w+|"
-    r"_?Float\d+x?|[du]?_?Decimal\d+|(isinf|isnan|finite)(d\d+|[fl])"
+    r"u?int(_least|_fast)?\d+_t|U?INT(_LEAST|_FAST|MAX|PTR)?\d*_(MIN|MAX|C|WIDTH)|M_\w*[0-9A-Za-z]|"
+    r"(str|wcs|is|to|mem)[a-z]+_l|_?Float\d+x?|[du]?_?Decimal\d+|(isinf|isnan|finite)(d\d+|[fl])"
 )
 """Names of integers of a width, their bounds, and constants of mathematics."""
 
