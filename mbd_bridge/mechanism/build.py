@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, is_plain, unknown_name
+from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
 from mbd_bridge.mechanism.couplings import coupling_cuts
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance, Row, mask_rows
@@ -31,6 +31,7 @@ from mbd_bridge.mechanism.model import (
     ModelJoint,
     ModelLink,
 )
+from mbd_bridge.mechanism.names import check_names
 from mbd_bridge.mechanism.recut import Cuts, recut
 from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
 
@@ -63,7 +64,7 @@ def build_model(
     rank_tolerance : relative size below which rows of loops that are nearly dependent are due to
         rounded numbers in the file; see `Model`
     """
-    _check_names(description)
+    check_names(description)
     walk = _depth_first(description)
     if cuts != "authored":
         description = recut(description, cuts)
@@ -71,10 +72,8 @@ def build_model(
     root_type: JointType = Floating() if floating else Fixed()
     names = {joint.name for joint in description.joints}
     if ROOT_JOINT in names:
-        raise ModelError(
-            f"a joint is called {ROOT_JOINT!r}, the name of the joint between the ground and the "
-            f"root link; rename it"
-        )
+        message = f"a joint is called {ROOT_JOINT!r}, as that from the ground to the root link is"
+        raise ModelError(f"{message}; rename it")
     builder = _Builder(description)
     builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
     for joint, _ in walk[1:]:
@@ -103,24 +102,6 @@ def _tolerance(given: float) -> float:
             f"got {given!r}; {RANK_TOLERANCE:g} suits files with five digits"
         )
     return number
-
-
-def _check_names(description: Description) -> None:
-    """Refuse names with characters that tables, C files and terminals take for something else."""
-    kinds = {
-        "mechanism": [description.name],
-        "link": [link.name for link in description.links],
-        "joint": [joint.name for joint in description.joints],
-        "loop": [loop.name for loop in description.loops],
-        "coupling": [coupling.name for coupling in description.couplings],
-    }
-    for kind, names in kinds.items():
-        for name in names:
-            if not is_plain(name):
-                raise ModelError(
-                    f"the {kind} {name!r:.80} has a line end or a control character in its "
-                    f"name; write letters, digits and signs"
-                )
 
 
 def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:
