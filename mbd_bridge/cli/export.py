@@ -87,8 +87,8 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
     if options.what == "joint_loads" and robot.model.cuts:
         raise ModelError(
             "loads of a mechanism with loops are solved for, not a formula that C source could "
-            "hold; --what forward_dynamics, mass_matrix and bias_forces can be exported, `mbd loads "
-            "--actuated` computes the loads"
+            "hold; --what forward_dynamics, mass_matrix and bias_forces can be exported, "
+            "`mbd loads --actuated` computes the loads"
         )
     if options.what != "joint_loads":
         kernel = robot.kernel(options.what)

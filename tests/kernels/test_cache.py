@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge
+from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels import Cache, compile_kernel
 from mbd_bridge.kernels.native import cache as cache_module
 from mbd_bridge.kernels.native import identity as identity_module
@@ -385,3 +386,9 @@ def test_a_process_forgets_the_oldest_of_many_kernels(monkeypatch):
     assert [made(k) is kernels[k] for k in (5, 4, 3)] == [True] * 3
     assert made(0) is not kernels[0]
     assert len(store._RECENT) <= 3
+
+
+def test_a_folder_of_a_user_that_does_not_exist_is_refused_with_what_to_give(monkeypatch):
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "~nobody-at-all/x")
+    with pytest.raises(KernelError, match="no such user; give a folder, or off"):
+        Cache().load("key")
