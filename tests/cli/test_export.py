@@ -16,7 +16,6 @@ from tests.robots import OWN
 ARM = str(OWN / "kuka_iiwa.urdf")
 HUMANOID = str(OWN / "humanoid.urdf")
 JOINT = "lbr_iiwa_joint_3"
-from tests.robots import own_urdfs
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -98,7 +97,7 @@ def test_terms_of_a_machine_with_loops_say_that_they_are_the_trees(run):
 
 
 def test_loads_of_loops_cannot_be_exported_and_no_option_is_advised_that_is_not_there(run):
-    code, out, err = run("export", own_urdfs()["four_bar"], "--what", "joint_loads")
+    code, out, err = run("export", OWN / "four_bar.urdf", "--what", "joint_loads")
     assert code == 2
     assert not out
     assert "`mbd loads --actuated` computes the loads" in err
