@@ -4,14 +4,11 @@ Each one takes floats, arrays, and the symbols with which a function is called w
 into machine code. NumPy's own sin, cos, tan, sqrt, exp, log, tanh, arcsin, arccos, arctan, arctan2
 and abs do so too; what chooses or looks up does not, and is here.
 
-| instead of | write |
-|---|---|
-| ``a if x > 0 else b``, ``np.where`` | ``where(x > 0, a, b)``: both are computed |
-| ``x > 0`` of arrays | ``greater(x, 0)`` |
-| ``and``, ``or``, ``not`` | ``&``, ``|``, ``~``, or `logical_and`, `logical_or`, `logical_not` |
-| ``max``, ``np.maximum``, ``np.clip`` | `maximum`, `minimum`, `clip` |
-| ``np.sign``, ``np.abs`` | `sign`, `absolute` |
-| ``np.interp``, SciPy's splines | `interp`, or a `Table` that is made once |
+- for ``a if x > 0 else b`` and ``np.where``: ``where(x > 0, a, b)``, both are computed;
+- for ``x > 0`` of arrays: ``greater(x, 0)``;
+- for ``and``, ``or``, ``not``: `logical_and`, `logical_or`, `logical_not`;
+- for ``max``, ``np.maximum``, ``np.clip``: `maximum`, `minimum`, `clip`;
+- for ``np.sign`` and ``np.interp``: `sign`, and `interp` or a `Table` that is made once.
 
 Largest errors in machine code and C source, in units in the last place: exp, log, atan 1; sin, cos
 and atan2 1.5; asin, acos 2; tanh 2.5. min, max, abs, sign and comparisons are exact. The digits
@@ -118,7 +115,7 @@ def arctan2(y: Any, x: Any) -> Any:
 
 
 def absolute(x: Any) -> Any:
-    """Return |x|; its derivative at 0 is taken as 0."""
+    """Return the absolute value; its derivative at 0 is taken as 0."""
     return operate("abs", x)
 
 
