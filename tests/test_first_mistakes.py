@@ -114,3 +114,25 @@ def test_what_is_no_whole_number_from_1_is_told_so(given):
     for simulate in (mbd.simulate, mbd.simulate_batch):
         with pytest.raises(MbdError, match="every: expected a whole number from 1"):
             simulate(rod, 0.1, q=q[0], every=given)
+
+
+@pytest.mark.parametrize("simulate", [mbd.simulate, mbd.simulate_batch])
+def test_a_name_of_a_file_is_not_a_mechanism_to_simulate(simulate):
+    with pytest.raises(MbdError, match=rf"got str.*mbd.{simulate.__name__}\(mbd.load"):
+        simulate("robot.urdf", 1)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.0], "crank", 3.0, {"crank": "x"}, {"crank": np.inf}])
+def test_weights_that_are_no_numbers_by_name_are_told_so(weights):
+    with pytest.raises(MbdError, match="weight"):
+        mbd.load(own_urdfs()["four_bar"]).assemble(weights=weights)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("speed", [1e155, 1e300])
+def test_accelerations_that_overflow_are_never_nan_without_a_word(speed):
+    bar = mbd.load(own_urdfs()["four_bar"])
+    q = bar.assemble().q
+    v = np.array([1.0, -1.0, 1.0]) * speed
+    with pytest.raises(MbdError):
+        bar.forward_dynamics(q, v, np.zeros(3))

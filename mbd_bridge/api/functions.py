@@ -131,11 +131,12 @@ def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:
     return loads_from_table(read_table(path), mechanism.model)
 
 
-def _check(mechanism: Mechanism, function: str, file: str) -> None:
+def _check(mechanism: Mechanism, function: str, file: str = "") -> None:
     if not isinstance(mechanism, Mechanism):
+        call = f'"{file}", mbd.load("robot.urdf")' if file else 'mbd.load("robot.urdf"), ...'
         raise ModelError(
             f"expected a Mechanism, got {type(mechanism).__name__}; load it first: "
-            f'mbd.{function}("{file}", mbd.load("robot.urdf"))'
+            f"mbd.{function}({call})"
         )
 
 
@@ -148,6 +149,7 @@ def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulatio
     options : step, q, v, torque, external, drives, method, integrator, every, check and others; see
         `mbd_bridge.simulate.simulate`
     """
+    _check(mechanism, "simulate")
     return run_motion(mechanism.model, duration, **options)
 
 
@@ -160,6 +162,7 @@ def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> Sim
     options : step, q, v, torque, drives, parameters (each for all or for every trajectory), every,
         threads, progress; see `mbd_bridge.simulate.batch.run.simulate_batch`
     """
+    _check(mechanism, "simulate_batch")
     return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import SolveError, StateError, unknown_name
+from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Across, Model
 from mbd_bridge.mechanism.cut_table import Coupled, Row
 from mbd_bridge.solve.closing import CLOSED, Closing
@@ -175,12 +175,13 @@ def held_ones(model: Model, fixed: Iterable[str] | str) -> Array:
 def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
     """Return W^(-1/2) (nv,): how far each velocity moves for a unit of cost."""
     scale = model.velocity_scale.copy()
+    if not isinstance(weights, Mapping | None):
+        raise StateError(f"weights: expected numbers by name, {{'crank': 10}}, got {weights!r:.60}")
     for name, weight in (weights or {}).items():
         if name not in model.velocity_names:
             raise StateError(unknown_name("velocity", name, model.velocity_names))
-        if not weight > 0.0:
-            raise StateError(f"weight of {name!r}: expected a positive number, got {weight}")
-        scale[model.velocity_names.index(name)] /= np.sqrt(weight)
+        number = real_number(f"weight of {name!r}", weight, "a positive number", positive=True)
+        scale[model.velocity_names.index(name)] /= np.sqrt(number)
     return scale
 
 

@@ -111,6 +111,8 @@ class ClosedForward:
         if len(bad):
             rows = [x[bad] if x.ndim == 2 else x for x in arrays]
             a[bad], lam[bad] = self._one_by_one(rows, len(bad), "svd", False)
+        if check:
+            explain(self.model, dict(zip(self._inputs, arrays, strict=True)), a, lam)
         return (a[0], lam[0]) if single else (a, lam)
 
     def _where_finite(
@@ -129,7 +131,7 @@ class ClosedForward:
 
     def _check(self, arrays: list[Array], squares: Array) -> None:
         """Raise for the first state whose position or velocity does not satisfy the loops."""
-        off = np.argwhere(np.atleast_2d(squares) > self._choice.consistent**2)
+        off = np.argwhere(~(np.atleast_2d(squares) <= self._choice.consistent**2))  # nan too
         if len(off):
             k, which = (int(x) for x in off[0])
             terms = self._at([x[k] if x.ndim == 2 else x for x in arrays])
