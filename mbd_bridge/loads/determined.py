@@ -16,8 +16,8 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.selected import Sizes, asked_for, changes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.actuation import driven_velocities
-from mbd_bridge.solve.closed_inverse import OPEN
 from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -39,9 +39,9 @@ def undetermined(
     if not len(columns):
         return {}
     wrench, _ = changes(model, asked, Convention(), q, False, list(columns), Sizes.of(model, asked))
-    found = {}
+    found, least = {}, row_choice(model).noticed ** 2
     for name, squares in zip(names, wrench, strict=True):
-        lost = tuple(c for c, x in zip(COMPONENTS, squares, strict=True) if x > OPEN**2)
+        lost = tuple(c for c, x in zip(COMPONENTS, squares, strict=True) if x > least)
         if lost:
             found[name] = lost
     return found

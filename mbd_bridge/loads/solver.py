@@ -27,11 +27,12 @@ from mbd_bridge.loads.selected import Sizes, asked_for, changes, drive_names, se
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve import explain
-from mbd_bridge.solve.closed_inverse import OPEN, ClosedInverse
+from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.loop_terms import PROBES, probes
 from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.variants import Wanted
 from mbd_bridge.solve.wrenches import check_axes
 from mbd_bridge.spatial import Array
@@ -120,6 +121,7 @@ class LoadSolver:
         if closed:
             self._drives = actuated_joints(model, actuated)
             self._changes = self._changes_kernel(parameters)
+            self._noticed = row_choice(model).noticed
 
     def __call__(
         self,
@@ -237,13 +239,13 @@ class LoadSolver:
         free = np.linalg.qr(basis * scale[:, None])[0]
         opened = probes(len(scale)) @ free @ free.T / scale
         squares = self._changes(q, opened.reshape(-1), *more)
-        return tuple(~(square > OPEN**2) for square in squares)
+        return tuple(~(square > self._noticed**2) for square in squares)
 
     def _flags(self, q: ArrayLike, opened: Array, threads: int) -> tuple[Array, ...]:
         """Return which components (..., J, 6), drives (..., F) and reactions are determined."""
         flat = opened.reshape(*opened.shape[:-2], PROBES * opened.shape[-1])
         squares = self._changes(q, flat, threads=threads)
-        return tuple(~(square > OPEN**2) for square in squares)
+        return tuple(~(square > self._noticed**2) for square in squares)
 
     def result(
         self, outputs: tuple[Array, ...], flags: tuple[Array, ...] | None = None

@@ -20,7 +20,8 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.rank import TOLERANCE, pivoted
+from mbd_bridge.solve.rank import pivoted
+from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
 
@@ -90,7 +91,7 @@ def actuation(model: Model, J: Array, driven: Array) -> Actuation:
     N = _motions(J)
     own = N[driven]
     _, s, Vt = np.linalg.svd(own)
-    moved = int(np.sum(s > TOLERANCE))
+    moved = int(np.sum(s > SINGULAR))
     freedoms = N.shape[1]
     distance = float(s[freedoms - 1]) if 0 < freedoms <= len(s) else float(freedoms == 0)
     left = np.abs(N @ Vt[moved:].T).max(axis=1, initial=0.0)
@@ -105,7 +106,7 @@ def enough(model: Model, J: Array, driven: Array) -> tuple[str, ...]:
     order = [k for group in (driven, ~driven) for k in _independent(N, group)]
     chosen: list[int] = []
     for k in order:
-        if np.linalg.matrix_rank(N[[*chosen, k]], tol=TOLERANCE) > len(chosen):
+        if np.linalg.matrix_rank(N[[*chosen, k]], tol=SINGULAR) > len(chosen):
             chosen.append(k)
     return tuple(model.velocity_names[k] for k in sorted(chosen))
 
@@ -140,7 +141,7 @@ def explain_drives(model: Model, J: Array, driven: Array) -> str:
 
 def _motions(J: Array) -> Array:
     _, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > TOLERANCE * s.max(initial=0.0)))
+    rank = int(np.sum(s > SINGULAR * s.max(initial=0.0)))
     return np.asarray(Vt[rank:].T)
 
 

@@ -20,7 +20,6 @@ from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.closed_inverse import LARGEST
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
@@ -33,7 +32,7 @@ from mbd_bridge.solve.loop_terms import (
 )
 from mbd_bridge.solve.reduced import Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.smallest import operations, spread
+from mbd_bridge.solve.smallest import LARGEST, operations, spread
 from mbd_bridge.solve.tolerances import TRUSTED
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array

@@ -57,13 +57,15 @@ class ConstrainedDynamics:
         a: ArrayLike,
         *external: ArrayLike,
         threads: int = 1,
+        check: bool = True,
         minimum_norm: bool = False,
     ) -> Drives:
         """Return drives and multipliers, of one state or of N states; see `ClosedInverse`."""
         if self._inverse is None:
             actuated = actuated_joints(self.model, self._actuated)
             self._inverse = ClosedInverse(self.model, actuated, self._links)
-        return self._inverse(q, v, a, *external, threads=threads, minimum_norm=minimum_norm)
+        solve = self._inverse
+        return solve(q, v, a, *external, threads=threads, check=check, minimum_norm=minimum_norm)
 
 
 def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ miss a component with that chance cubed."""
 POSITION, VELOCITY, ACCELERATION, LACK, SLACK, RISK, SHAKEN = range(7)
 """Places among the facts of a state. The first three: squares of how far it is from the loops,
 relative to their terms; LACK: square of what the passive rows miss, relative to all forces; SLACK:
-square of what they notice of what should be open; from SHAKEN on, for each driven velocity, the
-square of what is open of its drive."""
+square of what they notice of what should be open, relative to Φ_q; from SHAKEN on, for each driven
+velocity, the square of what is open of its drive."""
 
 
 FORCELESS = 1e-6
@@ -123,7 +123,7 @@ def probes(count: int) -> Array:
 
 
 def judged(
-    terms: LoopTerms, driven: Array, lam: Array, opened: Array, risk: Array
+    terms: LoopTerms, A: Array, driven: Array, lam: Array, opened: Array, risk: Array
 ) -> tuple[Array, Array]:
     """Return generalised forces of the drives (..., nv) and the facts (..., 6 + driven).
 
@@ -131,18 +131,20 @@ def judged(
 
     Parameters
     ----------
+    A : (..., nv, m) that of the terms without what redundant rows are off (`RowChoice.exact`)
     lam, opened : (..., m), (..., PROBES, m)
     risk : (..., 1)
     """
     passive = ~driven
-    done = (terms.A @ lam[..., None])[..., 0] - terms.b
-    noticed = terms.A @ np.swapaxes(opened, -1, -2)
+    done = (A @ lam[..., None])[..., 0] - terms.b
+    shaken, noticed = (each @ np.swapaxes(opened, -1, -2) for each in (A, terms.A))
     left = (terms.left * terms.left).sum(axis=-1) / (1.0 + terms.size)
     lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
     forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.heft[..., 0]
     lack = lack / (forces + TINY)
-    squares = (noticed * noticed).sum(axis=-1)
-    slack = squares[..., passive].sum(axis=-1)
+    slack = (noticed * noticed).sum(axis=-1)[..., passive].sum(axis=-1)
+    slack = slack / (1.0 + (terms.A * terms.A).sum(axis=-1).sum(axis=-1))
+    squares = (shaken * shaken).sum(axis=-1)
     parts = [left, _last(lack), _last(slack), risk, squares[..., driven]]
     tau = zeros(done.shape, done)
     tau[..., driven] = done[..., driven]

@@ -27,7 +27,15 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.rank import pivoted
-from mbd_bridge.solve.tolerances import CONSISTENT, OPEN_ROWS, ROUNDED, SINGULAR, VARIES, WELL_APART
+from mbd_bridge.solve.tolerances import (
+    CONSISTENT,
+    OPEN_LOAD,
+    OPEN_ROWS,
+    ROUNDED,
+    SINGULAR,
+    VARIES,
+    WELL_APART,
+)
 from mbd_bridge.spatial import Array
 
 WAYS = 6
@@ -125,6 +133,21 @@ class RowChoice:
         rest = np.abs(J - (J @ Q) @ np.swapaxes(Q, 1, 2)).max(axis=(1, 2), initial=0.0)
         return np.asarray(good & (rest <= (self.slack if slack is None else slack) * largest))
 
+    @property
+    def noticed(self) -> float:
+        """Part of an open multiplier from which on a load is said to depend on it."""
+        return max(OPEN_LOAD, self.slack)
+
+    def exact(self, phi_q: Array) -> Array:
+        """Return Φ_q (m, nv) of one state without what its redundant rows are off.
+
+        Each row is projected onto the space of the rows that tell the motion there.
+        """
+        if not self.imprecise:
+            return phi_q
+        Q, _ = np.linalg.qr(phi_q[list(self.at(phi_q))].T)
+        return np.asarray(phi_q @ Q @ Q.T)
+
     def fitting(self, phi_q: Array) -> tuple[int, ...] | None:
         """Return the first choice that is well independent in Φ_q (m, nv), None if none is."""
         return next((rows for rows in self.sets if self.spanned(phi_q[None], rows)[0]), None)
@@ -204,10 +227,15 @@ def row_choice(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
         return _nothing(model, driven)
     known = _CHOICES.setdefault(model, {})
     if driven not in known:
-        if model not in _PLACES:
-            _PLACES[model] = _places(model)
-        known[driven] = _choose(model, driven, *_PLACES[model])
+        known[driven] = _choose(model, driven, *closed_positions(model))
     return known[driven]
+
+
+def closed_positions(model: Model) -> tuple[Array, Array]:
+    """Return the dimensionless Φ (P, m) and Φ_q (P, m, nv) of the positions that choices go by."""
+    if model not in _PLACES:
+        _PLACES[model] = _places(model)
+    return _PLACES[model]
 
 
 def _choose(model: Model, driven: tuple[int, ...], phi: Array, phi_q: Array) -> RowChoice:

@@ -18,6 +18,9 @@ import numpy as np
 from mbd_bridge.solve.factor import elimination_operations, factorise, substitute
 from mbd_bridge.spatial import Array, zeros
 
+LARGEST = 20_000
+"""Multiply-adds of the factors that are still worth compiling: some seconds."""
+
 
 class Smallest:
     """Factors of A Aᵀ for a matrix A (r, m) of floats or symbols with independent rows."""
@@ -82,6 +85,15 @@ def spread(phi_q: Array, places: Sequence[int], chosen: Array) -> tuple[Array, A
     for k in others:
         C[:, k] = rows.shares(phi_q[k])
     return Smallest(C).solution(chosen), rows.risk
+
+
+def projected(phi_q: Array, places: Sequence[int]) -> tuple[Array, Any]:
+    """Return rows (m, nv) projected onto the space of independent ones, and the risk of these."""
+    rows = Smallest(phi_q[list(places)])
+    out = zeros(phi_q.shape, phi_q)
+    for k in range(len(phi_q)):
+        out[k] = phi_q[k] if k in places else rows.A.T @ rows.shares(phi_q[k])
+    return out, rows.risk
 
 
 def operations(A: Array) -> int:

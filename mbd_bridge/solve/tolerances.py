@@ -36,6 +36,19 @@ VARIES = 10.0
 WELL_APART = 1e-3
 """Least part of a row that is its own among the rows that a motion keeps. `row_choice`."""
 
+OPEN_LOAD = 1e-7
+"""Part of an open multiplier from which on a drive or a load is said to depend on it. Flags of
+loads, `closed_inverse`."""
+
+NOTICED = 1e-10
+"""Part of an open multiplier that a passive velocity may notice, relative to the size of Φ_q:
+beyond it, velocities were chosen too few. `closed_inverse`."""
+
+TRUSTED_REFINED = 1e10
+"""Risk (condition squared) up to which velocities chosen beforehand are good where the solution is
+refined: they are within 1e-5 of depending on each other, and ten digits are left.
+`closed_inverse`."""
+
 TRUSTED = 1e7
 """Risk (condition squared) up to which rows chosen beforehand are good without refinement: nine
 digits are left. Beyond, singular values have them all. `closed_forward`."""

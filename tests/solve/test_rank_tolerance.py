@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.solve.reduced import METHODS
 from mbd_bridge.spatial import Frame
 from tests.machines import MANY
@@ -53,11 +53,35 @@ def test_every_road_takes_the_same_rows_for_redundant(name, axis):
             assert np.abs(other - a).max() < LOOPS * (1.0 + np.abs(a).max())
             assert np.abs(forces - lam).max() < LOOPS * np.abs(lam).max()
         free = bool(np.abs(a).max() > 1e-3)
+        if free:
+            check_that_inverse_dynamics_agrees(m, name, at)
+        elif at.closed:
+            with pytest.raises(SolveError, match="0 freedoms and 1 drive"):
+                m.inverse_dynamics(at.q, at.v, a, actuated=STARTS[name])
         assert (m.loops.report(at.q).freedoms > 0) == free
         moving.append(free and at.closed)
     passage = moving.index(False)
     assert passage > 4
     assert not any(moving[passage:])
+
+
+def check_that_inverse_dynamics_agrees(m, name, at):
+    """A torque, its accelerations, and back: alone, among others, with the same multipliers."""
+    tau = np.zeros(m.nv)
+    tau[m.model.velocity_names.index(STARTS[name])] = 3.0
+    dynamics = m.constrained_dynamics(actuated=[STARTS[name]])
+    a, lam = dynamics.forward(at.q, at.v, tau)
+    one = dynamics.inverse(at.q, at.v, a)
+    assert np.abs(one.tau - tau).max() < LOOPS * 3.0
+    assert np.abs(one.lam - lam).max() < LOOPS * np.abs(lam).max()
+    many = dynamics.inverse(np.tile(at.q, (MANY, 1)), at.v, a)
+    assert all((x == y).all() for x, y in zip(many, one, strict=True))
+    loads = m.joint_loads(at.q, at.v, a, actuated=STARTS[name])
+    exact = mbd.load(own_urdfs()[name])
+    there = exact.assemble(near={STARTS[name]: at.q[m.coordinate_names.index(STARTS[name])]})
+    right = exact.joint_loads(there.q, there.v, there.a, actuated=STARTS[name])
+    assert (loads.unique == right.unique).all()
+    assert (loads.drive_unique == right.drive_unique).all()
 
 
 @pytest.mark.parametrize("tolerance", [1e-8, 1e-5])
@@ -104,6 +128,23 @@ def test_a_state_has_the_same_digits_whatever_was_asked_before():
     assert (bricard.forward_dynamics(q, v, tau) == whole).all()
     one_by_one = [mbd.load(own_urdfs()["bricard"]).forward_dynamics(x, v, tau) for x in q[::20]]
     assert (np.array(one_by_one) == whole[::20]).all()
+
+
+@pytest.mark.parametrize(("name", "driven"), [("bricard", "joint_1"), ("four_bar", "crank")])
+def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, driven):
+    wishes = np.linspace(-0.3, 0.3, MANY)
+    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {driven: wishes}, check=False)
+    q = at.q[at.closed]
+    v = a = np.zeros(q.shape[1])
+    fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[driven])
+    whole = fresh.inverse(q, v, a, check=False)
+    spoilt = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[driven])
+    spoilt.inverse(np.full_like(q, np.nan), v, a, check=False)
+    for first in (spoilt.inverse(q, v, a, check=False), fresh.inverse(q, v, a, check=False)):
+        assert all((x == y).all() for x, y in zip(first, whole, strict=True))
+    one_by_one = [spoilt.inverse(x, v, a, check=False) for x in q]
+    for column, part in zip(whole, zip(*one_by_one, strict=True), strict=True):
+        assert (column == np.array(part)).all()
 
 
 def test_a_tree_has_nothing_to_choose():
