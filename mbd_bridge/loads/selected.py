@@ -23,7 +23,7 @@ from mbd_bridge.equations.state_vectors import BodyState, state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import Model, ModelJoint, Motion
-from mbd_bridge.spatial import Array, Inertia, zeros
+from mbd_bridge.spatial import Array, Inertia, is_zero, zeros
 
 COUPLING = "coupling"
 """Type of cuts that are gears: their drive is the generalised force on what follows."""
@@ -191,7 +191,7 @@ def drive_wrench(joint: ModelJoint, motion: Motion, drive: Array) -> Array:
     """
     if not joint.moving:
         return np.zeros(6)
-    turns = [k for k in range(joint.type.nv) if np.any(motion.angular[:, k] != 0.0)]
+    turns = [k for k in range(joint.type.nv) if not is_zero(motion.angular[:, k])]
     force = sum((motion.linear[:, k] * drive[k] for k in _others(turns, len(drive))), np.zeros(3))
     moment = sum((motion.angular[:, k] * drive[k] for k in turns), np.zeros(3))
     return np.concatenate([force, moment])
