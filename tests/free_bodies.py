@@ -42,7 +42,7 @@ class Left(NamedTuple):
 
 
 def moving_links(model, q, v, a):
-    """Return how every link moves, by name; joints fixed, revolute, prismatic and floating."""
+    """Return how every link moves, by name; joints but universal and cylindrical ones."""
     joints = model.description.joints
     child = {joint.child for joint in joints}
     still = np.zeros(3)
@@ -72,6 +72,10 @@ def _beyond(joint, parent, q, v, a):
         turned = R @ Rotation.from_rotvec(q[0] * np.array(joint.axis)).as_matrix()
         alpha = parent.alpha + e * a[0] + np.cross(parent.w, e * v[0])
         return Moving(turned, o, v_o, a_o, parent.w + e * v[0], alpha)
+    if joint.type == "spherical":
+        turned = R @ Rotation.from_quat(q).as_matrix()
+        alpha = parent.alpha + turned @ a + np.cross(parent.w, turned @ v)
+        return Moving(turned, o, v_o, a_o, parent.w + turned @ v, alpha)
     if joint.type == "prismatic":
         at = joint.origin.translation + joint.origin.rotation @ np.array(joint.axis) * q[0]
         o, v_o, a_o = parent.point(at)

@@ -64,6 +64,10 @@ class JointLoads:
     model : whose joints these are
     time : (N,) s, where they are loads along a motion
     speed : (N, F) rates along the freedoms of `drive`, rad/s or m/s, likewise
+    spins : links that spin about themselves without a drive, such as rods between two balls.
+        No loop determines the acceleration of such a spin; it was solved for, from zero moment
+    a : (nv,) or (N, nv) accelerations that the loads belong to, where spins were solved for; None:
+        those given
     """
 
     joints: tuple[str, ...]
@@ -81,6 +85,8 @@ class JointLoads:
     model: Model | None = None
     time: Array | None = None
     speed: Array | None = None
+    spins: tuple[str, ...] = ()
+    a: Array | None = None
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""

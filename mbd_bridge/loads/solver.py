@@ -11,6 +11,7 @@ a component of a load is determined if no multiplier that the equations leave op
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -158,6 +159,7 @@ class LoadSolver:
                 "them in links=[...]"
             )
         flags: tuple[Array, ...] | None = None
+        solved: Array | None = None
         if self._drives is not None and self.parameters is not None:
             raise ModelError(
                 "the multipliers of variants with loops come from their simulation: ask "
@@ -174,6 +176,8 @@ class LoadSolver:
                 minimum_norm=self._minimum_norm,
             )
             inputs["lam"] = found.lam if lam is None else lam
+            if lam is None and self._inverse.spins:
+                inputs["a"] = solved = found.a
             flags = self._flags(own_q, found.open, threads)
         elif lam is not None:
             raise StateError("lam: this mechanism has no loops (or they were left open)")
@@ -183,7 +187,10 @@ class LoadSolver:
         outputs, finite = self.kernel.run(*inputs.values(), *variants, threads=threads)
         if check and not finite:
             explain(self.model, inputs, *outputs)
-        return self.result(outputs, flags)
+        result = self.result(outputs, flags)
+        if solved is None:
+            return result
+        return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.

@@ -32,7 +32,7 @@ class Actuation:
     Attributes
     ----------
     drives : driven velocities, by name
-    freedoms : of the closed mechanism
+    freedoms : of the closed mechanism, without spins that need no drive (`spins`)
     moved : how many of the freedoms the drives move
     distance : from a dead centre, 0 to 1: the smallest part of a motion that the drives notice
     still : velocity that is largest in a motion that no drive moves, or None
@@ -68,11 +68,7 @@ class Actuation:
 def driven_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
     """Return which velocities (nv,) belong to the joints named."""
     driven = np.zeros(model.nv, dtype=bool)
-    known = {
-        model.joints[body.joint].name: body
-        for body in model.bodies
-        if body.type.nv and not body.coupled
-    }
+    known = _drivable(model)
     cuts = {cut.name for cut in model.cuts}
     for name in (actuated,) if isinstance(actuated, str) else actuated:
         if name in cuts:
@@ -82,7 +78,7 @@ def driven_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
             )
         if name not in known:
             raise ModelError(unknown_name("joint of the tree that can be driven", name, known))
-        driven[known[name].v] = True
+        driven[known[name]] = True
     return driven
 
 
@@ -101,14 +97,38 @@ def actuation(model: Model, J: Array, driven: Array) -> Actuation:
 
 
 def enough(model: Model, J: Array, driven: Array) -> tuple[str, ...]:
-    """Return velocities whose drives are as many as needed: some of those given, then others."""
+    """Return joints whose drives are as many as needed: some of those given, then others.
+
+    Only joints that `driven_velocities` takes; a joint with several velocities is taken if all of
+    them are needed. Empty if no such joints move all that can move.
+    """
     N = _motions(J)
     order = [k for group in (driven, ~driven) for k in _independent(N, group)]
+    joints = _drivable(model)
+    owners = {k: name for name, place in joints.items() for k in range(place.start, place.stop)}
+    names = list(dict.fromkeys(owners[k] for k in order if k in owners))
+    names.sort(key=lambda name: (not driven[joints[name]].any(), _velocities(joints[name])))
     chosen: list[int] = []
-    for k in order:
-        if np.linalg.matrix_rank(N[[*chosen, k]], tol=SINGULAR) > len(chosen):
-            chosen.append(k)
-    return tuple(model.velocity_names[k] for k in sorted(chosen))
+    for name in [*names, *joints]:
+        both = [*chosen, *range(joints[name].start, joints[name].stop)]
+        if len(both) > len(chosen) and np.linalg.matrix_rank(N[both], tol=SINGULAR) == len(both):
+            chosen = both
+    if len(chosen) < N.shape[1]:
+        return ()
+    return tuple(dict.fromkeys(owners[k] for k in sorted(chosen)))
+
+
+def _drivable(model: Model) -> dict[str, slice]:
+    """Return the velocities of each joint that can be driven."""
+    return {
+        model.joints[body.joint].name: body.v
+        for body in model.bodies
+        if body.type.nv and not body.coupled
+    }
+
+
+def _velocities(place: slice) -> int:
+    return int(place.stop - place.start)
 
 
 def explain_drives(model: Model, J: Array, driven: Array) -> str:
@@ -116,25 +136,24 @@ def explain_drives(model: Model, J: Array, driven: Array) -> str:
     found = actuation(model, J, driven)
     named = ", ".join(found.drives) if found.drives else "none"
     freedoms = count(found.freedoms, "freedom")
-    better = list(enough(model, J, driven))
+    better = enough(model, J, driven)
+    such_as = f", such as actuated={list(better)}" if better else ""
     one = "there is" if found.freedoms == 1 else "there are"
     if found.too_few and found.too_many:
         return (
             f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them here, a dead "
             f"centre: {found.still!r} moves, and no drive with it. Leave this position out, or "
-            f"drive other joints, such as {better}"
+            f"drive other joints{such_as}"
         )
     if found.too_few:
         return (
             f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them; "
-            f"{found.still!r} moves without them. Name more joints in actuated=[...], such as "
-            f"{better}"
+            f"{found.still!r} moves without them. Name more joints in actuated=[...]{such_as}"
         )
     if found.too_many:
         return (
             f"{one} {freedoms} and {count(len(found.drives), 'drive')} ({named}): how they share "
-            f"the work depends on their elasticity. Name as many as there are freedoms, such as "
-            f"actuated={better}"
+            f"the work depends on their elasticity. Name as many as there are freedoms{such_as}"
         )
     return f"{one} {freedoms}, moved by {named}"
 

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.equations.external import External
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.run.layout import check_inputs
@@ -38,6 +41,7 @@ from mbd_bridge.solve.loop_terms import (
 )
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, Smallest, operations, projected
+from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
 from mbd_bridge.solve.tolerances import NOTICED, OPEN_LOAD, SINGULAR, TRUSTED_REFINED
 from mbd_bridge.solve.velocity_choice import velocity_choice
 from mbd_bridge.solve.wrenches import Axes
@@ -56,11 +60,14 @@ class Drives(NamedTuple):
     lam : (..., m) multipliers of the cuts' rows
     open : (..., PROBES, m) multipliers in general position among those that the equations leave
         open; zero, to rounding, where they leave none
+    a : (..., nv) accelerations that these make: those given, but for spins of links about
+        themselves that no loop and no drive determines (`spins`); these were solved for
     """
 
     tau: Array
     lam: Array
     open: Array
+    a: Array
 
 
 class ClosedInverse:
@@ -90,6 +97,7 @@ class ClosedInverse:
             self._inputs["external"] = 6 * len(links)
         self._links, self._axes = links, axes
         self._choice = row_choice(model)
+        self.spins = spins_of(model, self.driven)
 
     def __call__(
         self,
@@ -120,21 +128,21 @@ class ClosedInverse:
         parts, size = [], max(1, BLOCK // (8 * self._rows + 2 * self.model.nv))
         for start in range(0, max(count, 1), size):
             part = [x[start : start + size] if x.ndim == 2 else x for x in arrays]
-            tau, lam, opened, facts = self._solve(part, number is None, threads)
+            tau, lam, opened, rates, facts = self._solve(part, number is None, threads)
             if check:
                 self._check(start, arrays, tau, facts, minimum_norm)
-            parts.append((tau, lam, opened))
-        tau, lam, opened = (
+            parts.append((tau, lam, opened, rates))
+        tau, lam, opened, rates = (
             column[0] if len(column) == 1 else np.concatenate(column)
             for column in zip(*parts, strict=True)
         )
         opened = opened.reshape(*opened.shape[:-1], len(self._probes), self._rows)
         if number is None:
-            tau, lam, opened = tau[0], lam[0], opened[0]
-        return Drives(tau, lam, opened)
+            tau, lam, opened, rates = tau[0], lam[0], opened[0], rates[0]
+        return Drives(tau, lam, opened, rates)
 
     def _solve(self, arrays: list[Array], single: bool, threads: int) -> tuple[Array, ...]:
-        """Return tau (N, nv), lam (N, m), open (N, PROBES m) and the facts (N, ...)."""
+        """Return tau (N, nv), lam (N, m), open (N, PROBES m), a (N, nv) and facts (N, ...)."""
         count = 1 if single else max(len(x) for x in arrays if x.ndim == 2)
         if self._whole is None:
             return self._by_singular_values(arrays, count)
@@ -155,14 +163,14 @@ class ClosedInverse:
         """Return what `_solve` does, state by state."""
         found: list[tuple[Array, ...]] = []
         for k in range(count):
-            terms = self._state(k, arrays)
+            a, terms = self._state(k, arrays)
             finite = bool(np.isfinite(terms.A).all() and np.isfinite(terms.b).all())
             A = self._choice.exact(terms.A.T).T if finite else terms.A
             lam, opened = self._smallest(A, terms.b) if finite else self._nothing
             tau, facts = judged(terms, A, self.driven, lam, opened, np.zeros(1))
             scale = self.model.row_scale
             flat = (opened / scale).reshape(-1)
-            found.append((tau / self.model.velocity_scale, lam / scale, flat, facts))
+            found.append((tau / self.model.velocity_scale, lam / scale, flat, a, facts))
         return tuple(np.array(column) for column in zip(*found, strict=True))
 
     @property
@@ -193,25 +201,35 @@ class ClosedInverse:
 
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
             external = given_external(self.model, q, self._links, self._axes, *rest)
+            a, spin_risk = self._spun(q, v, a, external)
             terms = loop_terms(self.model, q, v, a, external)
             A, risk = self._exact(terms.A)
             some = Smallest(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])
             opened = np.array([some.unnoticed(probe) for probe in self._probes])
-            tau, facts = judged(terms, A, self.driven, lam, opened, np.array([some.risk + risk]))
+            risks = np.array([some.risk + risk + spin_risk])
+            tau, facts = judged(terms, A, self.driven, lam, opened, risks)
             flat = np.concatenate([probe * scale for probe in opened])
-            return tau * (1.0 / self.model.velocity_scale), lam * scale, flat, facts
+            return tau * (1.0 / self.model.velocity_scale), lam * scale, flat, a, facts
 
         driven = np.flatnonzero(self.driven).tolist()
         exact = self._choice.rows if self._choice.imprecise else ()
         return compile_kernel(
             function,
             self._inputs,
-            outputs=("tau", "lam", "open", "facts"),
+            outputs=("tau", "lam", "open", "rates", "facts"),
             name="closed_inverse",
             identity=f"{digest(self.model)} inverse {self._links} {self._axes} {driven} {rows} "
-            f"{exact}",
+            f"{exact} {[spin.columns for spin in self.spins]}",
         )
+
+    def _spun(self, q: Array, v: Array, a: Array, external: External) -> tuple[Array, Any]:
+        """Return the accelerations with those of free spins, and the risk of these; traceable."""
+        if not self.spins:
+            return a, 0.0
+        forces = recursive_loads(self.model, q, v, a, external=external).forces
+        b = -(forces * self.model.velocity_scale)
+        return spun(self.spins, self.model, state_vectors(self.model, q, v), a, b)
 
     def _exact(self, A: Array) -> tuple[Array, Any]:
         """Return A of symbols without what redundant rows are off, and the risk of that."""
@@ -245,12 +263,21 @@ class ClosedInverse:
                 f"joints, with flags at all that is not determined: minimum_norm=True"
             )
 
-    def _state(self, k: int, arrays: list[Array]) -> LoopTerms:
-        return LoopTerms(*self._terms(*(x[k] if x.ndim == 2 else x for x in arrays)))
+    def _state(self, k: int, arrays: list[Array]) -> tuple[Array, LoopTerms]:
+        """Return the accelerations of one state, with those of free spins, and its equations."""
+        q, v, a, *rest = (x[k] if x.ndim == 2 else x for x in arrays)
+        if self.spins:
+            with np.errstate(all="ignore"):
+                external = given_external(self.model, q, self._links, self._axes, *rest)
+                a, _ = self._spun(q, v, a, external)
+        return a, LoopTerms(*self._terms(q, v, a, *rest))
 
     def _explained(self, k: int, arrays: list[Array]) -> str:
-        phi_q = self._state(k, arrays).A.T
-        return explain_drives(self.model, phi_q[list(self._choice.at(phi_q))], self.driven)
+        phi_q = self._state(k, arrays)[1].A.T
+        q, v = (x[k] if x.ndim == 2 else x for x in arrays[:2])
+        own = spin_velocities(self.spins, self.model, state_vectors(self.model, q, v))
+        rows = np.concatenate([phi_q[list(self._choice.at(phi_q))], own])
+        return explain_drives(self.model, rows, self.driven)
 
     def _say_open(self, k: int, which: int, arrays: list[Array]) -> None:
-        raise open_loop(self.model, k, which, self._state(k, arrays).left[which])
+        raise open_loop(self.model, k, which, self._state(k, arrays)[1].left[which])

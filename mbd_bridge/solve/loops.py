@@ -23,6 +23,7 @@ from mbd_bridge.solve.actuation import Actuation, actuation, driven_velocities
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
+from mbd_bridge.solve.spins import spin_velocities, spins_of
 from mbd_bridge.solve.tolerances import ROUNDED
 from mbd_bridge.spatial import Array
 
@@ -150,7 +151,10 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         distance = float(smallest / found.singular[0]) if found.rank else 0.0
     drives = None
     if actuated is not None:
-        drives = actuation(model, J[list(rows)], driven_velocities(model, actuated))
+        driven = driven_velocities(model, actuated)
+        state = state_vectors(model, q, np.zeros(model.nv))
+        free = spin_velocities(spins_of(model, driven), model, state)
+        drives = actuation(model, np.concatenate([J[list(rows)], free]), driven)
     return LoopReport(
         len(phi_q),
         found.rank,

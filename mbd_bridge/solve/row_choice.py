@@ -19,6 +19,7 @@ The choice depends on the model alone, not on what was asked before.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -216,7 +217,15 @@ class RowChoice:
         return tuple(sorted(int(row) for row in found.order[:count]))
 
 
-_PLACES: WeakKeyDictionary[Model, tuple[Array, Array]] = WeakKeyDictionary()
+class Positions(NamedTuple):
+    """Closed positions q (P, nq) in general position, dimensionless Φ (P, m), Φ_q (P, m, nv)."""
+
+    q: Array
+    phi: Array
+    phi_q: Array
+
+
+_PLACES: WeakKeyDictionary[Model, Positions] = WeakKeyDictionary()
 _CHOICES: WeakKeyDictionary[Model, dict[tuple[int, ...], RowChoice]] = WeakKeyDictionary()
 """Of models that were asked for: they are frozen, and whoever comes first finds the same."""
 
@@ -227,12 +236,12 @@ def row_choice(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
         return _nothing(model, driven)
     known = _CHOICES.setdefault(model, {})
     if driven not in known:
-        known[driven] = _choose(model, driven, *closed_positions(model))
+        known[driven] = _choose(model, driven, *closed_positions(model)[1:])
     return known[driven]
 
 
-def closed_positions(model: Model) -> tuple[Array, Array]:
-    """Return the dimensionless Φ (P, m) and Φ_q (P, m, nv) of the positions that choices go by."""
+def closed_positions(model: Model) -> Positions:
+    """Return the positions that choices go by."""
     if model not in _PLACES:
         _PLACES[model] = _places(model)
     return _PLACES[model]
@@ -277,8 +286,8 @@ def _floor(phi_q: Array, rows: tuple[int, ...], driven: tuple[int, ...]) -> floa
     return float(np.exp(np.mean(np.log(np.maximum(least, ROUNDED)))))
 
 
-def _places(model: Model) -> tuple[Array, Array]:
-    """Return the dimensionless Φ and Φ_q of closed positions in general position.
+def _places(model: Model) -> Positions:
+    """Return closed positions in general position.
 
     The first is the one nearest to zero (else to some wish); if none closes, it stays alone.
     """
@@ -305,14 +314,15 @@ def _places(model: Model) -> tuple[Array, Array]:
         others, _ = closing.position(wishes)
         found = [x[at(others)[2]][:1] for x in (others, *at(others)[:2])]
         if not len(found[0]):
-            return phi, phi_q
+            return Positions(q, phi, phi_q)
         q, phi, phi_q = found
     _, _, Vt = np.linalg.svd(phi_q[0])
     free = Vt[_nothing(model).count(phi_q[0]) :]
     if not len(free):
-        return phi, phi_q
+        return Positions(q, phi, phi_q)
     ways = rng.normal(size=(WAYS, len(free))) @ free
     ways *= (FAR * np.arange(1, WAYS + 1) / WAYS / np.abs(ways).max(axis=1))[:, None]
     beside, _ = closing.position(np.array([model.integrate(q[0], scale * way) for way in ways]))
     more, more_q, closed = at(beside)
-    return np.concatenate([phi, more[closed]]), np.concatenate([phi_q, more_q[closed]])
+    pairs = (q, beside), (phi, more), (phi_q, more_q)
+    return Positions(*(np.concatenate([first, rest[closed]]) for first, rest in pairs))

@@ -25,7 +25,7 @@ def velocity_choice(model: Model, driven: Array) -> tuple[int, ...]:
     driven : (nv,) which velocities carry a drive
     """
     choice, passive = row_choice(model), np.flatnonzero(~driven)
-    matrices = [choice.exact(J).T for J in closed_positions(model)[1]]
+    matrices = [choice.exact(J).T for J in closed_positions(model).phi_q]
     found: dict[tuple[int, ...], int] = {}
     for A in matrices:
         one = pivoted(A[passive].T, SINGULAR, float(np.linalg.norm(A)))

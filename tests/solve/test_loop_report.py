@@ -67,7 +67,9 @@ def test_the_report_names_components_and_drives_when_it_is_asked_for_them():
     assert driven.undetermined["crank"] == ("fx", "fy", "fz", "mx", "my", "mz")
     assert "2 drives (crank, wrist) of 1 freedom" in str(driven)
     assert bar.loops.names == ("pin",)
-    assert rssr().loops.report(actuated="crank").actuation.still.startswith("ball")
+    spatial = [rssr().loops.report(actuated=drives).actuation for drives in ((), "crank", "ball")]
+    assert [drive.freedoms for drive in spatial] == [1, 1, 2]  # the coupler's spin needs no drive
+    assert spatial[0].still and spatial[1].still is None
     for bad in (at.q[:2], at.q * np.nan, np.tile(at.q, (3, 1))):
         with pytest.raises(StateError, match="one position"):
             bar.loops.report(bad)
