@@ -236,9 +236,9 @@ class Mechanism:
         names = joints_of(self.model, link)
         loads = self.joint_loads(q, v, a, names, external=pushes, **options)
         own = pushes.get(link) if pushes else None
-        q, v, a = states
-        rates = a if loads.a is None else loads.a
-        return free_body(self.model, link, q, v, rates, loads, external=own)
+        own_q, own_v, given = states
+        rates = given if loads.a is None else loads.a
+        return free_body(self.model, link, own_q, own_v, rates, loads, external=own)
 
     def assemble(self, near: Wish = None, **options: Any) -> Assembly:
         """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.

@@ -22,6 +22,7 @@ MOMENTS = ("mx", "my", "mz")
 COMPONENTS = (*FORCES, *MOMENTS)
 REACTION = "reaction"
 DRIVES = "drive"
+SPINS = "spins"
 UNDETERMINED = " (undetermined)"
 """Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
 nobody takes it for the other kind by asking for its name."""
@@ -82,6 +83,10 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
         said[UNDETERMINED.strip(" ()")] = (
             "rigid-body mechanics does not determine this component; the smallest solution stands "
             "there"
+        )
+    if loads.spins:
+        said[SPINS] = (
+            f"accelerations of spins that no joint drives were solved for: {', '.join(loads.spins)}"
         )
     return said
 
