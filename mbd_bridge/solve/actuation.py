@@ -35,7 +35,7 @@ class Actuation:
     freedoms : of the closed mechanism, without spins that need no drive (`spins`)
     moved : how many of the freedoms the drives move
     distance : from a dead centre, 0 to 1: the smallest part of a motion that the drives notice
-    still : velocity that is largest in a motion that no drive moves, or None
+    still : velocity that is largest (the first of these) in a motion that no drive moves, or None
     """
 
     drives: tuple[str, ...]
@@ -92,7 +92,8 @@ def actuation(model: Model, J: Array, driven: Array) -> Actuation:
     distance = float(s[freedoms - 1]) if 0 < freedoms <= len(s) else float(freedoms == 0)
     left = np.abs(N @ Vt[moved:].T).max(axis=1, initial=0.0)
     names = np.array(model.velocity_names)
-    still = str(names[int(left.argmax())]) if moved < freedoms else None
+    most = names[left >= (1.0 - SINGULAR) * left.max(initial=0.0)]
+    still = str(most[0]) if moved < freedoms else None
     return Actuation(tuple(names[driven].tolist()), freedoms, moved, distance, still)
 
 
