@@ -15,19 +15,18 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
+from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.pace import Pace
+from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.right_hand_side import RISK as RISK
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
 
-PARTS = (0.37, 0.63)
-"""Unequal parts of a step that is too risky whole."""
 
 LOOKS = 8
 """Records at which a step is compared with two of half its length."""
@@ -90,9 +89,26 @@ class _Run:
         self._records = [(start[None], problem.q[None], problem.v[None])]
 
     @cached_property
-    def _slow(self) -> ReferenceStep:
-        p = self.problem
-        return ReferenceStep(p.model, p.forces, p.motions, self._rows)
+    def _passage(self) -> Passage:
+        p, spare = self.problem, self.march.start()
+
+        def step(q: Array, v: Array, t: float, h: float) -> Taken:
+            self.march.put(spare, q, v, np.array([t]), np.array([h]))
+            taken, (qs, vs, _, a, risks, risk) = self.march.advance(spare, 1)
+            if not taken:
+                return Taken(q, v, v, np.inf, np.inf)
+            near, crossed = map(float, risks[0])
+            return Taken(qs[0], vs[0], a[0], near, crossed, float(risk[0, 0]) - near - crossed)
+
+        def slow() -> ReferenceStep:
+            return ReferenceStep(p.model, p.forces, p.motions, self._rows)
+
+        kernel = energy_kernel(p.model)
+
+        def energy(q: Array, v: Array) -> float:
+            return float(kernel(q, v)[0][0])
+
+        return Passage(p.model, step, self.h, slow, energy)
 
     def now(self) -> tuple[float, Array, Array]:
         """Return time, q and v."""
@@ -100,20 +116,29 @@ class _Run:
         return float(t[0]), q, v
 
     def some(self, wanted: int) -> None:
-        """Take steps up to one that is too risky, and that one with more care."""
+        """Take steps; where one is not trusted, as many as lead past that place."""
         every = self.problem.every
         beyond = self.done % every
         if beyond:  # records go on in step with the march again
             wanted = min(wanted, every - beyond)
-        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, RISK)
+        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, TRUSTED)
         self._records.append((ts, qs, vs))
         self.done += taken
         if beyond and taken and self.done % every == 0:
             self._record()
         if taken < wanted:
-            self._one()
+            self._pass()
+
+    def _pass(self) -> None:
+        """Go on past a singular position."""
+        problem = self.problem
+        t, q, v = self.now()
+        for place in self._passage.over(Now(t, q, v), problem.steps - self.done):
+            state = place.q, place.v, np.array([place.t]), np.array([self.h])
+            self.march.put(self.stage, *state)
+            self.detours += 1
             self.done += 1
-            if self.done % every == 0:
+            if self.done % problem.every == 0:
                 self._record()
 
     def _record(self) -> None:
@@ -130,25 +155,6 @@ class _Run:
         times, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
         self._records = [(times, q, v)]
         return times[:, 0], q, v
-
-    def _one(self) -> None:
-        """Take one step, in parts or by the slow road if it is too risky whole."""
-        taken, _ = self.march.advance(self.stage, 1, 1, RISK)
-        if taken:
-            return
-        self.detours += 1
-        t, q, v = self.now()
-        at = np.array([t])
-        for part in PARTS:
-            self.march.put(self.stage, *self.march.state_of(self.stage), np.array([part * self.h]))
-            taken, _ = self.march.advance(self.stage, 1, 1, RISK)
-            if not taken:
-                self.march.put(self.stage, q, v, at, np.array([self.h]))
-                with np.errstate(over="ignore", invalid="ignore"):  # what came out is looked at
-                    q, v = self._slow(q, v, t, self.h)
-                self.march.put(self.stage, q, v, at + self.h, np.array([self.h]))
-                return
-        self.march.put(self.stage, *self.march.state_of(self.stage), np.array([self.h]))
 
     def judged(self, found: Records) -> Records:
         """Return the motion up to where its steps are too long, if they are."""
@@ -167,7 +173,7 @@ class _Run:
         """Return the position a step after a record, made of so many parts."""
         at = found.q[k], found.v[k], found.time[k : k + 1], np.array([self.h / parts])
         stage = self.march.start(*at)
-        taken, _ = self.march.advance(stage, parts, 1, RISK)
+        taken, _ = self.march.advance(stage, parts, 1, TRUSTED)
         return self.march.state_of(stage)[0] if taken == parts else None
 
     def kept(self) -> Kept:

@@ -18,7 +18,6 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
-from mbd_bridge.simulate.compiled_run import PARTS
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.right_hand_side import RISK
 from mbd_bridge.simulate.rows import Loops, independent_rows
@@ -44,6 +43,9 @@ def forces_of_wrenches(model: Model, q: Array, wrenches: Array) -> Array:
         if body.parent >= 0:
             carried[body.parent] = carried[body.parent] + carried[k]
     return out
+
+
+PARTS = (0.37, 0.63)
 
 
 class CoupledStep:
@@ -125,7 +127,7 @@ class CoupledStep:
     ) -> tuple[Array, Array] | None:
         """Return the state after a step, or None where its pivots are not to be trusted."""
         given = np.zeros(1), np.array([h]), tau, wrenches.reshape(-1)
-        q, v, _, risk = self._step().run(q, v, *given)
+        q, v, *_, risk = self._step().run(q, v, *given)
         if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v)) and risk[0] < RISK):
             return None
         return q.copy(), v.copy()
@@ -162,7 +164,7 @@ class CoupledStep:
             self._steps[rows] = compile_kernel(
                 step,
                 inputs | {"wrenches": 6 * bodies},
-                outputs=("q", "v", "t", "risk"),
+                outputs=("q", "v", "t", "a", "risk"),
                 name="coupled_step",
                 identity=f"{digest(model)} coupled step {rows}",
             ).single()

@@ -126,7 +126,7 @@ def settle_kernel(model: Model, rows: tuple[int, ...], motions: PrescribedMotion
 
     def function(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
         found = slope(q, v, t[0])[1]
-        q_on, v_on, left = projected(model, rows, q, v, found, motions, t[0])
+        q_on, v_on, left, _ = projected(model, rows, q, v, found, motions, t[0])
         facts = zeros(2, q, v)
         facts[0], facts[1] = left, found.risk
         return q_on, v_on, facts

@@ -30,6 +30,19 @@ OPEN = 1e18
 of the mechanism's size is left, the loops cannot be closed, or not by steps of this length."""
 
 
+BENT = 0.05
+"""Part of itself by which the distance from a singular position may lie below a straight line in
+the middle of a step. Beside one that a step is over, it is 1 - 1/f for a crossing at f of it."""
+
+CROSSED = 1e6
+"""Risk of a step whose distance is `BENT` so much; it grows with the eighth power."""
+
+
+STRAYED = 1.2e14
+"""Risk of what the first correction of a step takes back, squared, times the third power of its stages:
+a hundredth from a singular position 1e-11 rad are too much, and 1e-5 rad where nothing is near."""
+
+
 def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
     """Return q̇ (nq,) for velocities v (nv,)."""
     out = zeros(model.nq, q, v)
@@ -63,7 +76,11 @@ def runge_kutta_step(
     torque: Torque | None,
     motions: PrescribedMotions | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
-    """Return step(q, v, t, h) -> (q, v, t, risk) for the rows chosen as independent."""
+    """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
+
+    a : (nv,) at the start. risks : of being near a singular position, of having crossed one. risk :
+    both, and that of having strayed from the loops, where that is near one.
+    """
     same = Stage(torque, motions)
     return staged_step(model, rows, (same, same, same))
 
@@ -86,14 +103,31 @@ def staged_step(
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
         q_end = normalised(model, q_end)
         motions = stages[2].motions
-        q_end, v_end, left = projected(model, rows, q_end, v_end, four, motions, last)
-        risk = zeros(1, q, v)
-        risk[0] = one.risk + two.risk + three.risk + four.risk + left * OPEN
+        q_end, v_end, left, strayed = projected(model, rows, q_end, v_end, four, motions, last)
+        risks, risk = zeros(2, q, v), zeros(1, q, v)
+        near = one.risk + two.risk + three.risk + four.risk
+        risks[0], risks[1] = near + left * OPEN, crossed(one, three, four)
+        risk[0] = risks[0] + risks[1] + STRAYED * (near * near * near) * strayed
         end = zeros(1, t, h)
         end[0] = last
-        return q_end, v_end, end, risk
+        return q_end, v_end, end, one.a, risks, risk
 
     return step
+
+
+def crossed(start: Closed, middle: Closed, end: Closed) -> Any:
+    """Return the risk that a step has stepped over a singular position.
+
+    Its distance, σ = risk^(-1/2), goes down to nothing there and up again: in the middle it is less
+    than the mean of both ends.
+    """
+    if start.inner is None:
+        return 0.0
+    first, half, last = (1.0 / np.sqrt(at.risk) for at in (start, middle, end))
+    bent = (first + last - 2.0 * half) / (first + last) * (1.0 / BENT)
+    squared = bent * bent
+    fourth = squared * squared
+    return CROSSED * (fourth * fourth)
 
 
 def slopes(
@@ -124,22 +158,24 @@ def projected(
     near: Closed,
     motions: PrescribedMotions | None = None,
     t: Any = 0.0,
-) -> tuple[Array, Array, Any]:
+) -> tuple[Array, Array, Any, Any]:
     """Return position and velocity put onto the constraints with the factors of a near state.
 
     The third result is the sum of squares of what the corrections before the last one left open,
-    relative to the rows' scales.
+    relative to the rows' scales; the fourth that of the first correction, to the velocities'.
     """
-    left: Any = 0.0
+    left, strayed = 0.0, 0.0
     if near.inner is None:
-        return q, v, left
-    for _ in range(CORRECTIONS):
+        return q, v, left, strayed
+    for k in range(CORRECTIONS):
         phi, rate, scale = lacks(model, rows, q, v, motions, t)
         left = ((phi / scale) ** 2).sum()
         dq, dv = correction(near, phi), correction(near, rate)
+        if not k:
+            strayed = ((dq / model.velocity_scale) ** 2).sum()
         q = normalised(model, q + coordinate_rates(model, q, dq))
         v = v + dv
-    return q, v, left
+    return q, v, left, strayed
 
 
 def lacks(

@@ -1,0 +1,357 @@
+"""The way past a singular position: no step ends there, no stage of a step is evaluated there.
+
+A position is closed to rounding, ε; at the distance σ from a singular position it is off its branch
+by ε/σ, its velocity by ε/σ², its acceleration by ε/σ³. Steps that come closer than `TRUSTED` allows
+are not taken. Instead
+
+1. the motion *approaches* by halved steps,
+2. *jumps* by one step whose start, middle and end all lie outside, and takes the records that fall
+   in between from the polynomial across (`interpolation`). Two jumps of different length must come
+   to the same state: then the branch goes through smoothly,
+3. where they do not (a linkage that just fails to be flat, and turns there sharply), or where the
+   motion turns back, goes on by steps with *control of their own error*, as small as need be.
+
+A motion that starts inside leaves by the readable road (`reference_step`), which knows the branch
+from its velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.interpolation import Between, State
+from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.spatial import Array
+
+TRUSTED = 1e6
+"""Risk of a step below which it is taken without further ado: its stages are a thousandth from a
+singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10."""
+
+INSIDE = 10.0 * TRUSTED
+"""Risk of a step of no length, four times its start's, above which a state is inside."""
+
+RESOLVED = 1e12
+"""Risk below which a step with control of its own error may be taken: a millionth from a singular
+position, where rounding leaves four digits of velocities across the branch."""
+
+FAR = 1e-2 * TRUSTED
+"""Risk of stages below which a step that is not trusted is just too long."""
+
+EDGE = 1e-3
+"""rad, or parts of the mechanism's size: an approach ends when its steps are shorter."""
+
+APPROACHES = 12
+"""Halvings of an approach, at most."""
+
+GROWTH = 1.3
+"""Of the length of jumps, from one that is not trusted to the next."""
+
+REACH = 0.05
+"""rad, or parts of the mechanism's size: a longer jump is not tried."""
+
+CLOSER = (TRUSTED, 1e1 * TRUSTED, 1e2 * TRUSTED)
+"""Risks that jumps may have: slow ones have to be short, and what rounding leaves is then less."""
+
+DIFFERENT = 3
+"""Pairs of jumps that may differ until no longer ones are tried."""
+
+PARTS = 8
+"""Steps of the readable road on the way out, and of the way that confirms a jump."""
+
+JUMPS = 80
+"""Lengths of jumps that are tried, at most."""
+
+FURTHER = 1.4
+"""Length of the second jump, by that of the first."""
+
+SAME_PLACE, SAME_RATE = 1e-10, 1e-8
+"""How well two jumps must agree: positions relative to the mechanism's size, velocities relative to
+the fastest. A linkage that misses a flat position by e differs by e/`EDGE`, and by e/`EDGE`²."""
+
+CAREFUL = 1e-11
+"""Error of a controlled step, relative, that halves must confirm where rounding lets them."""
+
+LOST_PLACE, LOST_RATE = 1e-15, 1e-14
+"""What rounding may leave across the branch, times 1/σ of positions, times 1/σ² of velocities."""
+
+SHORTEST = 2.0**-40
+"""Of a step: controlled ones are not shorter."""
+
+ON_GRID = 1e-9
+"""Of a step: a time so close to the grid's is the grid's."""
+
+OutOfReach = "the motion passes a singular position so closely that rounding decides how it goes on"
+
+
+class Taken(NamedTuple):
+    """What came of a step: q, v, the acceleration at its start, and how risky it was.
+
+    Attributes
+    ----------
+    near : risk of its stages, which grows towards singular positions
+    crossed : risk that it has stepped over one
+    strayed : risk that it has come off its branch
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    near: float
+    crossed: float
+    strayed: float = 0.0
+
+
+Step = Callable[[Array, Array, float, float], Taken]
+"""One step from q and v at t, of h seconds."""
+
+
+class Now(NamedTuple):
+    """A state on the way."""
+
+    t: float
+    q: Array
+    v: Array
+
+
+class Passage:
+    """Carries a motion from step to step where these are not trusted.
+
+    Parameters
+    ----------
+    step : takes any step, and tells its risk
+    h : length of the steps of the motion's grid, s
+    slow : makes the readable road
+    energy : of a state, J; controlled steps must agree in it. None where it says nothing
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        step: Step,
+        h: float,
+        slow: Callable[[], ReferenceStep],
+        energy: Callable[[Array, Array], float],
+    ) -> None:
+        self.model, self.h = model, h
+        self._step, self._make_slow, self._energy = step, slow, energy
+        self._slow: ReferenceStep | None = None
+        self._jumping = True
+        self._length = h
+
+    def over(self, now: Now, most: int) -> list[Now]:
+        """Return the states of the next one or more steps of the grid, `most` at most.
+
+        The last one is where to go on from, by steps of the grid.
+
+        Raises
+        ------
+        SolveError
+            The motion cannot be continued: why, and what to try.
+        """
+        found: list[Now] = []
+        time = now.t + self.h
+        while len(found) < most:
+            bridge = self._bridge(now, time)
+            if bridge is None:
+                found.append(self._controlled(now, time))
+                return found
+            while len(found) < most and time <= bridge.end.t + ON_GRID * self.h:
+                found.append(bridge.at(time))
+                time += self.h
+            if found and abs(found[-1].t - bridge.end.t) <= ON_GRID * self.h:
+                return found
+            now = bridge.end
+            last = self._taken(now, time - now.t)
+            if len(found) < most and last is not None:
+                self._jumping = True
+                return [*found, Now(time, last.q, last.v)]
+        return found
+
+    def _taken(
+        self, now: Now, length: float, limit: float = TRUSTED, over: bool = False
+    ) -> Taken | None:
+        """Return what comes of a step, None if it is not trusted, or leads `over` and must not."""
+        with np.errstate(all="ignore"):
+            found = self._step(now.q, now.v, now.t, length)
+        good = found.near < limit
+        good = good and (over or found.crossed < TRUSTED)
+        good = good and (over or limit > TRUSTED or found.strayed < TRUSTED)
+        good = good and np.all(np.isfinite(found.q)) and np.all(np.isfinite(found.v))
+        return found if good else None
+
+    def _bridge(self, now: Now, time: float) -> _Bridge | None:
+        """Return the way across, None if it is not smooth or leads nowhere."""
+        if self._taken(now, 0.0, INSIDE) is None:
+            return self._left(now)
+        if self._jumping and not self._far(now, time):
+            for limit in CLOSER:
+                bridge = self._jump(now, time - now.t, limit)
+                if bridge is not None:
+                    return bridge
+            self._jumping = False
+        return None
+
+    def _far(self, now: Now, time: float) -> bool:
+        """Return whether a step that is not trusted has nothing singular near it."""
+        with np.errstate(all="ignore"):
+            found = self._step(now.q, now.v, now.t, time - now.t)
+        return found.near < FAR and found.crossed < TRUSTED
+
+    def _jump(self, now: Now, length: float, limit: float) -> _Bridge | None:
+        """Return the way across by a jump whose stages are as near as the limit allows."""
+        for _ in range(APPROACHES):
+            length *= 0.5
+            nearer = self._taken(now, length, 0.25 * limit)
+            if nearer is not None:
+                before, now = now, Now(now.t + length, nearer.q, nearer.v)
+                if self._distance(before, now) < EDGE * (TRUSTED / limit) ** 0.5:
+                    break
+        blocked, differed = False, 0
+        for _ in range(JUMPS):
+            length *= GROWTH
+            landed = self._taken(now, length, limit, over=True)
+            if landed is None or not blocked:
+                blocked |= landed is None
+                continue
+            place = Now(now.t + length, landed.q, landed.v)
+            if self._distance(now, place) > REACH or differed == DIFFERENT:
+                break
+            if self._agree(now, place, partial(self._taken, limit=limit, over=True)):
+                ends = self._acceleration(now), self._acceleration(place)
+                return _Bridge(self.model, now, ends[0], place, ends[1])
+            differed += 1
+        return None
+
+    def _agree(self, now: Now, place: Now, way: Callable[[Now, float], Taken | None]) -> bool:
+        """Return whether a longer way comes to where this one leads on to."""
+        whole = place.t - now.t
+        other, onward = way(now, FURTHER * whole), Taken(place.q, place.v, place.v, 0.0, 0.0)
+        part = (FURTHER - 1.0) * whole / PARTS
+        for k in range(PARTS):
+            there = Now(place.t + k * part, onward.q, onward.v)
+            step = self._taken(there, part, CLOSER[-1])
+            if step is None:
+                return False
+            onward = step
+        if other is None:
+            return False
+        apart, rates = self._apart(other, onward)
+        return apart <= SAME_PLACE and rates <= SAME_RATE
+
+    def _apart(self, one: Taken, two: Taken) -> tuple[float, float]:
+        """Return how far two states are apart, rates relative to the fastest."""
+        scale = self.model.velocity_scale
+        fastest = max(np.abs(two.v / scale).max(initial=0.0), 1e-300)
+        place = np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0)
+        return float(place), float(np.abs((one.v - two.v) / scale).max(initial=0.0) / fastest)
+
+    def _distance(self, one: Now, two: Now) -> float:
+        scale = self.model.velocity_scale
+        return float(np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0))
+
+    def _acceleration(self, now: Now) -> Array:
+        return self._step(now.q, now.v, now.t, 0.0).a
+
+    def _left(self, now: Now) -> _Bridge | None:
+        """Return the way out of a singular position, or of its neighbourhood."""
+        if self._slow is None:
+            self._slow = self._make_slow()
+        slow = self._slow
+        fastest = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
+        first = slow.acceleration(now.q, now.v, now.t)  # at rest it says that nothing tells the way
+        if fastest <= 0.0:
+            return None
+
+        def way(now: Now, length: float) -> Taken | None:
+            t, q, v = now
+            part = length / PARTS
+            try:
+                with np.errstate(all="ignore"):
+                    for k in range(PARTS):
+                        q, v = slow(q, v, t + k * part, part)
+            except (SolveError, np.linalg.LinAlgError):
+                return None
+            return Taken(q, v, first, 0.0, 0.0)
+
+        change = float(np.abs(first / self.model.velocity_scale).max(initial=0.0))
+        differed, distance = 0, EDGE
+        while distance < REACH and differed < DIFFERENT:
+            distance *= FURTHER
+            length = 2.0 * distance / (fastest + (fastest**2 + 2.0 * change * distance) ** 0.5)
+            out = way(now, length)
+            if out is None:
+                return None
+            place = Now(now.t + length, out.q, out.v)
+            if self._taken(place, 0.0, INSIDE) is None:
+                continue
+            if self._agree(now, place, way):
+                return _Bridge(self.model, now, first, place, self._acceleration(place))
+            differed += 1
+        return None
+
+    def _controlled(self, now: Now, time: float) -> Now:
+        """Return the state at `time`, reached by steps that control their own error."""
+        self._length = min(2.0 * self._length, self.h)
+        trusted = True
+        while now.t < time - ON_GRID * self.h:
+            length = min(self._length, time - now.t)
+            whole, half = self._taken(now, length, RESOLVED), self._taken(now, 0.5 * length, RESOLVED)
+            last = None
+            if whole is not None and half is not None:
+                middle = Now(now.t + 0.5 * length, half.q, half.v)
+                last = self._taken(middle, 0.5 * length, RESOLVED)
+            if whole is None or last is None or not self._confirmed(whole, last):
+                self._length = 0.5 * length
+                if self._length < SHORTEST * self.h:
+                    return self._by_slow(now, time)
+                continue
+            trusted = max(whole.near, last.near) < TRUSTED
+            now = Now(now.t + length, last.q, last.v)
+            self._length = 1.5 * length
+        if trusted:
+            self._jumping = True
+        return Now(time, now.q, now.v)
+
+    def _confirmed(self, whole: Taken, halves: Taken) -> bool:
+        """Return whether two halves confirm a step, but for what rounding takes."""
+        place, rate = self._apart(whole, halves)
+        risk = max(whole.near, halves.near)
+        if place > max(CAREFUL, LOST_PLACE * risk**0.5) or rate > max(CAREFUL, LOST_RATE * risk):
+            return False
+        one, two = self._energy(whole.q, whole.v), self._energy(halves.q, halves.v)
+        return abs(one - two) <= CAREFUL * max(abs(one), abs(two), self._scale)
+
+    @property
+    def _scale(self) -> float:
+        return self.energy_scale
+
+    energy_scale = 0.0
+
+    def _by_slow(self, now: Now, time: float) -> Now:
+        if self._slow is None:
+            self._slow = self._make_slow()
+        with np.errstate(all="ignore"):
+            self._slow(now.q, now.v, now.t, time - now.t)  # says what is wrong, if it is
+        raise SolveError(OutOfReach)
+
+
+class _Bridge:
+    """The polynomial from one state to another."""
+
+    def __init__(self, model: Model, start: Now, first: Array, end: Now, last: Array) -> None:
+        self.start, self.end = start, end
+        ends = State(start.q, start.v, first), State(end.q, end.v, last)
+        self._between = Between(model, *ends, end.t - start.t)
+
+    def at(self, time: float) -> Now:
+        """Return the state at a time between."""
+        if time >= self.end.t:
+            return Now(time, self.end.q, self.end.v)
+        found = self._between.at(time - self.start.t)
+        return Now(time, found.q, found.v)
