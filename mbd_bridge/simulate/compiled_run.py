@@ -8,6 +8,7 @@ by the readable road with singular values, whose rank may change from step to st
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
-from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken
@@ -26,7 +27,6 @@ from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
-
 
 LOOKS = 8
 """Records at which a step is compared with two of half its length."""
@@ -78,6 +78,32 @@ def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
     return compile_march(step, inputs, 3, name="rk4", identity=identity)
 
 
+def passage_of(
+    problem: Problem, rows: tuple[int, ...] | None = None, march: March | None = None
+) -> Passage:
+    """Return the way past singular positions in compiled steps; rows may be known already."""
+    model = problem.model
+    if rows is None:
+        rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
+    if march is None:
+        march = compiled_step(problem, rows)
+    compiled, stage, kernel = march, march.start(), energy_kernel(model)
+
+    def step(q: Array, v: Array, t: float, h: float) -> Taken:
+        compiled.put(stage, q, v, np.array([t]), np.array([h]))
+        taken, (qs, vs, _, a, risks, risk) = compiled.advance(stage, 1)
+        if not taken:
+            return Taken(q, v, v, np.inf, np.inf)
+        near, crossed = map(float, risks[0])
+        return Taken(qs[0], vs[0], a[0], near, crossed, float(risk[0, 0]) - near - crossed)
+
+    def energy(q: Array, v: Array) -> float:
+        return float(kernel(q, v)[0][0])
+
+    slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
+    return Passage(model, step, problem.h, slow, energy)
+
+
 class _Run:
     """The march as it goes, and its detours."""
 
@@ -90,25 +116,7 @@ class _Run:
 
     @cached_property
     def _passage(self) -> Passage:
-        p, spare = self.problem, self.march.start()
-
-        def step(q: Array, v: Array, t: float, h: float) -> Taken:
-            self.march.put(spare, q, v, np.array([t]), np.array([h]))
-            taken, (qs, vs, _, a, risks, risk) = self.march.advance(spare, 1)
-            if not taken:
-                return Taken(q, v, v, np.inf, np.inf)
-            near, crossed = map(float, risks[0])
-            return Taken(qs[0], vs[0], a[0], near, crossed, float(risk[0, 0]) - near - crossed)
-
-        def slow() -> ReferenceStep:
-            return ReferenceStep(p.model, p.forces, p.motions, self._rows)
-
-        kernel = energy_kernel(p.model)
-
-        def energy(q: Array, v: Array) -> float:
-            return float(kernel(q, v)[0][0])
-
-        return Passage(p.model, step, self.h, slow, energy)
+        return passage_of(self.problem, self._rows, self.march)
 
     def now(self) -> tuple[float, Array, Array]:
         """Return time, q and v."""

@@ -9,17 +9,20 @@ any point, is the wrench times the step, however the body moves meanwhile:
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.kernels import Kernel, Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.passage import STAGE, TRUSTED, Now, Passage, Taken
 from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.right_hand_side import RISK
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
 from mbd_bridge.simulate.watch import OPEN
@@ -43,9 +46,6 @@ def forces_of_wrenches(model: Model, q: Array, wrenches: Array) -> Array:
         if body.parent >= 0:
             carried[body.parent] = carried[body.parent] + carried[k]
     return out
-
-
-PARTS = (0.37, 0.63)
 
 
 class CoupledStep:
@@ -96,7 +96,7 @@ class CoupledStep:
     def accelerations(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations (nv,) under the generalised forces tau (nv,), loops closed."""
         a, risk = self._motion().run(q, v, tau)
-        if risk[0] < RISK and np.all(np.isfinite(a)):
+        if risk[0] < STAGE and np.all(np.isfinite(a)):
             return a.copy()
         return np.asarray(self.answer(q, v, tau).a[0])
 
@@ -107,44 +107,41 @@ class CoupledStep:
     def _taken(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
     ) -> tuple[Array, Array]:
-        for parts in ((1.0,), PARTS):
-            state: tuple[Array, Array] | None = q, v
-            for part in parts:
-                if state is not None:
-                    state = self._compiled(*state, tau, wrenches, part * h)
-            if state is not None:
-                return state
-        return self._readable(q, v, tau, wrenches, h)
+        given = tau, wrenches.reshape(-1)
+        found = self._step().run(q, v, np.zeros(1), np.array([h]), *given)
+        if found[-1][0] < TRUSTED and np.isfinite(found[0]).all() and np.isfinite(found[1]).all():
+            return found[0].copy(), found[1].copy()
+        place = self._passage(tau, wrenches, h).over(Now(0.0, q, v), 1)[0]
+        return place.q, place.v
+
+    def _passage(self, tau: Array, wrenches: Array, h: float) -> Passage:
+        """Return the way past singular positions under these forces."""
+        model, given = self.model, (tau, wrenches.reshape(-1))
+
+        def step(q: Array, v: Array, t: float, h: float) -> Taken:
+            q, v, _, a, risks, risk = self._step().run(q, v, np.array([t]), np.array([h]), *given)
+            near, crossed = map(float, risks)
+            parts = near, crossed, float(risk[0]) - near - crossed
+            return Taken(q.copy(), v.copy(), a.copy(), *parts)
+
+        def forces(t: float, q: Array, v: Array) -> Array:
+            return tau + self.forces(q, wrenches)
+
+        def energy(q: Array, v: Array) -> float:
+            return float(self._energy(q, v)[0][0])
+
+        slow = partial(ReferenceStep, model, forces, None, self.rows)
+        return Passage(model, step, h, slow, energy)
+
+    @cached_property
+    def _energy(self) -> Kernel:
+        return energy_kernel(self.model)
 
     def _open(self, q: Array) -> float:
         """Return the largest residual of the loops, relative to the mechanism's size."""
         if self._loops is None:
             return 0.0
         return float(np.abs(self._loops.at(q)[0]).max(initial=0.0))
-
-    def _compiled(
-        self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
-    ) -> tuple[Array, Array] | None:
-        """Return the state after a step, or None where its pivots are not to be trusted."""
-        given = np.zeros(1), np.array([h]), tau, wrenches.reshape(-1)
-        q, v, *_, risk = self._step().run(q, v, *given)
-        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v)) and risk[0] < RISK):
-            return None
-        return q.copy(), v.copy()
-
-    def _readable(
-        self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
-    ) -> tuple[Array, Array]:
-        """Take the step with singular values, whose rank may change on the way."""
-
-        def forces(t: float, q: Array, v: Array) -> Array:
-            return tau + self.forces(q, wrenches)
-
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):  # the error says it
-                return ReferenceStep(self.model, forces, None, self.rows)(q, v, 0.0, h)
-        except np.linalg.LinAlgError:
-            raise SolveError(trouble.runs_away(self.model, v)) from None
 
     def _step(self) -> Single:
         model, bodies, rows = self.model, len(self.model.bodies), self.rows
@@ -164,7 +161,7 @@ class CoupledStep:
             self._steps[rows] = compile_kernel(
                 step,
                 inputs | {"wrenches": 6 * bodies},
-                outputs=("q", "v", "t", "a", "risk"),
+                outputs=("q", "v", "t", "a", "risks", "risk"),
                 name="coupled_step",
                 identity=f"{digest(model)} coupled step {rows}",
             ).single()

@@ -35,7 +35,6 @@ from mbd_bridge.simulate.history import check_correction
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
-from mbd_bridge.simulate.right_hand_side import RISK as RISK
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state

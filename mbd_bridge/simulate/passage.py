@@ -27,11 +27,15 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
 
 TRUSTED = 1e6
 """Risk of a step below which it is taken without further ado: its stages are a thousandth from a
 singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10."""
+
+STAGE = 0.25 * TRUSTED
+"""Risk of one evaluation, of which a step has four."""
 
 INSIDE = 10.0 * TRUSTED
 """Risk of a step of no length, four times its start's, above which a state is inside."""
@@ -42,6 +46,10 @@ position, where rounding leaves four digits of velocities across the branch."""
 
 FAR = 1e-2 * TRUSTED
 """Risk of stages below which a step that is not trusted is just too long."""
+
+SWEPT = 0.5
+"""rad, or parts of the mechanism's size: a step that is to sweep more is too long, wherever it is
+not trusted and halves do not confirm it."""
 
 EDGE = 1e-3
 """rad, or parts of the mechanism's size: an approach ends when its steps are shorter."""
@@ -144,6 +152,10 @@ class Passage:
         self._jumping = True
         self._length = h
 
+    def blocked(self, now: Now) -> bool:
+        """Return whether the next step of the grid is not trusted."""
+        return self._taken(now, self.h) is None
+
     def over(self, now: Now, most: int) -> list[Now]:
         """Return the states of the next one or more steps of the grid, `most` at most.
 
@@ -159,7 +171,7 @@ class Passage:
         while len(found) < most:
             bridge = self._bridge(now, time)
             if bridge is None:
-                found.append(self._controlled(now, time))
+                found.append(self.controlled(now, time))
                 return found
             while len(found) < most and time <= bridge.end.t + ON_GRID * self.h:
                 found.append(bridge.at(time))
@@ -182,14 +194,14 @@ class Passage:
         good = found.near < limit
         good = good and (over or found.crossed < TRUSTED)
         good = good and (over or limit > TRUSTED or found.strayed < TRUSTED)
-        good = good and np.all(np.isfinite(found.q)) and np.all(np.isfinite(found.v))
-        return found if good else None
+        finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
+        return found if good and finite else None
 
     def _bridge(self, now: Now, time: float) -> _Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
         if self._taken(now, 0.0, INSIDE) is None:
             return self._left(now)
-        if self._jumping and not self._far(now, time):
+        if self._jumping and not self._far(now, time - now.t):
             for limit in CLOSER:
                 bridge = self._jump(now, time - now.t, limit)
                 if bridge is not None:
@@ -197,11 +209,26 @@ class Passage:
             self._jumping = False
         return None
 
-    def _far(self, now: Now, time: float) -> bool:
-        """Return whether a step that is not trusted has nothing singular near it."""
+    def _far(self, now: Now, length: float) -> bool:
+        """Return whether a step that is not trusted has nothing singular near it.
+
+        Raises
+        ------
+        SolveError
+            It is just too long.
+        """
         with np.errstate(all="ignore"):
-            found = self._step(now.q, now.v, now.t, time - now.t)
-        return found.near < FAR and found.crossed < TRUSTED
+            whole = self._step(now.q, now.v, now.t, length)
+            half = self._step(now.q, now.v, now.t, 0.5 * length)
+            last = self._step(half.q, half.v, now.t + 0.5 * length, 0.5 * length)
+        swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
+        if not max(whole.near, half.near, last.near) < FAR and swept < SWEPT:
+            return False
+        problem = too_long(self.model, whole.q, last.q, length)
+        if problem is not None:
+            raise SolveError(problem)
+        steps = whole, half, last
+        return all(step.near < FAR and step.crossed < TRUSTED for step in steps)
 
     def _jump(self, now: Now, length: float, limit: float) -> _Bridge | None:
         """Return the way across by a jump whose stages are as near as the limit allows."""
@@ -295,13 +322,16 @@ class Passage:
             differed += 1
         return None
 
-    def _controlled(self, now: Now, time: float) -> Now:
+    def controlled(self, now: Now, time: float) -> Now:
         """Return the state at `time`, reached by steps that control their own error."""
         self._length = min(2.0 * self._length, self.h)
         trusted = True
         while now.t < time - ON_GRID * self.h:
             length = min(self._length, time - now.t)
-            whole, half = self._taken(now, length, RESOLVED), self._taken(now, 0.5 * length, RESOLVED)
+            whole, half = (
+                self._taken(now, length, RESOLVED),
+                self._taken(now, 0.5 * length, RESOLVED),
+            )
             last = None
             if whole is not None and half is not None:
                 middle = Now(now.t + 0.5 * length, half.q, half.v)
@@ -325,13 +355,8 @@ class Passage:
         if place > max(CAREFUL, LOST_PLACE * risk**0.5) or rate > max(CAREFUL, LOST_RATE * risk):
             return False
         one, two = self._energy(whole.q, whole.v), self._energy(halves.q, halves.v)
-        return abs(one - two) <= CAREFUL * max(abs(one), abs(two), self._scale)
-
-    @property
-    def _scale(self) -> float:
-        return self.energy_scale
-
-    energy_scale = 0.0
+        still = self._energy(halves.q, np.zeros_like(halves.v))
+        return abs(one - two) <= CAREFUL * (abs(still) + abs(two - still))
 
     def _by_slow(self, now: Now, time: float) -> Now:
         if self._slow is None:

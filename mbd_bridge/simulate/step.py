@@ -39,8 +39,8 @@ CROSSED = 1e6
 
 
 STRAYED = 1.2e14
-"""Risk of what the first correction of a step takes back, squared, times the third power of its stages:
-a hundredth from a singular position 1e-11 rad are too much, and 1e-5 rad where nothing is near."""
+"""Risk of what the first correction of a step takes back, squared, by that of its stages cubed: a
+hundredth from a singular position 1e-11 rad are too much, and 1e-5 rad where nothing is near."""
 
 
 def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
@@ -78,8 +78,8 @@ def runge_kutta_step(
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
-    a : (nv,) at the start. risks : of being near a singular position, of having crossed one. risk :
-    both, and that of having strayed from the loops, where that is near one.
+    a : (nv,) at the start. risks : of being near a singular position, of having crossed one or
+    come off the loops. risk : both, and that of having strayed from the loops near one.
     """
     same = Stage(torque, motions)
     return staged_step(model, rows, (same, same, same))
@@ -106,7 +106,7 @@ def staged_step(
         q_end, v_end, left, strayed = projected(model, rows, q_end, v_end, four, motions, last)
         risks, risk = zeros(2, q, v), zeros(1, q, v)
         near = one.risk + two.risk + three.risk + four.risk
-        risks[0], risks[1] = near + left * OPEN, crossed(one, three, four)
+        risks[0], risks[1] = near, crossed(one, three, four) + left * OPEN
         risk[0] = risks[0] + risks[1] + STRAYED * (near * near * near) * strayed
         end = zeros(1, t, h)
         end[0] = last

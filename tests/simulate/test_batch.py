@@ -125,7 +125,7 @@ def test_risky_steps_are_simulated_alone(monkeypatch):
     q, v = np.array([at.q] * 3), np.array([0.5 * at.v, at.v, 0.0 * at.v])
     easy = mbd.simulate_batch(m, 2.0, q=q, v=v, every=100)
     assert easy.finished.all() and easy.alone == ()
-    monkeypatch.setattr(lanes, "RISK", 1e3)
+    monkeypatch.setattr(lanes, "TRUSTED", 1e3)
     careful = mbd.simulate_batch(m, 2.0, q=q, v=v, every=100)
     assert careful.alone and careful.finished.all()
     assert np.array_equal(careful.q, easy.q)

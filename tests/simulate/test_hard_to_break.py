@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdWarning, SolveError, StateError
-from mbd_bridge.simulate.right_hand_side import RISK
+from mbd_bridge.simulate.passage import RESOLVED
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Frame
@@ -157,7 +157,7 @@ def test_rounding_does_not_make_a_singular_position_look_safe():
     for noise in np.random.default_rng(0).normal(size=(40, 5)) * 1e-9:
         with np.errstate(all="ignore"):
             found = closed_acceleration(m.model, rows, q + noise, still, still)
-        assert not found.risk < RISK
+        assert not found.risk < RESOLVED
 
 
 def test_loads_in_a_singular_position_say_what_is_not_determined():

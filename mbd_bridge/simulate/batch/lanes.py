@@ -11,8 +11,8 @@ import numpy as np
 
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
-from mbd_bridge.simulate.driver import RISK
 from mbd_bridge.simulate.pace import Pace
+from mbd_bridge.simulate.passage import TRUSTED
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 
@@ -150,7 +150,7 @@ class Lanes:
             while taken < end:
                 wanted, every = self._call(taken, end, pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
-                march.advance_into(stage, wanted, every, places, RISK, part)
+                march.advance_into(stage, wanted, every, places, TRUSTED, part)
                 going &= stage[-march.lanes :] == wanted
                 if self._halted or not going.any():
                     return
@@ -162,7 +162,7 @@ class Lanes:
                     with self._lock:
                         self.report(wanted * int(going[:real].sum()))
         if clock.steps % clock.every:
-            q_end, v_end, _ = march.state_of(stage)
+            q_end, v_end, *_ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         self.done[own[going]] = True
 

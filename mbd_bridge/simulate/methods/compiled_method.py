@@ -8,7 +8,8 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.methods.method import Method
-from mbd_bridge.simulate.right_hand_side import RISK, rate_kernel, settle_kernel
+from mbd_bridge.simulate.passage import STAGE
+from mbd_bridge.simulate.right_hand_side import rate_kernel, settle_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve.bases.base import SINGULAR
@@ -68,5 +69,5 @@ class CompiledMethod(Method):
         return {"decompositions": self._choices}
 
     def _trust(self, risk: float) -> None:
-        if not risk < RISK:
+        if not risk < STAGE:
             raise SolveError(SINGULAR)

@@ -1,8 +1,8 @@
 """A run that is driven from Python, state by state: any method with any integrator.
 
 It costs some hundred microseconds a step, where the compiled step costs one or less; it is there to
-compare methods, and for variable steps. A step that cannot be taken, in a singular position, is
-taken by the readable road (`reference_step`); method and integrator start anew behind it.
+compare methods, and for variable steps. Past singular positions it goes as the compiled run does
+(`passage`); method and integrator start anew behind them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.compiled_run import passage_of
 from mbd_bridge.simulate.history import Recorder
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
@@ -22,13 +25,14 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
 from mbd_bridge.simulate.methods.system import System
+from mbd_bridge.simulate.passage import STAGE, Now, Passage
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
-from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.right_hand_side import STABILISATION
+from mbd_bridge.simulate.right_hand_side import STABILISATION, rate_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
+from mbd_bridge.solve.bases.base import SINGULAR
 from mbd_bridge.spatial import Array
 
 METHODS = ("projection", *BASES, "multipliers")
@@ -39,9 +43,6 @@ FIXED = ("rk4", "ab3")
 
 LOOKS = 12
 """Steps that are compared with two of half their length."""
-
-DETOUR_PARTS = 20
-"""Parts of the time between two records that a detour of variable steps takes, at least."""
 
 
 def make_method(problem: Problem, wishes: Wishes) -> Method:
@@ -103,8 +104,8 @@ class _Run:
         self.t, self.y = problem.start, np.concatenate([problem.q, problem.v])
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
-        self._slow: ReferenceStep | None = None
         self._begun = False
+        self._met: Exception = SolveError(SINGULAR)
         self._recorder: Recorder | None = None
         if wishes.history:
             system = System(model, problem.forces, problem.motions)
@@ -124,32 +125,43 @@ class _Run:
         try:
             self.method.init(self.y[: self._nq], self.y[self._nq :], self.t)
             self._begun = True
-        except (SolveError, np.linalg.LinAlgError):
-            self._begun = False
+        except (SolveError, np.linalg.LinAlgError) as met:
+            self._begun, self._met = False, met
 
     def some(self) -> None:
         """Go to the next step or record."""
         p = self.problem
-        taken = min(self._stride, p.steps - self.done)
+        taken = min(self._stride - self.done % self._stride, p.steps - self.done)
         end = p.start + (self.done + taken) * p.h
+        if self._fixed and p.loops is not None and self._passage.blocked(self._now()):
+            self._pass(taken, SolveError(SINGULAR))
+            return
         if self._begun and self._fixed and self.done % self._stride_look == 0:
             self._judge(end)
-        y = self._advanced(end) if self._begun else None
-        if y is None:
-            y = self._detour(taken)
-            self.t, self.y = end, y
+        y = self._advanced(end)
+        if y is None and self._begun:  # once more, with bases chosen here
             self.begin()
-        self.t, self.y, self.done = end, y, self.done + taken
-        if self.done % p.every == 0 or self.done == p.steps:
+            y = self._advanced(end)
+        if y is None:
+            self._pass(taken, self._met)
+            return
+        self._arrive(end, y, taken)
+
+    def _arrive(self, t: float, y: Array, steps: int) -> None:
+        self.t, self.y, self.done = t, y, self.done + steps
+        if self.done % self.problem.every == 0 or self.done == self.problem.steps:
             self.record()
 
     def _advanced(self, end: float) -> Array | None:
         """Return the state at `end`, None if the method cannot go there."""
+        if not self._begun:
+            return None
         before, written = self.way.steps, len(self._recorder or ())
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 return self.way.advance(self.t, self.y, end)
-        except (SolveError, np.linalg.LinAlgError):
+        except (SolveError, np.linalg.LinAlgError) as met:
+            self._met = met
             self.way.steps = before
             if self._recorder is not None:
                 self._recorder.back(written)
@@ -171,7 +183,20 @@ class _Run:
         return Records(np.array(self._times), q, v, steps, status, facts, history)
 
     def _rate(self, t: float, y: Array) -> Array:
+        if self._risk is not None:
+            q, v = y[: self._nq], y[self._nq :]
+            if not self._risk(q, v, np.array([t]))[1][0] < STAGE:
+                raise SolveError(SINGULAR)
         return self._rate_of(self.method, t, y)
+
+    @cached_property
+    def _risk(self) -> Kernel | None:
+        """Tells how near a singular position is, where neither method nor steps do."""
+        p = self.problem
+        if self._fixed or not p.model.has_loops or isinstance(self.method, CompiledMethod):
+            return None
+        rows = independent_rows(p.model, p.q, p.motions, p.v, p.loops)
+        return rate_kernel(p.model, rows, None, p.motions)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
         q, v = y[: self._nq], y[self._nq :]
@@ -187,22 +212,33 @@ class _Run:
             self._recorder.step(t, self.way.order, q, y[self._nq :])
         return np.concatenate(self.method.settle(q, y[self._nq :], t))
 
-    def _detour(self, taken: int) -> Array:
-        """Return the state some steps further on, by the readable road."""
-        p = self.problem
-        if self._slow is None:
-            q, v = self.y[: self._nq], self.y[self._nq :]
-            rows = independent_rows(p.model, q, p.motions, v, p.loops)
-            self._slow = ReferenceStep(p.model, p.forces, p.motions, rows)
-        parts = taken if self._fixed else max(taken, DETOUR_PARTS)
-        h = taken * p.h / parts
-        q, v = self.y[: self._nq], self.y[self._nq :]
-        with np.errstate(over="ignore", invalid="ignore"):
-            for k in range(parts):
-                q, v = self._slow(q, v, self.t + k * h, h)
-        self.detours += taken
-        self._steps += parts
-        return np.concatenate([q, v])
+    @cached_property
+    def _passage(self) -> Passage:
+        return passage_of(self.problem)
+
+    def _now(self) -> Now:
+        return Now(self.t, self.y[: self._nq], self.y[self._nq :])
+
+    def _pass(self, taken: int, met: Exception) -> None:
+        """Go on past a singular position; with none near, the trouble is the method's own."""
+        p, end = self.problem, self.done + taken
+        singular = False
+        ahead: list[Now] = []
+        while self.done + len(ahead) < end:
+            now = ahead[-1] if ahead else self._now()
+            if self._passage.blocked(now):
+                singular = True
+                ahead += self._passage.over(now, p.steps - self.done - len(ahead))
+            else:
+                ahead.append(self._passage.controlled(now, now.t + p.h))
+        if not singular:
+            raise met
+        for place in ahead:
+            self.detours += 1
+            self._steps += 1
+            t = p.start + (self.done + 1) * p.h
+            self._arrive(t, np.concatenate([place.q, place.v]), 1)
+        self.begin()
 
     def _judge(self, end: float) -> None:
         """Complain of a step that is too long."""
