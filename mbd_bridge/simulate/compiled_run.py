@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels.run.march import March, compile_march
+from mbd_bridge.kernels.run.march import March, OneStep, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken
+from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken, taken
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import independent_rows
@@ -87,15 +87,10 @@ def passage_of(
         rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
     if march is None:
         march = compiled_step(problem, rows)
-    compiled, stage, kernel = march, march.start(), energy_kernel(model)
+    once, kernel = OneStep(march), energy_kernel(model)
 
     def step(q: Array, v: Array, t: float, h: float) -> Taken:
-        compiled.put(stage, q, v, np.array([t]), np.array([h]))
-        taken, (qs, vs, _, a, risks, risk) = compiled.advance(stage, 1)
-        if not taken:
-            return Taken(q, v, v, np.inf, np.inf)
-        near, crossed = map(float, risks[0])
-        return Taken(qs[0], vs[0], a[0], near, crossed, float(risk[0, 0]) - near - crossed)
+        return taken(once(q, v, t, h))
 
     def energy(q: Array, v: Array) -> float:
         return float(kernel(q, v)[0][0])

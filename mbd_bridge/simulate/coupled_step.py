@@ -21,7 +21,7 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.passage import STAGE, TRUSTED, Now, Passage, Taken
+from mbd_bridge.simulate.passage import STAGE, TRUSTED, Now, Passage, Taken, taken
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
@@ -119,10 +119,7 @@ class CoupledStep:
         model, given = self.model, (tau, wrenches.reshape(-1))
 
         def step(q: Array, v: Array, t: float, h: float) -> Taken:
-            q, v, _, a, risks, risk = self._step().run(q, v, np.array([t]), np.array([h]), *given)
-            near, crossed = map(float, risks)
-            parts = near, crossed, float(risk[0]) - near - crossed
-            return Taken(q.copy(), v.copy(), a.copy(), *parts)
+            return taken(self._step().run(q, v, np.array([t]), np.array([h]), *given))
 
         def forces(t: float, q: Array, v: Array) -> Array:
             return tau + self.forces(q, wrenches)

@@ -17,7 +17,7 @@ from its velocity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ EDGE = 1e-3
 APPROACHES = 12
 """Halvings of an approach, at most."""
 
-GROWTH = 1.3
+GROWTH = 1.5
 """Of the length of jumps, from one that is not trusted to the next."""
 
 REACH = 0.05
@@ -113,6 +113,13 @@ class Taken(NamedTuple):
     near: float
     crossed: float
     strayed: float = 0.0
+
+
+def taken(outputs: Sequence[Array]) -> Taken:
+    """Return what came of a compiled step (`simulate.step`), from its outputs."""
+    q, v, _, a, risks, risk = outputs
+    near, crossed = float(risks[0]), float(risks[1])
+    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, float(risk[0]) - near - crossed)
 
 
 Step = Callable[[Array, Array, float, float], Taken]

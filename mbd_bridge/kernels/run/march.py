@@ -161,6 +161,33 @@ class March:
         return found
 
 
+class OneStep:
+    """The step of a march of one lane, one at a time, in places of its own.
+
+    Parameters
+    ----------
+    more : inputs behind the ones that a call gives, but for a stream
+    """
+
+    def __init__(self, march: March, more: Sequence[Floats] = ()) -> None:
+        assert march.lanes == 1
+        self._march, self._stage = march, march.start()
+        ends = list(itertools.accumulate(march.inputs.values(), initial=0))
+        self._inputs = [self._stage[a:b] for a, b in itertools.pairwise(ends)]
+        self._out = [np.empty(prod(shape)) for shape in march.shapes]
+        self._places = np.array([[out.ctypes.data] for out in self._out], dtype=np.int64)
+        self._more = list(more)
+
+    def __call__(self, *values: Floats | float, stream: Floats | None = None) -> list[Floats]:
+        """Return the outputs for such inputs: views of these places; nan if they are not finite."""
+        for place, value in zip(self._inputs, [*values, *self._more], strict=False):
+            place[:] = value
+        if not self._march.advance_into(self._stage, 1, 1, self._places, np.inf, stream):
+            for out in self._out:
+                out[:] = np.nan
+        return self._out
+
+
 def compile_march(
     function: Traceable,
     inputs: Mapping[str, int],

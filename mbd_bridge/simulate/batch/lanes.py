@@ -9,15 +9,20 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
+from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.passage import TRUSTED
+from mbd_bridge.simulate.passage import TRUSTED, Now
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
 """Steps of a march between two looks whether they are short enough, at most."""
+
+HELD = 200
+"""Steps of a call at most, once one of the trajectories had to be led past a singular position."""
 
 STREAM_NUMBERS = 2**20
 """Numbers of a stream that are made at a time (8 MiB)."""
@@ -57,6 +62,10 @@ class Stream(Protocol):
         """Return (steps, size, lanes) for steps between times (steps + 1,) of trajectories."""
 
 
+Led = tuple[int, int, list[Now]]
+"""A trajectory, the steps it had taken, and its states after those that follow."""
+
+
 class Lanes:
     """All trajectories; those that arrive have their records written, and are marked.
 
@@ -89,9 +98,17 @@ class Lanes:
         most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
         self._most = most - most % clock.every if most >= clock.every else max(1, most)
 
-    def run(self, march: March, members: Array, threads: int) -> None:
-        """Advance trajectories, shared by threads in whole groups."""
-        lanes = march.lanes
+    def run(
+        self, march: March, members: Array, threads: int, road: Callable[[], Road] | None = None
+    ) -> None:
+        """Advance trajectories, shared by threads in whole groups.
+
+        Parameters
+        ----------
+        road : on which one goes by itself past a singular position; None: it stops there
+        """
+        lanes = self._lanes = march.lanes
+        self._road = road
         groups = -(-len(members) // lanes)
         # lanes left over in the last group do what its last trajectory does
         own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
@@ -130,13 +147,28 @@ class Lanes:
         self, march: March, stages: tuple[Array, Array], own: Array, real: int, pace: Pace
     ) -> None:
         """Advance as many trajectories as there are lanes, `real` of them different ones."""
+        late: list[Led] = []
+        self._together(march, stages, own, real, pace, late)
+        for number, first, found in late:
+            self._write(number, first, found)
+            self.done[number] = True
+
+    def _together(
+        self,
+        march: March,
+        stages: tuple[Array, Array],
+        own: Array,
+        real: int,
+        pace: Pace,
+        late: list[Led],
+    ) -> None:
         stage, clock, now = stages[0], self.clock, self.clock.start
         nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         places = nowhere.copy()
         for k, array in enumerate((self.q, self.v)):
             places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
         going = np.ones(march.lanes, dtype=bool)
-        taken = 0
+        taken, held = 0, False
         while taken < clock.steps:
             portion = min(self._most, clock.steps - taken)
             going &= self._short_enough(march, stages, nowhere, now, own)
@@ -148,10 +180,15 @@ class Lanes:
                 stream, now = self._numbers(self.stream, taken, times, own), float(times[-1])
             first, end = taken, taken + portion
             while taken < end:
-                wanted, every = self._call(taken, end, pace)
+                until = min(end, taken + HELD) if held else end
+                wanted, every = self._call(taken, until, pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
                 march.advance_into(stage, wanted, every, places, TRUSTED, part)
-                going &= stage[-march.lanes :] == wanted
+                for lane in map(int, np.flatnonzero(going & (stage[-march.lanes :] < wanted))):
+                    held = True
+                    going[lane] = lane < real and self._led(
+                        stage, lane, int(own[lane]), taken, wanted, late
+                    )
                 if self._halted or not going.any():
                     return
                 taken += wanted
@@ -165,6 +202,49 @@ class Lanes:
             q_end, v_end, *_ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         self.done[own[going]] = True
+
+    def _led(
+        self, stage: Array, lane: int, number: int, taken: int, wanted: int, late: list[Led]
+    ) -> bool:
+        """Lead a trajectory that stopped to where the others are; say whether it is there.
+
+        One that is led beyond goes on by itself to its end; it is among the `late` ones then.
+        """
+        clock, lanes = self.clock, self._lanes
+        first = taken + int(stage[-lanes:][lane])
+        if self._road is None or first == 0:
+            return False
+        road, left = self._road(), clock.steps - first
+        nq, nv = road.model.nq, road.model.nv
+        state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
+        now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
+        more = [self._of(x, number) for x in self.inputs[4:]]
+        alone = Alone(road, clock, self.stream, number, more, more[-1:] if road.variant else [])
+        try:
+            found = alone.on(now, taken + wanted - first, left)
+            if len(found) > taken + wanted - first:
+                found += alone.on(found[-1], left - len(found), left - len(found))
+        except SolveError:
+            return False
+        if len(found) > taken + wanted - first:
+            late.append((number, first, found))  # its lane, which stands, writes into its records
+            return False
+        self._write(number, first, found)
+        last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
+        stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
+        return True
+
+    def _write(self, number: int, first: int, found: Sequence[Now]) -> None:
+        """Write the records among the states after steps that follow the first so many."""
+        clock = self.clock
+        for k, place in enumerate(found, first + 1):
+            if k % clock.every == 0 or k == clock.steps:
+                self.q[number, -(-k // clock.every)] = place.q
+                self.v[number, -(-k // clock.every)] = place.v
+
+    def _of(self, values: Array, number: int) -> Array:
+        """Return an input of one trajectory."""
+        return values if values.ndim == 1 else values[number]
 
     def _short_enough(
         self, march: March, stages: tuple[Array, Array], nowhere: Addresses, now: float, own: Array

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.simulate.batch.alone import Road
 from mbd_bridge.simulate.batch.lanes import Clock, Lanes
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
@@ -36,6 +38,7 @@ from mbd_bridge.simulate.batch.start import (
     start_states,
 )
 from mbd_bridge.simulate.driver import Drive, check_start, number_of_steps, simulate
+from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.step import staged_step
 from mbd_bridge.simulate.trouble import named
@@ -131,7 +134,7 @@ def simulate_batch(
             march = _compiled(model, rows, signals, variants, prepared)
         except SolveError:  # masses vanish: each one alone says which
             continue
-        lanes.run(march, going, threads)
+        lanes.run(march, going, threads, partial(_road, model, rows, signals, variants, prepared))
     if constraints is not None:
         ended = np.flatnonzero(lanes.done)
         least = max(STILL_CLOSED, row_choice(model, signals.driven).leeway)
@@ -212,6 +215,7 @@ def _compiled(
     signals: Signals,
     variants: Parameters | None,
     prepared: Prepared,
+    lanes: int = MOST_LANES,
 ) -> March:
     inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
     constant = signals.constant is not None
@@ -225,14 +229,27 @@ def _compiled(
         stages = signals.stages(more.get("tau"), more.get("stream", np.zeros(0)))
         return staged_step(own, rows, stages)(q, v, t, h)
 
-    what = f"rk4 {rows} {signals.identity} {'' if variants is None else variants.identity}"
+    what = f"rk4 {lanes} {rows} {signals.identity} {'' if variants is None else variants.identity}"
 
     def compiled() -> March:
         identity = f"{digest(model)} {what}" if signals.formula is None else None
         streamed = "stream" in inputs
         return compile_march(
-            step, inputs, 3, name="rk4", identity=identity, lanes=MOST_LANES, streamed=streamed
+            step, inputs, 3, name="rk4", identity=identity, lanes=lanes, streamed=streamed
         )
 
     # a formula may be another one at the next call: it is traced each time
     return compiled() if signals.formula is not None else prepared.get(what, compiled)
+
+
+def _road(
+    model: Model,
+    rows: tuple[int, ...],
+    signals: Signals,
+    variants: Parameters | None,
+    prepared: Prepared,
+) -> Road:
+    march = _compiled(model, rows, signals, variants, prepared, lanes=1)
+    key = "energy", "" if variants is None else variants.identity
+    energy = prepared.get(key, lambda: energy_kernel(model, variants))
+    return Road(model, march, energy, variants is not None)
