@@ -7,12 +7,13 @@ by the readable road with singular values, whose rank may change from step to st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels.graph.symbol import TracingError
 from mbd_bridge.kernels.run.march import March, OneStep, compile_march
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import digest
@@ -85,18 +86,22 @@ def passage_of(
     model = problem.model
     if rows is None:
         rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
-    if march is None:
-        march = compiled_step(problem, rows)
-    once, kernel = OneStep(march), energy_kernel(model)
+    once: Callable[..., Sequence[Array]]
+    traced = True
+    try:
+        once = OneStep(compiled_step(problem, rows) if march is None else march)
+    except TracingError:  # the same step, state by state
+        once, traced = runge_kutta_step(model, rows, problem.forces, problem.motions), False
+    kernel = energy_kernel(model)
 
     def step(q: Array, v: Array, t: float, h: float) -> Taken:
-        return taken(once(q, v, t, h))
+        return taken(once(q, v, np.array([t]), np.array([h])))
 
     def energy(q: Array, v: Array) -> float:
         return float(kernel(q, v)[0][0])
 
     slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
-    return Passage(model, step, problem.h, slow, energy)
+    return Passage(model, step, problem.h, slow, energy, traced)
 
 
 class _Run:

@@ -79,10 +79,18 @@ class CoupledStep:
         SolveError
             The step cannot be taken: which loop or joint, and what to try.
         """
-        found = self._taken(q, v, tau, wrenches, h)
+        chosen = self.rows
+        try:
+            found = self._taken(q, v, tau, wrenches, h)
+        except SolveError:
+            self.choose(q, v)
+            if self.rows == chosen:
+                raise
+            found = self._taken(q, v, tau, wrenches, h)
         if self._open(found[0]) > OPEN:  # others than the chosen rows have come to matter
             self.choose(q, v)
-            found = self._taken(q, v, tau, wrenches, h)
+            closed = None if self._loops is None else self._loops.closed(q)
+            found = self._taken(q if closed is None else closed, v, tau, wrenches, h)
             if self._open(found[0]) > OPEN and self._loops is not None:
                 phi = self._loops.at(found[0])[0]
                 raise SolveError(trouble.stays_open(self.model, None, phi, h))

@@ -37,6 +37,9 @@ singular position, so that rounding leaves accelerations good to 1e-7 and veloci
 STAGE = 0.25 * TRUSTED
 """Risk of one evaluation, of which a step has four."""
 
+NEARER = 0.2 * TRUSTED
+"""Risk of stages from which on jumps are tried once more."""
+
 INSIDE = 10.0 * TRUSTED
 """Risk of a step of no length, four times its start's, above which a state is inside."""
 
@@ -91,6 +94,9 @@ LOST_PLACE, LOST_RATE = 1e-15, 1e-14
 SHORTEST = 2.0**-40
 """Of a step: controlled ones are not shorter."""
 
+EPISODE = 1_000
+"""Steps of the grid that are led past at a time, at most."""
+
 ON_GRID = 1e-9
 """Of a step: a time so close to the grid's is the grid's."""
 
@@ -142,7 +148,8 @@ class Passage:
     step : takes any step, and tells its risk
     h : length of the steps of the motion's grid, s
     slow : makes the readable road
-    energy : of a state, J; controlled steps must agree in it. None where it says nothing
+    energy : of a state, J; controlled steps must agree in it
+    traced : whether the step is machine code
     """
 
     def __init__(
@@ -152,18 +159,18 @@ class Passage:
         h: float,
         slow: Callable[[], ReferenceStep],
         energy: Callable[[Array, Array], float],
+        traced: bool = True,
     ) -> None:
-        self.model, self.h = model, h
+        self.model, self.h, self.traced = model, h, traced
         self._step, self._make_slow, self._energy = step, slow, energy
         self._slow: ReferenceStep | None = None
-        self._jumping = True
         self._length = h
 
     def blocked(self, now: Now) -> bool:
         """Return whether the next step of the grid is not trusted."""
         return self._taken(now, self.h) is None
 
-    def over(self, now: Now, most: int) -> list[Now]:
+    def over(self, start: Now, most: int) -> list[Now]:
         """Return the states of the next one or more steps of the grid, `most` at most.
 
         The last one is where to go on from, by steps of the grid.
@@ -174,22 +181,29 @@ class Passage:
             The motion cannot be continued: why, and what to try.
         """
         found: list[Now] = []
-        time = now.t + self.h
-        while len(found) < most:
+        now, self._length = start, self.h
+        while len(found) < min(most, EPISODE):
+            time = (found[-1].t if found else start.t) + self.h
             bridge = self._bridge(now, time)
             if bridge is None:
-                found.append(self.controlled(now, time))
-                return found
+                now = self.controlled(now, time, NEARER)
+                bridge = self._bridge(now, time) if now.t < time else None
+            if bridge is None:
+                now = self.controlled(now, time)
+                found.append(now)
+                if not self.blocked(now):
+                    break
+                continue
             while len(found) < most and time <= bridge.end.t + ON_GRID * self.h:
                 found.append(bridge.at(time))
                 time += self.h
             if found and abs(found[-1].t - bridge.end.t) <= ON_GRID * self.h:
-                return found
+                break
             now = bridge.end
             last = self._taken(now, time - now.t)
             if len(found) < most and last is not None:
-                self._jumping = True
-                return [*found, Now(time, last.q, last.v)]
+                found.append(Now(time, last.q, last.v))
+                break
         return found
 
     def _taken(
@@ -208,12 +222,11 @@ class Passage:
         """Return the way across, None if it is not smooth or leads nowhere."""
         if self._taken(now, 0.0, INSIDE) is None:
             return self._left(now)
-        if self._jumping and not self._far(now, time - now.t):
+        if not self._far(now, time - now.t):
             for limit in CLOSER:
                 bridge = self._jump(now, time - now.t, limit)
                 if bridge is not None:
                     return bridge
-            self._jumping = False
         return None
 
     def _far(self, now: Now, length: float) -> bool:
@@ -329,10 +342,12 @@ class Passage:
             differed += 1
         return None
 
-    def controlled(self, now: Now, time: float) -> Now:
-        """Return the state at `time`, reached by steps that control their own error."""
+    def controlled(self, now: Now, time: float, nearer: float = np.inf) -> Now:
+        """Return the state at `time`, reached by steps that control their own error.
+
+        Or one before, from which on stages have a risk of more than `nearer`.
+        """
         self._length = min(2.0 * self._length, self.h)
-        trusted = True
         while now.t < time - ON_GRID * self.h:
             length = min(self._length, time - now.t)
             whole, half = (
@@ -348,11 +363,10 @@ class Passage:
                 if self._length < SHORTEST * self.h:
                     return self._by_slow(now, time)
                 continue
-            trusted = max(whole.near, last.near) < TRUSTED
             now = Now(now.t + length, last.q, last.v)
             self._length = 1.5 * length
-        if trusted:
-            self._jumping = True
+            if last.near > nearer and now.t < time - ON_GRID * self.h:
+                return now
         return Now(time, now.q, now.v)
 
     def _confirmed(self, whole: Taken, halves: Taken) -> bool:

@@ -184,13 +184,13 @@ class Lanes:
                 wanted, every = self._call(taken, until, pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
                 march.advance_into(stage, wanted, every, places, TRUSTED, part)
-                for lane in map(int, np.flatnonzero(going & (stage[-march.lanes :] < wanted))):
+                for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
                     held = True
-                    going[lane] = lane < real and self._led(
-                        stage, lane, int(own[lane]), taken, wanted, late
-                    )
+                    going[lane] = self._led(stage, lane, int(own[lane]), taken, wanted, late)
                 if self._halted or not going.any():
                     return
+                columns = stage[: sum(march.inputs.values()) * march.lanes].reshape(-1, march.lanes)
+                columns[:, real:], going[real:] = columns[:, real - 1 : real], going[real - 1]
                 taken += wanted
                 places[0] += self.q.strides[1] * (wanted // every)
                 places[1] += self.v.strides[1] * (wanted // every)
@@ -204,7 +204,7 @@ class Lanes:
         self.done[own[going]] = True
 
     def _led(
-        self, stage: Array, lane: int, number: int, taken: int, wanted: int, late: list[Led]
+        self, stage: Array, lane: np.intp, number: int, taken: int, wanted: int, late: list[Led]
     ) -> bool:
         """Lead a trajectory that stopped to where the others are; say whether it is there.
 

@@ -133,7 +133,7 @@ class _Run:
         p = self.problem
         taken = min(self._stride - self.done % self._stride, p.steps - self.done)
         end = p.start + (self.done + taken) * p.h
-        if self._fixed and p.loops is not None and self._passage.blocked(self._now()):
+        if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
             self._pass(taken, SolveError(SINGULAR))
             return
         if self._begun and self._fixed and self.done % self._stride_look == 0:
@@ -215,6 +215,13 @@ class _Run:
     @cached_property
     def _passage(self) -> Passage:
         return passage_of(self.problem)
+
+    @cached_property
+    def _ahead(self) -> Passage:
+        """Looks ahead in compiled steps: without forces that cannot be traced."""
+        if self._passage.traced:
+            return self._passage
+        return passage_of(self.problem._replace(forces=None))
 
     def _now(self) -> Now:
         return Now(self.t, self.y[: self._nq], self.y[self._nq :])
