@@ -53,8 +53,8 @@ class Kept(NamedTuple):
     Attributes
     ----------
     done, steps, detours : steps of the problem, steps of the integrator, steps taken with care
-    state : t, q and v behind each other
-    time, q, v : of the records
+    state : t, what goes along with it, q and v behind each other
+    time, q, v : of the records; times with what goes along with them, if something does
     """
 
     done: int

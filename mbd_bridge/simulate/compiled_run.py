@@ -62,16 +62,16 @@ def run_compiled(
         if progress is not None:
             progress(run.done - before)
     run.record_end()
-    times, q, v = run.recorded()
+    at, q, v = run.recorded()
     facts = {"rows": rows, "operations": sum(march.counts.values()), "detours": run.detours}
-    found = Records(times, q, v, run.done, status, facts)
+    found = Records(at[:, 0], q, v, run.done, status, facts, work=at[:, 1])
     return found if status != "finished" else run.judged(found)
 
 
 def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
     """Return the machine code of one Runge-Kutta step with projection."""
     model, forces, motions = problem.model, problem.forces, problem.motions
-    inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
+    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1}
     # forces and motions are constants and formulas in the code: its graph is its address
     plain = forces is None and motions is None
     identity = f"{digest(model)} rk4 {rows}" if plain else None
@@ -95,7 +95,7 @@ def passage_of(
     kernel = energy_kernel(model)
 
     def step(q: Array, v: Array, t: float, h: float) -> Taken:
-        return taken(once(q, v, np.array([t]), np.array([h])))
+        return taken(once(q, v, np.array([t, 0.0]), np.array([h])))
 
     def energy(q: Array, v: Array) -> float:
         return float(kernel(q, v)[0][0])
@@ -109,7 +109,7 @@ class _Run:
 
     def __init__(self, problem: Problem, march: March, rows: tuple[int, ...]) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
-        start = np.array([problem.start])
+        start = np.array([problem.start, 0.0])
         self.stage = march.start(problem.q, problem.v, start, np.array([self.h]))
         self.done = self.detours = 0
         self._records = [(start[None], problem.q[None], problem.v[None])]
@@ -138,31 +138,33 @@ class _Run:
             self._pass()
 
     def _pass(self) -> None:
-        """Go on past a singular position."""
-        problem = self.problem
+        """Go on past a singular position; energy that is kept there is checked by the passage."""
+        problem, energy = self.problem, self._passage.energy
         t, q, v = self.now()
-        for place in self._passage.over(Now(t, q, v), problem.steps - self.done):
-            state = place.q, place.v, np.array([place.t]), np.array([self.h])
-            self.march.put(self.stage, *state)
+        work = float(self.march.state_of(self.stage)[2][1]) - energy(q, v)
+        left, begins = problem.steps - self.done, self.done == 0
+        for place in self._passage.over(Now(t, q, v), left, begins):
+            at = np.array([place.t, work + energy(place.q, place.v)])
+            self.march.put(self.stage, place.q, place.v, at, np.array([self.h]))
             self.detours += 1
             self.done += 1
             if self.done % problem.every == 0:
                 self._record()
 
     def _record(self) -> None:
-        t, q, v = self.now()
-        self._records.append((np.array([[t]]), q[None], v[None]))
+        q, v, t = self.march.state_of(self.stage)
+        self._records.append((t[None], q[None], v[None]))
 
     def record_end(self) -> None:
         """Record the last state if it is not yet."""
-        if self.recorded()[0][-1] < self.now()[0]:
+        if self.recorded()[0][-1, 0] < self.now()[0]:
             self._record()
 
     def recorded(self) -> tuple[Array, Array, Array]:
-        """Return times, q and v of all records."""
+        """Return times and works (K, 2), q and v of all records."""
         times, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
         self._records = [(times, q, v)]
-        return times[:, 0], q, v
+        return times, q, v
 
     def judged(self, found: Records) -> Records:
         """Return the motion up to where its steps are too long, if they are."""
@@ -179,15 +181,16 @@ class _Run:
 
     def _step(self, found: Records, k: int, parts: int) -> Array | None:
         """Return the position a step after a record, made of so many parts."""
-        at = found.q[k], found.v[k], found.time[k : k + 1], np.array([self.h / parts])
+        now = np.array([found.time[k], 0.0])
+        at = found.q[k], found.v[k], now, np.array([self.h / parts])
         stage = self.march.start(*at)
         taken, _ = self.march.advance(stage, parts, 1, TRUSTED)
         return self.march.state_of(stage)[0] if taken == parts else None
 
     def kept(self) -> Kept:
         """Return what a checkpoint keeps: counts, the state, and the records."""
-        t, q, v = self.now()
-        state = np.concatenate([[t], q, v])
+        q, v, t = self.march.state_of(self.stage)
+        state = np.concatenate([t, q, v])
         return Kept(self.done, self.done, self.detours, state, *self.recorded())
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -198,9 +201,9 @@ class _Run:
         self.done, self.detours, state = found.done, found.detours, found.state
         nq = self.problem.model.nq
         self.march.put(
-            self.stage, state[1 : nq + 1], state[nq + 1 :], state[:1], np.array([self.h])
+            self.stage, state[2 : nq + 2], state[nq + 2 :], state[:2], np.array([self.h])
         )
-        self._records = [(found.time[:, None], found.q, found.v)]
+        self._records = [(found.time, found.q, found.v)]
 
     def _probe(self) -> Array:
         """Return numbers that tell whether machine code rounds as it did.
@@ -211,7 +214,7 @@ class _Run:
         half = p.start + 0.5 * p.steps * p.h
         found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
         for t in (p.start, half):
-            stage = self.march.start(p.q, p.v, np.array([t]), np.array([p.h]))
+            stage = self.march.start(p.q, p.v, np.array([t, 0.0]), np.array([p.h]))
             self.march.advance(stage, 1, 1)
             found += self.march.state_of(stage)
         return np.concatenate(found)

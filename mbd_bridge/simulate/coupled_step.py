@@ -116,10 +116,10 @@ class CoupledStep:
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float
     ) -> tuple[Array, Array]:
         given = tau, wrenches.reshape(-1)
-        found = self._step().run(q, v, np.zeros(1), np.array([h]), *given)
+        found = self._step().run(q, v, np.zeros(2), np.array([h]), *given)
         if found[-1][0] < TRUSTED and np.isfinite(found[0]).all() and np.isfinite(found[1]).all():
             return found[0].copy(), found[1].copy()
-        place = self._passage(tau, wrenches, h).over(Now(0.0, q, v), 1)[0]
+        place = self._passage(tau, wrenches, h).over(Now(0.0, q, v), 1, begins=True)[0]
         return place.q, place.v
 
     def _passage(self, tau: Array, wrenches: Array, h: float) -> Passage:
@@ -127,7 +127,7 @@ class CoupledStep:
         model, given = self.model, (tau, wrenches.reshape(-1))
 
         def step(q: Array, v: Array, t: float, h: float) -> Taken:
-            return taken(self._step().run(q, v, np.array([t]), np.array([h]), *given))
+            return taken(self._step().run(q, v, np.array([t, 0.0]), np.array([h]), *given))
 
         def forces(t: float, q: Array, v: Array) -> Array:
             return tau + self.forces(q, wrenches)
@@ -162,7 +162,7 @@ class CoupledStep:
             return runge_kutta_step(model, rows, forces)(q, v, t, h)
 
         if rows not in self._steps:
-            inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1, "tau": model.nv}
+            inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1, "tau": model.nv}
             self._steps[rows] = compile_kernel(
                 step,
                 inputs | {"wrenches": 6 * bodies},

@@ -24,6 +24,7 @@ from mbd_bridge.errors import (
     whole_number,
 )
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch
@@ -197,7 +198,11 @@ def _run(
     if wishes.correction != "state":
         return found
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
-    return found if opened is None else found.until(max(0, opened[0] - 1), opened[1], problem)
+    if opened is not None:
+        found = found.until(max(0, opened[0] - 1), opened[1], problem)
+    part, lost = unbalanced(problem.model, found, problem.h)
+    found.facts["balance"] = part
+    return found if lost is None else found.until(*lost, problem)
 
 
 def _not_begun(problem: Problem, message: str) -> Records:

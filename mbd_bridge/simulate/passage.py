@@ -27,6 +27,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.trouble import SHORTER
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
 
@@ -93,6 +94,13 @@ LOST_PLACE, LOST_RATE = 1e-15, 1e-14
 
 SHORTEST = 2.0**-40
 """Of a step: controlled ones are not shorter."""
+
+PATIENCE = 5_000
+"""Controlled steps for one step of the grid, at most: a sharp turn takes some hundred."""
+
+CUT, CUTS = 16, 50
+"""Parts into which so many steps of the grid, one after the other, may have to be cut: in more than
+these the motion is not past a place, its steps are too long."""
 
 EPISODE = 1_000
 """Steps of the grid that are led past at a time, at most."""
@@ -162,7 +170,7 @@ class Passage:
         traced: bool = True,
     ) -> None:
         self.model, self.h, self.traced = model, h, traced
-        self._step, self._make_slow, self._energy = step, slow, energy
+        self._step, self._make_slow, self.energy = step, slow, energy
         self._slow: ReferenceStep | None = None
         self._length = h
 
@@ -170,10 +178,14 @@ class Passage:
         """Return whether the next step of the grid is not trusted."""
         return self._taken(now, self.h) is None
 
-    def over(self, start: Now, most: int) -> list[Now]:
+    def over(self, start: Now, most: int, begins: bool = False) -> list[Now]:
         """Return the states of the next one or more steps of the grid, `most` at most.
 
         The last one is where to go on from, by steps of the grid.
+
+        Parameters
+        ----------
+        begins : whether the motion begins here, maybe in a singular position
 
         Raises
         ------
@@ -181,16 +193,22 @@ class Passage:
             The motion cannot be continued: why, and what to try.
         """
         found: list[Now] = []
-        now, self._length = start, self.h
+        now, self._length, cut = start, self.h, 0
         while len(found) < min(most, EPISODE):
             time = (found[-1].t if found else start.t) + self.h
-            bridge = self._bridge(now, time)
+            bridge = self._bridge(now, time, begins and now is start)
             if bridge is None:
                 now = self.controlled(now, time, NEARER)
                 bridge = self._bridge(now, time) if now.t < time else None
             if bridge is None:
                 now = self.controlled(now, time)
                 found.append(now)
+                cut = cut + 1 if self._length < self.h / CUT else 0
+                if cut > CUTS:
+                    raise SolveError(
+                        f"the step of {self.h:.3g} s is too long for this motion, which needs "
+                        f"{self._length:.2g} s all the time; {SHORTER}"
+                    )
                 if not self.blocked(now):
                     break
                 continue
@@ -218,10 +236,10 @@ class Passage:
         finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
         return found if good and finite else None
 
-    def _bridge(self, now: Now, time: float) -> _Bridge | None:
+    def _bridge(self, now: Now, time: float, begins: bool = False) -> _Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
         if self._taken(now, 0.0, INSIDE) is None:
-            return self._left(now)
+            return self._left(now) if begins else None
         if not self._far(now, time - now.t):
             for limit in CLOSER:
                 bridge = self._jump(now, time - now.t, limit)
@@ -348,7 +366,9 @@ class Passage:
         Or one before, from which on stages have a risk of more than `nearer`.
         """
         self._length = min(2.0 * self._length, self.h)
-        while now.t < time - ON_GRID * self.h:
+        for _ in range(PATIENCE):
+            if now.t >= time - ON_GRID * self.h:
+                return Now(time, now.q, now.v)
             length = min(self._length, time - now.t)
             whole, half = (
                 self._taken(now, length, RESOLVED),
@@ -367,7 +387,10 @@ class Passage:
             self._length = 1.5 * length
             if last.near > nearer and now.t < time - ON_GRID * self.h:
                 return now
-        return Now(time, now.q, now.v)
+        raise SolveError(
+            f"steps of {self._length:.2g} s, each confirmed by two of half its length, do not get "
+            f"on: forces or loops change faster than that here"
+        )
 
     def _confirmed(self, whole: Taken, halves: Taken) -> bool:
         """Return whether two halves confirm a step, but for what rounding takes."""
@@ -375,8 +398,8 @@ class Passage:
         risk = max(whole.near, halves.near)
         if place > max(CAREFUL, LOST_PLACE * risk**0.5) or rate > max(CAREFUL, LOST_RATE * risk):
             return False
-        one, two = self._energy(whole.q, whole.v), self._energy(halves.q, halves.v)
-        still = self._energy(halves.q, np.zeros_like(halves.v))
+        one, two = self.energy(whole.q, whole.v), self.energy(halves.q, halves.v)
+        still = self.energy(halves.q, np.zeros_like(halves.v))
         return abs(one - two) <= CAREFUL * (abs(still) + abs(two - still))
 
     def _by_slow(self, now: Now, time: float) -> Now:

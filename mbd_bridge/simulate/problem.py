@@ -38,7 +38,12 @@ class Wishes(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them."""
+    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them.
+
+    Attributes
+    ----------
+    work : (K,) J that forces and drives have done; None where it is not known
+    """
 
     time: Array
     q: Array
@@ -47,6 +52,7 @@ class Records(NamedTuple):
     status: str
     facts: dict[str, Any]
     history: History | None = None
+    work: Array | None = None
 
     def until(self, last: int, message: str, problem: Problem) -> Records:
         """Return the records up to one of them, where the motion could not go on."""
@@ -60,4 +66,5 @@ class Records(NamedTuple):
             f"stopped at t = {t:.6g} s: {message}",
             self.facts,
             None if self.history is None else self.history.until(t),
+            None if self.work is None else self.work[kept],
         )

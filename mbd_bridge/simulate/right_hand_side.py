@@ -110,7 +110,7 @@ def rate_kernel(
     slope = slopes(model, rows, torque, motions)
 
     def function(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
-        dq, found = slope(q, v, t[0])
+        dq, found, _ = slope(q, v, t[0])
         a, risk = found.a, zeros(1, q, v)
         risk[0] = found.risk
         if alpha and found.inner is not None:

@@ -78,8 +78,9 @@ def runge_kutta_step(
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
-    a : (nv,) at the start. risks : of being near a singular position, of having crossed one or
-    come off the loops. risk : both, and that of having strayed from the loops near one.
+    t : (2,) time, and the work of forces and drives, J. a : (nv,) at the start. risks : of being
+    near a singular position, of having crossed one or come off the loops. risk : both, and that of
+    having strayed from the loops near one.
     """
     same = Stage(torque, motions)
     return staged_step(model, rows, (same, same, same))
@@ -94,10 +95,10 @@ def staged_step(
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
         half, whole, start = 0.5 * h[0], h[0], t[0]
         middle, last = start + half, start + whole
-        dq1, one = at_start(q, v, start)
-        dq2, two = at_middle(q + half * dq1, v + half * one.a, middle)
-        dq3, three = at_middle(q + half * dq2, v + half * two.a, middle)
-        dq4, four = at_end(q + whole * dq3, v + whole * three.a, last)
+        dq1, one, first = at_start(q, v, start)
+        dq2, two, second = at_middle(q + half * dq1, v + half * one.a, middle)
+        dq3, three, third = at_middle(q + half * dq2, v + half * two.a, middle)
+        dq4, four, fourth = at_end(q + whole * dq3, v + whole * three.a, last)
         sixth = whole * (1.0 / 6.0)
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
@@ -108,8 +109,9 @@ def staged_step(
         near = one.risk + two.risk + three.risk + four.risk
         risks[0], risks[1] = near, crossed(one, three, four) + left * OPEN
         risk[0] = risks[0] + risks[1] + STRAYED * (near * near * near) * strayed
-        end = zeros(1, t, h)
+        end = zeros(2, t, h)
         end[0] = last
+        end[1] = t[1] + sixth * (first + 2.0 * (second + third) + fourth)
         return q_end, v_end, end, one.a, risks, risk
 
     return step
@@ -135,17 +137,20 @@ def slopes(
     rows: Sequence[int],
     torque: Torque | None,
     motions: PrescribedMotions | None,
-) -> Callable[[Array, Array, Any], tuple[Array, Closed]]:
-    """Return slope(q, v, t) -> q̇ and the constrained acceleration."""
+) -> Callable[[Array, Array, Any], tuple[Array, Closed, Any]]:
+    """Return slope(q, v, t) -> q̇, the constrained acceleration, and the power of what acts, W."""
     still = np.zeros(model.nv)
 
-    def slope(q: Array, v: Array, t: Any) -> tuple[Array, Closed]:
+    def slope(q: Array, v: Array, t: Any) -> tuple[Array, Closed, Any]:
         tau = still if torque is None else torque(t, q, v)
+        power = 0.0 if torque is None else v @ tau
         if motions is None:
-            return coordinate_rates(model, q, v), closed_acceleration(model, rows, q, v, tau)
+            found = closed_acceleration(model, rows, q, v, tau)
+            return coordinate_rates(model, q, v), found, power
         _, _, wanted = motions.at(t)
         found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted)
-        return coordinate_rates(model, q, v), found
+        power = power - found.lam[len(rows) :] @ v[list(motions.v)]
+        return coordinate_rates(model, q, v), found, power
 
     return slope
 

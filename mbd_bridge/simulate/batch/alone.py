@@ -80,17 +80,17 @@ class Alone:
         found: list[Now] = []
         while len(found) < steps:
             found += self._passage.over(found[-1] if found else now, left - len(found))
-            found += self._plain(found[-1], steps - len(found))
+            found += self.plain(found[-1], steps - len(found))
         return found
 
-    def _plain(self, now: Now, steps: int) -> list[Now]:
+    def plain(self, now: Now, steps: int) -> list[Now]:
         """Return the states after steps that are trusted, up to one that is not."""
         march, h = self.road.march, self.clock.h
         nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
         found: list[Now] = []
         while len(found) < steps:
             wanted = min(AT_ONCE, steps - len(found))
-            qs, vs, ts = (np.empty((wanted, size)) for size in (len(now.q), len(now.v), 1))
+            qs, vs, ts = (np.empty((wanted, size)) for size in (len(now.q), len(now.v), 2))
             nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
             self._put(now, h)
             part = self._numbers(now.t, h, wanted)
@@ -102,7 +102,7 @@ class Alone:
         return found
 
     def _put(self, now: Now, h: float) -> None:
-        given = now.q, now.v, np.array([now.t]), np.array([h])
+        given = now.q, now.v, np.array([now.t, 0.0]), np.array([h])
         self.road.march.put(self._stage, *given, *self._more)
 
     def _numbers(self, t: float, h: float, steps: int) -> Array | None:
@@ -112,7 +112,7 @@ class Alone:
         return np.ascontiguousarray(self.stream.numbers(times, h, self._own)[:, :, :1])
 
     def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
-        return taken(self._once(q, v, t, h, stream=self._numbers(t, h, 1)))
+        return taken(self._once(q, v, np.array([t, 0.0]), h, stream=self._numbers(t, h, 1)))
 
     def _energy(self, q: Array, v: Array) -> float:
         return float(self.road.energy(q, v, *self._variant)[0][0])

@@ -223,7 +223,9 @@ class Lanes:
         try:
             found = alone.on(now, taken + wanted - first, left)
             if len(found) > taken + wanted - first:
-                found += alone.on(found[-1], left - len(found), left - len(found))
+                found += alone.plain(found[-1], left - len(found))
+                if len(found) < left:
+                    found += alone.on(found[-1], left - len(found), left - len(found))
         except SolveError:
             return False
         if len(found) > taken + wanted - first:

@@ -118,7 +118,7 @@ def simulate_batch(
         )
     qs, vs = new_arrays([(number, len(time), model.nq), (number, len(time), model.nv)])
     qs[:, 0], vs[:, 0] = q0, v0
-    inputs = [q0, v0, np.array([start]), np.array([clock.h])]
+    inputs = [q0, v0, np.array([start, 0.0]), np.array([clock.h])]
     inputs += [] if signals.constant is None else [signals.constant]
     inputs += [] if variants is None else [variants.inputs]
     stream = signals if signals.size else None
@@ -217,7 +217,7 @@ def _compiled(
     prepared: Prepared,
     lanes: int = MOST_LANES,
 ) -> March:
-    inputs = {"q": model.nq, "v": model.nv, "t": 1, "h": 1}
+    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1}
     constant = signals.constant is not None
     inputs |= {"tau": model.nv} if constant else {}
     inputs |= {} if variants is None else {"p": variants.size}

@@ -180,7 +180,9 @@ class _Run:
         steps = self._steps + self.way.steps
         q, v = whole[:, : self._nq], whole[:, self._nq :]
         history = None if self._recorder is None else self._recorder.history()
-        return Records(np.array(self._times), q, v, steps, status, facts, history)
+        free = self.problem.forces is None and self.problem.motions is None
+        work = np.zeros(len(q)) if free else None
+        return Records(np.array(self._times), q, v, steps, status, facts, history, work)
 
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
@@ -235,7 +237,8 @@ class _Run:
             now = ahead[-1] if ahead else self._now()
             if self._passage.blocked(now):
                 singular = True
-                ahead += self._passage.over(now, p.steps - self.done - len(ahead))
+                left, begins = p.steps - self.done - len(ahead), not self.done and not ahead
+                ahead += self._passage.over(now, left, begins)
             else:
                 ahead.append(self._passage.controlled(now, now.t + p.h))
         if not singular:

@@ -1,0 +1,59 @@
+"""Whether a motion keeps its energy: what it has more than at the start is the work done on it.
+
+    E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt
+
+with the forces τ and the drives' forces -λ_d, summed up by the steps themselves. What is left is
+the error of the steps; a motion that is off by more than `LOST` is none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.problem import Records
+from mbd_bridge.simulate.trouble import SHORTER
+from mbd_bridge.spatial import Array
+
+LOST = 1e-2
+"""Energy that may come from nowhere, by the largest of kinetic energy, change of the potential one
+and work: what a coarse step errs by in its own figures."""
+
+LOOKS = 500
+"""Records that are looked at, if there are more."""
+
+REST = 1e-20
+"""J by kg m²: less is no motion."""
+
+
+def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int, str] | None]:
+    """Return the largest relative lack of balance, and the record from which on it is too large.
+
+    The second result has the last record that is good, and what is to be said.
+    """
+    if found.work is None or len(found.time) < 2:
+        return 0.0, None
+    last = len(found.time) - 1
+    looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
+    lack, scale = _lack(model, found.q[looks], found.v[looks], found.work[looks])
+    if not scale > REST:
+        return 0.0, None
+    part = np.abs(lack) / scale
+    bad = np.flatnonzero(~(part <= LOST))
+    if not len(bad):
+        return float(part.max()), None
+    first = bad[0]
+    return float(part[first]), (
+        int(looks[max(0, first - 1)]),
+        f"energy comes from nowhere: {lack[first]:.3g} J where {scale:.3g} J move, by t = "
+        f"{found.time[looks[first]]:.6g} s; the step of {h:.3g} s is too long for this motion; "
+        f"{SHORTER}",
+    )
+
+
+def _lack(model: Model, q: Array, v: Array, work: Array) -> tuple[Array, float]:
+    kernel = energy_kernel(model)
+    whole, still = kernel(q, v)[0][:, 0], kernel(q, np.zeros_like(v))[0][:, 0]
+    scale = max(float((whole - still).max()), float(np.ptp(still)), float(np.ptp(work)))
+    return (whole - whole[0]) - (work - work[0]), scale

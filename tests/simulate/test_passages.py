@@ -1,0 +1,127 @@
+"""Past flat positions: by every road, wherever a step would end, and where a linkage just turns.
+
+`python -m tests.crossings` has thousands of them.
+"""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.simulate import step as simulate_step
+from tests import crossings
+from tests.crossings import MACHINES, ROADS, crossing, sharp_turn
+from tests.machines import four_bar
+from tests.robots import own_urdfs
+
+RIGHT = 1e-9
+"""rad: steps of a millisecond err by 1e-11."""
+
+
+@pytest.mark.parametrize("distance", [1e-13, 5e-9, 2e-5, 1e-3, -1e-10, -3e-6, -6e-3])
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_step_that_would_end_at_a_distance_from_flat(name, distance):
+    error, status = crossing(name, distance, 20, 4.0, 1e-3)
+    assert status == "finished"
+    assert error < RIGHT
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize(("distance", "rate"), [(5e-9, -3.0), (2e-5, 0.8)])
+def test_every_road_passes(road, distance, rate):
+    error, status = crossing("tilted, with a ball", distance, 12, rate, 1e-3, 60, road)
+    assert status == "finished"
+    assert error < RIGHT
+
+
+@pytest.mark.parametrize("step", [1e-5, 1e-2])
+def test_steps_much_shorter_and_longer_than_the_neighbourhood(step):
+    error, status = crossing("parallelogram", 3e-7, 20, 4.0, step)
+    assert status == "finished"
+    assert error < 1e-7
+
+
+@pytest.mark.parametrize("e", [1e-3, 1e-5, 1e-7, 1e-10, -1e-4, -1e-8])
+def test_a_linkage_that_just_fails_to_be_flat_turns_as_its_energy_says(e):
+    error, run = sharp_turn(e, 1e-3)
+    assert run.status == "finished"
+    assert run.detours > 0
+    assert error < 1e-7
+    assert np.ptp(run.energy) < 1e-6 * run.energy[0]
+
+
+def test_what_rounding_decides_is_not_answered():
+    error, run = sharp_turn(1e-12, 1e-3)
+    assert run.finished or "so closely that rounding decides" in run.status
+    assert error < 1e-7
+
+
+def test_a_hundred_seconds_keep_their_energy():
+    """From rest it swings past two flat positions in each period."""
+    bar = mbd.load(own_urdfs()["four_bar"])
+    for angle in (0.4, 1.1):
+        run = mbd.simulate(bar, 100.0, q=angle * np.array([1, -1, 1]), every=100)
+        assert run.finished and run.detours > 100
+        assert np.ptp(run.energy) < 1e-7 * 2 * 9.81 * (1 + np.cos(angle))
+        assert run.facts["balance"] < 1e-7
+
+
+# -- the guard -------------------------------------------------------------------------------------
+
+
+def turning(**options):
+    bar = four_bar(1, 2, 2.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+    return mbd.simulate(bar, 3.0, step=2e-3, q=at.q, v=at.v, check=False, **options)
+
+
+def test_work_and_energy_balance_with_forces_and_drives():
+    pushed = {"torque": {"crank": "20*sin(3*t)"}}
+    for options in (pushed, {"torque": lambda t, q, v: -0.5 * v}):
+        run = turning(**options)
+        assert run.finished
+        assert run.facts["balance"] < 1e-5  # a step of 2 ms at 6 rad/s errs by 1e-8
+    bar = four_bar(1, 2, 2.5, 2.5)
+    run = mbd.simulate(bar, 1.0, drives={"crank": lambda t: 0.3 + 2 * t + t * t})
+    assert run.facts["balance"] < 1e-6
+    assert np.ptp(run.energy) > 1.0
+
+
+def test_wrong_accelerations_of_the_loops_do_not_finish(monkeypatch):
+    right = simulate_step.closed_acceleration
+
+    def wrong(model, rows, q, v, tau, *rest, **more):
+        found = right(model, rows, q, v, tau, *rest, **more)
+        slower = right(model, rows, q, 0.7 * v, tau, *rest, **more)
+        return found._replace(a=slower.a)
+
+    monkeypatch.setattr(simulate_step, "closed_acceleration", wrong)
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    assert not turning(torque=lambda t, q, v: 0.0 * v).finished
+
+
+def test_a_wrong_projection_does_not_finish(monkeypatch):
+    right = simulate_step.correction
+    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: -right(at, lack))
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    assert not turning(torque=lambda t, q, v: 0.0 * v).finished
+
+
+def test_a_spring_that_dies_out_for_long_steps_does_not_finish():
+    bar = mbd.load(own_urdfs()["pendulum"])
+    stiff = {"torque": lambda t, q, v: -4e4 * q, "check": False}
+    inertia = float(bar.mass_matrix(np.zeros(1))[0, 0])
+    step = 1.7 / np.sqrt(4e4 / inertia)
+    run = mbd.simulate(bar, 200 * step, step=step, q=[0.01], **stiff)
+    assert not run.finished
+    assert "energy comes from nowhere" in run.status or "too long" in run.status
+    assert mbd.simulate(bar, 10 * step, step=step / 30, q=[0.01], **stiff).finished
+
+
+def test_the_closed_forms_of_these_tests_are_no_copies():
+    """Differences of the closed form are the accelerations of the library."""
+    for machine, windows, tilt in MACHINES.values():
+        h = 1e-4
+        ends = [crossings.angle(windows, tilt, 0.8, 1.3, t) for t in (h, -h)]
+        turn = crossings.turn(machine)
+        a = machine.forward_dynamics(0.8 * turn, 1.3 * turn, np.zeros(machine.nv))
+        assert a == pytest.approx((ends[0][1] - ends[1][1]) / (2 * h) * turn, rel=1e-7)
