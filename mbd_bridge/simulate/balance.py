@@ -14,7 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
 from mbd_bridge.simulate.trouble import SHORTER
-from mbd_bridge.spatial import Array
+from mbd_bridge.spatial import Array, Inertia
 
 LOST = 1e-2
 """Energy that may come from nowhere, by the largest of kinetic energy, change of the potential one
@@ -23,8 +23,11 @@ and work: what a coarse step errs by in its own figures."""
 LOOKS = 500
 """Records that are looked at, if there are more."""
 
-REST = 1e-20
-"""J by kg m²: less is no motion."""
+REST = 1e-10
+"""Energy that is no motion, relative to what lifting the machine by its own size takes."""
+
+STILL = 1e-8
+"""1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
 
 
 def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int, str] | None]:
@@ -37,7 +40,7 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     last = len(found.time) - 1
     looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
     lack, scale = _lack(model, found.q[looks], found.v[looks], found.work[looks])
-    if not scale > REST:
+    if not scale > _nothing(model):
         return 0.0, None
     part = np.abs(lack) / scale
     bad = np.flatnonzero(~(part <= LOST))
@@ -57,3 +60,15 @@ def _lack(model: Model, q: Array, v: Array, work: Array) -> tuple[Array, float]:
     whole, still = kernel(q, v)[0][:, 0], kernel(q, np.zeros_like(v))[0][:, 0]
     scale = max(float((whole - still).max()), float(np.ptp(still)), float(np.ptp(work)))
     return (whole - whole[0]) - (work - work[0]), scale
+
+
+def _nothing(model: Model) -> float:
+    """Return the energy, J, that is no motion of a machine."""
+    own = [body.inertia for body in model.bodies]
+    mass, turning = (sum(map(float, x)) for x in ((i.mass for i in own), map(_trace, own)))
+    lift = mass * float(np.linalg.norm(model.gravity)) * model.size
+    return max(REST * lift, STILL**2 * (mass * model.size**2 + turning))
+
+
+def _trace(inertia: Inertia) -> float:
+    return float(np.trace(inertia.central))

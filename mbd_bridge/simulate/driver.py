@@ -202,7 +202,12 @@ def _run(
         found = found.until(max(0, opened[0] - 1), opened[1], problem)
     part, lost = unbalanced(problem.model, found, problem.h)
     found.facts["balance"] = part
-    return found if lost is None else found.until(*lost, problem)
+    if lost is None:
+        return found
+    last, why = lost
+    if found.status != "finished":  # it is known already what was wrong
+        why = found.status.partition(": ")[2]
+    return found.until(last, why, problem)
 
 
 def _not_begun(problem: Problem, message: str) -> Records:

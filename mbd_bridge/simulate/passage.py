@@ -17,7 +17,7 @@ from its velocity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.step import STRAYED
 from mbd_bridge.simulate.trouble import SHORTER
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
@@ -72,6 +73,10 @@ CLOSER = (TRUSTED, 1e1 * TRUSTED, 1e2 * TRUSTED)
 
 DIFFERENT = 3
 """Pairs of jumps that may differ until no longer ones are tried."""
+
+STRAIGHT = 5e-9
+"""rad, or parts of the mechanism's size: what a jump may have to be put back onto the loops by. One
+over a linkage that misses a flat position by e is off by some ten e / `EDGE`."""
 
 PARTS = 8
 """Steps of the readable road on the way out, and of the way that confirms a jump."""
@@ -128,6 +133,11 @@ class Taken(NamedTuple):
     crossed: float
     strayed: float = 0.0
 
+    @property
+    def correction(self) -> float:
+        """Return what the step had to take back to be on the loops, rad or sizes."""
+        return float((self.strayed / (STRAYED * self.near**3)) ** 0.5) if self.near else 0.0
+
 
 def taken(outputs: Sequence[Array]) -> Taken:
     """Return what came of a compiled step (`simulate.step`), from its outputs."""
@@ -172,6 +182,7 @@ class Passage:
         self.model, self.h, self.traced = model, h, traced
         self._step, self._make_slow, self.energy = step, slow, energy
         self._slow: ReferenceStep | None = None
+        self._end: tuple[float, SolveError] | None = None
         self._length = h
 
     def blocked(self, now: Now) -> bool:
@@ -192,17 +203,30 @@ class Passage:
         SolveError
             The motion cannot be continued: why, and what to try.
         """
+        if self._end is not None and self._end[0] == start.t:
+            raise self._end[1]
         found: list[Now] = []
-        now, self._length, cut = start, self.h, 0
-        while len(found) < min(most, EPISODE):
-            time = (found[-1].t if found else start.t) + self.h
+        try:
+            for place in self._places(start, min(most, EPISODE), begins):
+                found.append(place)
+        except SolveError as met:
+            if not found:
+                raise
+            self._end = found[-1].t, met  # what there is comes first
+        return found
+
+    def _places(self, start: Now, most: int, begins: bool) -> Iterator[Now]:
+        now, time, self._length, cut = start, start.t + self.h, self.h, 0
+        done = 0
+        while done < most:
             bridge = self._bridge(now, time, begins and now is start)
             if bridge is None:
                 now = self.controlled(now, time, NEARER)
                 bridge = self._bridge(now, time) if now.t < time else None
             if bridge is None:
                 now = self.controlled(now, time)
-                found.append(now)
+                yield now
+                done, time = done + 1, time + self.h
                 cut = cut + 1 if self._length < self.h / CUT else 0
                 if cut > CUTS:
                     raise SolveError(
@@ -210,19 +234,20 @@ class Passage:
                         f"{self._length:.2g} s all the time; {SHORTER}"
                     )
                 if not self.blocked(now):
-                    break
+                    return
                 continue
-            while len(found) < most and time <= bridge.end.t + ON_GRID * self.h:
-                found.append(bridge.at(time))
-                time += self.h
-            if found and abs(found[-1].t - bridge.end.t) <= ON_GRID * self.h:
-                break
+            ended = False
+            while done < most and time <= bridge.end.t + ON_GRID * self.h:
+                yield bridge.at(time)
+                ended = abs(time - bridge.end.t) <= ON_GRID * self.h
+                done, time = done + 1, time + self.h
+            if ended:
+                return
             now = bridge.end
             last = self._taken(now, time - now.t)
-            if len(found) < most and last is not None:
-                found.append(Now(time, last.q, last.v))
-                break
-        return found
+            if done < most and last is not None:
+                yield Now(time, last.q, last.v)
+                return
 
     def _taken(
         self, now: Now, length: float, limit: float = TRUSTED, over: bool = False
@@ -281,6 +306,11 @@ class Passage:
         for _ in range(JUMPS):
             length *= GROWTH
             landed = self._taken(now, length, limit, over=True)
+            if landed is not None and blocked and not landed.correction < STRAIGHT:
+                differed += 1
+                if differed == DIFFERENT:
+                    break
+                continue
             if landed is None or not blocked:
                 blocked |= landed is None
                 continue

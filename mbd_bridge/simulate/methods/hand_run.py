@@ -236,12 +236,13 @@ class _Run:
         while self.done + len(ahead) < end:
             now = ahead[-1] if ahead else self._now()
             if self._passage.blocked(now):
+                if ahead:
+                    break  # what there is comes first
                 singular = True
-                left, begins = p.steps - self.done - len(ahead), not self.done and not ahead
-                ahead += self._passage.over(now, left, begins)
+                ahead = self._passage.over(now, p.steps - self.done, begins=not self.done)
             else:
                 ahead.append(self._passage.controlled(now, now.t + p.h))
-        if not singular:
+        if not singular and len(ahead) >= taken:
             raise met
         for place in ahead:
             self.detours += 1
