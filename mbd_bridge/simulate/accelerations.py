@@ -22,11 +22,17 @@ from mbd_bridge.spatial import Array
 
 
 class Answer(NamedTuple):
-    """Accelerations (K, nv), multipliers of the cuts (K, m), forces of the drives (K, D)."""
+    """Accelerations (K, nv), multipliers of the cuts (K, m), forces of the drives (K, D).
+
+    Attributes
+    ----------
+    recovered : (K,) which were taken from both sides of a singular position; None for none
+    """
 
     a: Array
     lam: Array
     drive: Array
+    recovered: Array | None = None
 
 
 class Accelerations:
@@ -57,9 +63,9 @@ class Accelerations:
                 return self._closed(places, rates, *given, check=False)
 
             a, lam = solve(np.arange(len(q)), q, v)
-            self._near.mend(solve, tau, q, v, a, lam)
+            recovered = self._near.mend(solve, tau, q, v, a, lam)
             cut = len(self.model.row_scale)
-            return Answer(a, lam[:, :cut], -lam[:, cut:])
+            return Answer(a, lam[:, :cut], -lam[:, cut:], recovered)
         if self._driven is None:
             a, _ = prepare(self.model, "forward_dynamics")(q, v, tau)
             return Answer(a, none, none)

@@ -40,7 +40,8 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     last = len(found.time) - 1
     looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
     lack, scale = _lack(model, found.q[looks], found.v[looks], found.work[looks])
-    if not scale > _nothing(model):
+    nothing = _nothing(model)
+    if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
     part = np.abs(lack) / scale
     bad = np.flatnonzero(~(part <= LOST))

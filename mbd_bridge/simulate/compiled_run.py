@@ -21,11 +21,12 @@ from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken, taken
+from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.simulate.trust import TRUSTED, Now, Taken, taken
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
 

@@ -21,10 +21,11 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.passage import STAGE, TRUSTED, Now, Passage, Taken, taken
+from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.simulate.trust import STAGE, TRUSTED, Now, Taken, taken
 from mbd_bridge.simulate.watch import OPEN
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Array, zeros

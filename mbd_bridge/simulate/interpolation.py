@@ -16,6 +16,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.motions import plain_places
 from mbd_bridge.simulate.step import coordinate_rates, normalised
+from mbd_bridge.simulate.trust import Now
 from mbd_bridge.spatial import Array
 
 QUINTIC = np.linalg.inv(
@@ -95,3 +96,19 @@ def _rates(model: Model, at: State) -> tuple[Array, Array]:
     ahead = coordinate_rates(model, at.q + d * dq, at.v + d * at.a)
     behind = coordinate_rates(model, at.q - d * dq, at.v - d * at.a)
     return dq, (ahead - behind) / (2 * d)
+
+
+class Bridge:
+    """The way from one state to another, across what lies between."""
+
+    def __init__(self, model: Model, start: Now, first: Array, end: Now, last: Array) -> None:
+        self.start, self.end = start, end
+        ends = State(start.q, start.v, first), State(end.q, end.v, last)
+        self._between = Between(model, *ends, end.t - start.t)
+
+    def at(self, time: float) -> Now:
+        """Return the state at a time between."""
+        if time >= self.end.t:
+            return Now(time, self.end.q, self.end.v)
+        found = self._between.at(time - self.start.t)
+        return Now(time, found.q, found.v)

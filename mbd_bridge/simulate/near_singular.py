@@ -93,11 +93,15 @@ class NearSingular:
             if not body.coupled and body.type.nq == body.type.nv:
                 self._way[body.q] *= self._scale[body.v]
 
-    def mend(self, solve: Solve, tau: Array, q: Array, v: Array, a: Array, lam: Array) -> None:
-        """Overwrite accelerations (K, nv) and multipliers (K, m + D) where digits are lost."""
+    def mend(self, solve: Solve, tau: Array, q: Array, v: Array, a: Array, lam: Array) -> Array:
+        """Overwrite accelerations (K, nv) and multipliers (K, m + D) where digits are lost.
+
+        Returns which records these are (K,).
+        """
+        recovered = np.zeros(len(q), dtype=bool)
         weak = self._weak(solve, q, v, a, lam)
         if len(weak) > max(FEW, int(MOST * len(q))):
-            return
+            return recovered
         for k, lost in weak.items():
             sides = self._from_both_sides(solve, k, q[k], v[k])
             if sides is None:
@@ -106,6 +110,8 @@ class NearSingular:
             if not np.abs((found[0] - a[k]) / self._scale).max() > lost:
                 a[k] = found[0]
                 lam[k] = self._multipliers(tau[k], q[k], v[k], found, smooth)
+                recovered[k] = True
+        return recovered
 
     def _weak(self, solve: Solve, q: Array, v: Array, a: Array, lam: Array) -> dict[int, float]:
         """Return records that are near, and what of their accelerations may be lost."""

@@ -17,37 +17,25 @@ from its velocity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.interpolation import Between, State
+from mbd_bridge.simulate.interpolation import Bridge
 from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.step import STRAYED
 from mbd_bridge.simulate.trouble import SHORTER
+from mbd_bridge.simulate.trust import RESOLVED, TRUSTED, Now, Step, Taken
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
-
-TRUSTED = 1e6
-"""Risk of a step below which it is taken without further ado: its stages are a thousandth from a
-singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10."""
-
-STAGE = 0.25 * TRUSTED
-"""Risk of one evaluation, of which a step has four."""
 
 NEARER = 0.2 * TRUSTED
 """Risk of stages from which on jumps are tried once more."""
 
 INSIDE = 10.0 * TRUSTED
 """Risk of a step of no length, four times its start's, above which a state is inside."""
-
-RESOLVED = 1e12
-"""Risk below which a step with control of its own error may be taken: a millionth from a singular
-position, where rounding leaves four digits of velocities across the branch."""
 
 FAR = 1e-2 * TRUSTED
 """Risk of stages below which a step that is not trusted is just too long."""
@@ -114,48 +102,6 @@ ON_GRID = 1e-9
 """Of a step: a time so close to the grid's is the grid's."""
 
 OutOfReach = "the motion passes a singular position so closely that rounding decides how it goes on"
-
-
-class Taken(NamedTuple):
-    """What came of a step: q, v, the acceleration at its start, and how risky it was.
-
-    Attributes
-    ----------
-    near : risk of its stages, which grows towards singular positions
-    crossed : risk that it has stepped over one
-    strayed : risk that it has come off its branch
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    near: float
-    crossed: float
-    strayed: float = 0.0
-
-    @property
-    def correction(self) -> float:
-        """Return what the step had to take back to be on the loops, rad or sizes."""
-        return float((self.strayed / (STRAYED * self.near**3)) ** 0.5) if self.near else 0.0
-
-
-def taken(outputs: Sequence[Array]) -> Taken:
-    """Return what came of a compiled step (`simulate.step`), from its outputs."""
-    q, v, _, a, risks, risk = outputs
-    near, crossed = float(risks[0]), float(risks[1])
-    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, float(risk[0]) - near - crossed)
-
-
-Step = Callable[[Array, Array, float, float], Taken]
-"""One step from q and v at t, of h seconds."""
-
-
-class Now(NamedTuple):
-    """A state on the way."""
-
-    t: float
-    q: Array
-    v: Array
 
 
 class Passage:
@@ -261,7 +207,7 @@ class Passage:
         finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
         return found if good and finite else None
 
-    def _bridge(self, now: Now, time: float, begins: bool = False) -> _Bridge | None:
+    def _bridge(self, now: Now, time: float, begins: bool = False) -> Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
         if self._taken(now, 0.0, INSIDE) is None:
             return self._left(now) if begins else None
@@ -293,7 +239,7 @@ class Passage:
         steps = whole, half, last
         return all(step.near < FAR and step.crossed < TRUSTED for step in steps)
 
-    def _jump(self, now: Now, length: float, limit: float) -> _Bridge | None:
+    def _jump(self, now: Now, length: float, limit: float) -> Bridge | None:
         """Return the way across by a jump whose stages are as near as the limit allows."""
         for _ in range(APPROACHES):
             length *= 0.5
@@ -319,7 +265,7 @@ class Passage:
                 break
             if self._agree(now, place, partial(self._taken, limit=limit, over=True)):
                 ends = self._acceleration(now), self._acceleration(place)
-                return _Bridge(self.model, now, ends[0], place, ends[1])
+                return Bridge(self.model, now, ends[0], place, ends[1])
             differed += 1
         return None
 
@@ -353,7 +299,7 @@ class Passage:
     def _acceleration(self, now: Now) -> Array:
         return self._step(now.q, now.v, now.t, 0.0).a
 
-    def _left(self, now: Now) -> _Bridge | None:
+    def _left(self, now: Now) -> Bridge | None:
         """Return the way out of a singular position, or of its neighbourhood."""
         if self._slow is None:
             self._slow = self._make_slow()
@@ -386,7 +332,7 @@ class Passage:
             if self._taken(place, 0.0, INSIDE) is None:
                 continue
             if self._agree(now, place, way):
-                return _Bridge(self.model, now, first, place, self._acceleration(place))
+                return Bridge(self.model, now, first, place, self._acceleration(place))
             differed += 1
         return None
 
@@ -438,19 +384,3 @@ class Passage:
         with np.errstate(all="ignore"):
             self._slow(now.q, now.v, now.t, time - now.t)  # says what is wrong, if it is
         raise SolveError(OutOfReach)
-
-
-class _Bridge:
-    """The polynomial from one state to another."""
-
-    def __init__(self, model: Model, start: Now, first: Array, end: Now, last: Array) -> None:
-        self.start, self.end = start, end
-        ends = State(start.q, start.v, first), State(end.q, end.v, last)
-        self._between = Between(model, *ends, end.t - start.t)
-
-    def at(self, time: float) -> Now:
-        """Return the state at a time between."""
-        if time >= self.end.t:
-            return Now(time, self.end.q, self.end.v)
-        found = self._between.at(time - self.start.t)
-        return Now(time, found.q, found.v)

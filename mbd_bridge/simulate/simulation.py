@@ -62,8 +62,9 @@ class Simulation:
         prescribed motions are not among them
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
-    detours : steps near a singular position, for which shorter ones or the slow road were taken
-    facts : about the method: rows chosen, operations of a step
+    detours : steps past singular positions, which were taken with more care (`passage`)
+    facts : about the method: rows chosen, operations of a step; `balance`, energy that came from
+        nowhere, relative to what moves
     motions : prescribed ones, if there were any
     wrenches : external ones, if there were any; `external` has them along the motion
     history : all steps, if they were asked for
@@ -120,6 +121,12 @@ class Simulation:
     def lam(self) -> Array:
         """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
         return self._dynamics.lam
+
+    @property
+    def recovered(self) -> Array:
+        """Which records (K,) are so near a singular position that `a`, `lam` are interpolated."""
+        found = self._dynamics.recovered
+        return np.zeros(len(self.time), dtype=bool) if found is None else found
 
     @cached_property
     def drives(self) -> DriveForces:

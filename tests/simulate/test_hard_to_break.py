@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdWarning, SolveError, StateError
-from mbd_bridge.simulate.passage import RESOLVED
 from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.trust import RESOLVED
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, n_four_bar

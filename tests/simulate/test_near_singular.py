@@ -51,6 +51,7 @@ def test_the_first_record_of_a_start_exactly_flat(speed):
     bar = mbd.load(own_urdfs()["four_bar"])
     run = mbd.simulate(bar, 0.05, q=np.pi / 2 * TURN, v=speed * TURN)
     assert run.q[0, 0] == np.pi / 2
+    assert run.recovered[0] and run.recovered.sum() < len(run.time)
     assert np.abs(run.a / (1.2 * G * np.sin(run.q[:, :1]) * TURN) - 1).max() < 1e-9
     force = run.joint_loads("coupler_pin").force[:, 0, [0, 2]]
     assert relative(force, on_rocker(1.0, run)).max() < 1e-7

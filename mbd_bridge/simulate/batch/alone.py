@@ -14,7 +14,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.passage import TRUSTED, Now, Passage, Taken, taken
+from mbd_bridge.simulate.passage import Passage
+from mbd_bridge.simulate.trust import TRUSTED, Now, Taken, taken
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.passage import TRUSTED, Now
+from mbd_bridge.simulate.trust import TRUSTED, Now
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 

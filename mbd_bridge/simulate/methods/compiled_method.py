@@ -8,10 +8,10 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.methods.method import Method
-from mbd_bridge.simulate.passage import STAGE
 from mbd_bridge.simulate.right_hand_side import rate_kernel, settle_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import Torque
+from mbd_bridge.simulate.trust import STAGE
 from mbd_bridge.solve.bases.base import SINGULAR
 from mbd_bridge.spatial import Array
 

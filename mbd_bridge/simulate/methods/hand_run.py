@@ -25,11 +25,12 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
 from mbd_bridge.simulate.methods.system import System
-from mbd_bridge.simulate.passage import STAGE, Now, Passage
+from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.right_hand_side import STABILISATION, rate_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
+from mbd_bridge.simulate.trust import STAGE, Now
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import SINGULAR

@@ -1,0 +1,66 @@
+"""What a step tells of itself, and how near a singular position it is taken still.
+
+A position is closed to rounding, ε; at the distance σ from a singular position it is off its branch
+by ε/σ, its velocity by ε/σ², its acceleration by ε/σ³. The risk of a stage is about 1/σ².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from mbd_bridge.simulate.step import STRAYED
+from mbd_bridge.spatial import Array
+
+TRUSTED = 1e6
+"""Risk of a step below which it is taken without further ado: its stages are a thousandth from a
+singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10."""
+
+STAGE = 0.25 * TRUSTED
+"""Risk of one evaluation, of which a step has four."""
+
+RESOLVED = 1e12
+"""Risk below which a step with control of its own error may be taken: a millionth from a singular
+position, where rounding leaves four digits of velocities across the branch."""
+
+
+class Taken(NamedTuple):
+    """What came of a step: q, v, the acceleration at its start, and how risky it was.
+
+    Attributes
+    ----------
+    near : risk of its stages, which grows towards singular positions
+    crossed : risk that it has stepped over one
+    strayed : risk that it has come off its branch
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    near: float
+    crossed: float
+    strayed: float = 0.0
+
+    @property
+    def correction(self) -> float:
+        """Return what the step had to take back to be on the loops, rad or sizes."""
+        return float((self.strayed / (STRAYED * self.near**3)) ** 0.5) if self.near else 0.0
+
+
+def taken(outputs: Sequence[Array]) -> Taken:
+    """Return what came of a compiled step (`simulate.step`), from its outputs."""
+    q, v, _, a, risks, risk = outputs
+    near, crossed = float(risks[0]), float(risks[1])
+    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, float(risk[0]) - near - crossed)
+
+
+Step = Callable[[Array, Array, float, float], Taken]
+"""One step from q and v at t, of h seconds."""
+
+
+class Now(NamedTuple):
+    """A state on the way."""
+
+    t: float
+    q: Array
+    v: Array
