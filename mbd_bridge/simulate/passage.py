@@ -129,6 +129,7 @@ class Passage:
         self._step, self._make_slow, self.energy = step, slow, energy
         self._slow: ReferenceStep | None = None
         self._end: tuple[float, SolveError] | None = None
+        self._origin = 0.0
         self._length = h
 
     def blocked(self, now: Now) -> bool:
@@ -151,14 +152,19 @@ class Passage:
         """
         if self._end is not None and self._end[0] == start.t:
             raise self._end[1]
+        # from here on times count from the start: digits do not depend on when that is
+        self._origin, here, t = start.t, start._replace(t=0.0), start.t
         found: list[Now] = []
         try:
-            for place in self._places(start, min(most, EPISODE), begins):
-                found.append(place)
+            for place in self._places(here, min(most, EPISODE), begins):
+                t += self.h
+                found.append(place._replace(t=t))
         except SolveError as met:
             if not found:
                 raise
-            self._end = found[-1].t, met  # what there is comes first
+            self._end = t, met  # what there is comes first
+        finally:
+            self._origin = 0.0
         return found
 
     def _places(self, start: Now, most: int, begins: bool) -> Iterator[Now]:
@@ -200,7 +206,7 @@ class Passage:
     ) -> Taken | None:
         """Return what comes of a step, None if it is not trusted, or leads `over` and must not."""
         with np.errstate(all="ignore"):
-            found = self._step(now.q, now.v, now.t, length)
+            found = self._at(now, length)
         good = found.near < limit
         good = good and (over or found.crossed < TRUSTED)
         good = good and (over or limit > TRUSTED or found.strayed < TRUSTED)
@@ -227,9 +233,9 @@ class Passage:
             It is just too long.
         """
         with np.errstate(all="ignore"):
-            whole = self._step(now.q, now.v, now.t, length)
-            half = self._step(now.q, now.v, now.t, 0.5 * length)
-            last = self._step(half.q, half.v, now.t + 0.5 * length, 0.5 * length)
+            whole = self._at(now, length)
+            half = self._at(now, 0.5 * length)
+            last = self._at(Now(now.t + 0.5 * length, half.q, half.v), 0.5 * length)
         swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
         if not max(whole.near, half.near, last.near) < FAR and swept < SWEPT:
             return False
@@ -296,8 +302,11 @@ class Passage:
         scale = self.model.velocity_scale
         return float(np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0))
 
+    def _at(self, now: Now, length: float) -> Taken:
+        return self._step(now.q, now.v, self._origin + now.t, length)
+
     def _acceleration(self, now: Now) -> Array:
-        return self._step(now.q, now.v, now.t, 0.0).a
+        return self._at(now, 0.0).a
 
     def _left(self, now: Now) -> Bridge | None:
         """Return the way out of a singular position, or of its neighbourhood."""
@@ -305,7 +314,9 @@ class Passage:
             self._slow = self._make_slow()
         slow = self._slow
         fastest = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
-        first = slow.acceleration(now.q, now.v, now.t)  # at rest it says that nothing tells the way
+        first = slow.acceleration(
+            now.q, now.v, self._origin + now.t
+        )  # at rest it says that nothing tells the way
         if fastest <= 0.0:
             return None
 
@@ -315,7 +326,7 @@ class Passage:
             try:
                 with np.errstate(all="ignore"):
                     for k in range(PARTS):
-                        q, v = slow(q, v, t + k * part, part)
+                        q, v = slow(q, v, self._origin + t + k * part, part)
             except (SolveError, np.linalg.LinAlgError):
                 return None
             return Taken(q, v, first, 0.0, 0.0)
@@ -382,5 +393,7 @@ class Passage:
         if self._slow is None:
             self._slow = self._make_slow()
         with np.errstate(all="ignore"):
-            self._slow(now.q, now.v, now.t, time - now.t)  # says what is wrong, if it is
+            self._slow(
+                now.q, now.v, self._origin + now.t, time - now.t
+            )  # says what is wrong, if it is
         raise SolveError(OutOfReach)

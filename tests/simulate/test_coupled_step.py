@@ -71,7 +71,7 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     passed = []
     over = passage.Passage.over
     monkeypatch.setattr(
-        passage.Passage, "over", lambda *given: passed.append(given) or over(*given)
+        passage.Passage, "over", lambda *given, **more: passed.append(given) or over(*given, **more)
     )
     monkeypatch.setattr(coupled_step, "TRUSTED", 1e3)
     monkeypatch.setattr(passage, "TRUSTED", 1e3)
