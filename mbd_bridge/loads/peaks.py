@@ -14,6 +14,11 @@ from mbd_bridge.mechanism import Model
 Floats = NDArray[np.float64]
 
 
+SAME = 1e-12
+"""Peaks that differ by less, relatively, are the same: the first of them counts, whatever rounding
+makes of the others."""
+
+
 @dataclass(slots=True)
 class Peak:
     """Extremes of one quantity: the length of a vector, or a drive.
@@ -40,8 +45,9 @@ class Peak:
 
     def add(self, time: Floats, values: Floats) -> None:
         """Take in the values (N,) at the times (N,)."""
-        row = int(np.argmax(np.abs(values)))
-        if self._count == 0 or abs(values[row]) > abs(self.peak):
+        sizes = np.abs(values)
+        row = int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
+        if self._count == 0 or sizes[row] > (1.0 + SAME) * abs(self.peak):
             self.peak, self.time = float(values[row]), float(time[row])
         self._squares += float(np.sum(values * values))
         self._count += len(values)

@@ -101,7 +101,7 @@ EPISODE = 1_000
 ON_GRID = 1e-9
 """Of a step: a time so close to the grid's is the grid's."""
 
-OutOfReach = "the motion passes a singular position so closely that rounding decides how it goes on"
+UNDECIDED = "the motion passes a singular position so closely that rounding decides how it goes on"
 
 
 class Passage:
@@ -237,13 +237,14 @@ class Passage:
             half = self._at(now, 0.5 * length)
             last = self._at(Now(now.t + 0.5 * length, half.q, half.v), 0.5 * length)
         swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
-        if not max(whole.near, half.near, last.near) < FAR and swept < SWEPT:
+        sweeps = swept >= SWEPT and self._at(now, 0.0).near < FAR
+        if not max(whole.near, half.near, last.near) < FAR and not sweeps:
             return False
         problem = too_long(self.model, whole.q, last.q, length)
         if problem is not None:
+            self._say(now, length, driven=True)  # a drive that leads out of reach, rather
             raise SolveError(problem)
-        steps = whole, half, last
-        return all(step.near < FAR and step.crossed < TRUSTED for step in steps)
+        return all(x.near < FAR and x.crossed < TRUSTED for x in (whole, half, last))
 
     def _jump(self, now: Now, length: float, limit: float) -> Bridge | None:
         """Return the way across by a jump whose stages are as near as the limit allows."""
@@ -368,7 +369,8 @@ class Passage:
             if whole is None or last is None or not self._confirmed(whole, last):
                 self._length = 0.5 * length
                 if self._length < SHORTEST * self.h:
-                    return self._by_slow(now, time)
+                    self._say(now, time - now.t)
+                    raise SolveError(UNDECIDED)
                 continue
             now = Now(now.t + length, last.q, last.v)
             self._length = 1.5 * length
@@ -389,11 +391,10 @@ class Passage:
         still = self.energy(halves.q, np.zeros_like(halves.v))
         return abs(one - two) <= CAREFUL * (abs(still) + abs(two - still))
 
-    def _by_slow(self, now: Now, time: float) -> Now:
+    def _say(self, now: Now, length: float, driven: bool = False) -> None:
+        """Raise what the readable road says of a step; `driven` if there are prescribed motions."""
         if self._slow is None:
             self._slow = self._make_slow()
-        with np.errstate(all="ignore"):
-            self._slow(
-                now.q, now.v, self._origin + now.t, time - now.t
-            )  # says what is wrong, if it is
-        raise SolveError(OutOfReach)
+        if not driven or self._slow.motions is not None:
+            with np.errstate(all="ignore"):
+                self._slow(now.q, now.v, self._origin + now.t, length)

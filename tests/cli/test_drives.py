@@ -162,7 +162,7 @@ def test_masses_that_vanish_and_rest_in_a_singular_position_are_said(simulate, t
     (tmp_path / "bar.urdf").write_text(text)
     (tmp_path / "bar.loops.yaml").write_text((OWN / "four_bar.loops.yaml").read_text())
     code, table, err = simulate("--near", "crank=0.5", robot=tmp_path / "bar.urdf")
-    assert (code, table) == (1, None)
+    assert code == 1 and len(table.values) == 1
     assert "stopped at t = 0 s: masses vanish" in err and "'crank'" in err
     flat = "--near", "crank=90deg", "elbow=-90deg", "rocker=90deg", "--fixed", "crank,elbow,rocker"
     code, table, err = simulate(*flat, robot=OWN / "four_bar.urdf")

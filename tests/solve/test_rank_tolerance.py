@@ -60,6 +60,9 @@ def test_every_road_takes_the_same_rows_for_redundant(name, axis):
                 m.inverse_dynamics(at.q, at.v, a, actuated=STARTS[name])
         assert (m.loops.report(at.q).freedoms > 0) == free
         moving.append(free and at.closed)
+    if name == "bricard":  # with 1e-3 it closes elsewhere, in a position of two freedoms
+        assert all(moving[:-1])
+        return
     passage = moving.index(False)
     assert passage > 4
     assert not any(moving[passage:])
