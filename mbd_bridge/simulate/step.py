@@ -79,8 +79,8 @@ def runge_kutta_step(
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
     t : (2,) time, and the work of forces and drives, J. a : (nv,) at the start. risks : of being
-    near a singular position, of having crossed one or come off the loops. risk : both, and that of
-    having strayed from the loops near one.
+    near a singular position, of having crossed one or come off the loops; and the square of what
+    the first correction took back. risk : all together, with that of having strayed near one.
     """
     same = Stage(torque, motions)
     return staged_step(model, rows, (same, same, same))
@@ -105,9 +105,9 @@ def staged_step(
         q_end = normalised(model, q_end)
         motions = stages[2].motions
         q_end, v_end, left, strayed = projected(model, rows, q_end, v_end, four, motions, last)
-        risks, risk = zeros(2, q, v), zeros(1, q, v)
+        risks, risk = zeros(3, q, v), zeros(1, q, v)
         near = one.risk + two.risk + three.risk + four.risk
-        risks[0], risks[1] = near, crossed(one, three, four) + left * OPEN
+        risks[0], risks[1], risks[2] = near, crossed(one, three, four) + left * OPEN, strayed
         risk[0] = risks[0] + risks[1] + STRAYED * (near * near * near) * strayed
         end = zeros(2, t, h)
         end[0] = last

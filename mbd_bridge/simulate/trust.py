@@ -31,7 +31,7 @@ class Taken(NamedTuple):
     ----------
     near : risk of its stages, which grows towards singular positions
     crossed : risk that it has stepped over one
-    strayed : risk that it has come off its branch
+    correction : what the step had to take back to be on the loops, rad or sizes
     """
 
     q: Array
@@ -39,19 +39,19 @@ class Taken(NamedTuple):
     a: Array
     near: float
     crossed: float
-    strayed: float = 0.0
+    correction: float = 0.0
 
     @property
-    def correction(self) -> float:
-        """Return what the step had to take back to be on the loops, rad or sizes."""
-        return float((self.strayed / (STRAYED * self.near**3)) ** 0.5) if self.near else 0.0
+    def strayed(self) -> float:
+        """Return the risk that it has come off its branch."""
+        return STRAYED * self.near**3 * self.correction**2
 
 
 def taken(outputs: Sequence[Array]) -> Taken:
     """Return what came of a compiled step (`simulate.step`), from its outputs."""
-    q, v, _, a, risks, risk = outputs
-    near, crossed = float(risks[0]), float(risks[1])
-    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, float(risk[0]) - near - crossed)
+    q, v, _, a, risks, _ = outputs
+    near, crossed, square = (float(x) for x in risks)
+    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5)
 
 
 Step = Callable[[Array, Array, float, float], Taken]
