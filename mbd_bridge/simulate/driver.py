@@ -50,6 +50,9 @@ MOST_STEPS = 200_000_000
 TOLERANCE = 1e-8
 """Error of a step that is allowed where steps are variable, relative and absolute."""
 
+EVALUATIONS = 10_000
+"""Evaluations of variable steps in a place that needs many: a second or two."""
+
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
 """Steps between checkpoints: compiled ones take a moment, others a second."""
 
@@ -68,6 +71,7 @@ def simulate(
     method: str = "projection",
     integrator: str = "rk4",
     tolerance: float = TOLERANCE,
+    most_evaluations: int = EVALUATIONS,
     correction: str = "state",
     history: bool = False,
     every: int = 1,
@@ -103,6 +107,8 @@ def simulate(
         SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
+    most_evaluations : of accelerations, beside 200 for each `step` seconds, where steps are
+        variable: the run ends where it needs more, such as at dry friction
     correction : what is put back onto loops and drives after each step: "state", position and
         velocity; to compare, "velocity" or "none" (methods driven from Python, our integrators):
         what stays open then drifts
@@ -118,7 +124,9 @@ def simulate(
         they change their signs. One with an attribute ``terminal = True`` ends the motion, which
         is simulated first and cut off then
     """
-    wishes = _wishes(method, integrator, tolerance, correction, history, checkpoint is not None)
+    whole_number("most_evaluations", most_evaluations)
+    numbers = tolerance, most_evaluations
+    wishes = _wishes(method, integrator, *numbers, correction, history, checkpoint is not None)
     steps, every = number_of_steps(duration, step), whole_number("every", every)
     check_start(start, duration / steps)
     check_records(model, steps, every)
@@ -158,6 +166,7 @@ def _wishes(
     method: str,
     integrator: str,
     tolerance: float,
+    evaluations: int,
     correction: str,
     history: bool,
     kept: bool,
@@ -166,7 +175,8 @@ def _wishes(
     one_of("method", method, METHODS, StateError)
     known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
     one_of("integrator", integrator, known, StateError)
-    wishes = Wishes(method, integrator, tolerance, check_correction(correction), history)
+    corrected = check_correction(correction)
+    wishes = Wishes(method, integrator, tolerance, evaluations, corrected, history)
     real_number("tolerance", tolerance, "a positive number", positive=True)
     if integrator not in INTEGRATORS and method != "projection":
         raise StateError(f"integrator={integrator!r} goes with method='projection' only")

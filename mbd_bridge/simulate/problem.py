@@ -33,6 +33,7 @@ class Wishes(NamedTuple):
     method: str
     integrator: str
     tolerance: float
+    evaluations: int
     correction: Correction = "state"
     history: bool = False
 

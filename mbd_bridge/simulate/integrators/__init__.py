@@ -6,7 +6,7 @@ To add one: a file with one final class that derives from `Integrator`, and its 
 
 from mbd_bridge.simulate.integrators.adams import AdamsBashforthMoulton
 from mbd_bridge.simulate.integrators.adams_bashforth import AdamsBashforth
-from mbd_bridge.simulate.integrators.base import Integrator, Rate, Settle
+from mbd_bridge.simulate.integrators.base import BudgetError, Integrator, Rate, Settle
 from mbd_bridge.simulate.integrators.runge_kutta import RungeKutta
 from mbd_bridge.simulate.integrators.scipy_integrator import SCIPY, ScipyIntegrator
 
@@ -22,6 +22,7 @@ __all__ = [
     "SCIPY",
     "AdamsBashforth",
     "AdamsBashforthMoulton",
+    "BudgetError",
     "Integrator",
     "Rate",
     "RungeKutta",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from mbd_bridge.errors import SolveError
 from mbd_bridge.spatial import Array
 
 Rate = Callable[[float, Array], Array]
@@ -14,6 +16,10 @@ Settle = Callable[[float, Array], Array]
 """Puts a state onto the constraints."""
 
 
+class BudgetError(SolveError):
+    """An integrator that chooses its own steps has evaluated as often as it may."""
+
+
 class Integrator(ABC):
     """A method for y' = f(t, y), with what it remembers of the motion.
 
@@ -21,11 +27,16 @@ class Integrator(ABC):
     ----------
     rate, settle : the equations; `settle` is called after every step
     tolerance : error of a step that is allowed, relative and absolute (variable steps only)
+
+    Attributes
+    ----------
+    allowed : evaluations from which on `advance` gives up (variable steps only)
     """
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
         self.rate, self.settle, self.tolerance = rate, settle, tolerance
         self.steps = self.evaluations = self.rejected = 0
+        self.allowed = math.inf
 
     @abstractmethod
     def advance(self, t: float, y: Array, end: float) -> Array:
@@ -42,6 +53,17 @@ class Integrator(ABC):
     @abstractmethod
     def order(self) -> int:
         """Order of the method in the last step; 0 if it is not told."""
+
+    def check_evaluations(self, t: float, h: float) -> None:
+        """Give up if too much was evaluated by t, where steps have h seconds."""
+        if self.evaluations > self.allowed:
+            raise BudgetError(
+                f"by t = {t:.9g} s steps of {h:.2g} s have cost more evaluations than "
+                f"most_evaluations= allows: forces change abruptly here, such as dry friction at "
+                f"rest, or the motion is stiff. Make forces smoother (tanh(v/0.01) for sign(v)), "
+                f"take integrator='scipy:BDF' where they are stiff or 'rk4' with fixed steps, a "
+                f"larger tolerance=, or allow more"
+            )
 
     def f(self, t: float, y: Array) -> Array:
         """Return the rate, and count."""

@@ -19,7 +19,13 @@ from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.compiled_run import passage_of
 from mbd_bridge.simulate.history import Recorder
 from mbd_bridge.simulate.identity import identity_of
-from mbd_bridge.simulate.integrators import INTEGRATORS, Integrator, RungeKutta, ScipyIntegrator
+from mbd_bridge.simulate.integrators import (
+    INTEGRATORS,
+    BudgetError,
+    Integrator,
+    RungeKutta,
+    ScipyIntegrator,
+)
 from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
 from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
@@ -41,6 +47,9 @@ METHODS = ("projection", *BASES, "multipliers")
 
 FIXED = ("rk4", "ab3")
 """Integrators with fixed steps: they do not notice that a step is too long."""
+
+EACH = 200
+"""Evaluations that variable steps may take for each step of the grid: smooth motions take fifty."""
 
 LOOKS = 12
 """Steps that are compared with two of half their length."""
@@ -139,14 +148,23 @@ class _Run:
             return
         if self._begun and self._fixed and self.done % self._stride_look == 0:
             self._judge(end)
+        self._allow(taken)
         y = self._advanced(end)
-        if y is None and self._begun:  # once more, with bases chosen here
-            self.begin()
+        if y is None and self._begun and not isinstance(self._met, BudgetError):
+            self.begin()  # once more, with bases chosen here
             y = self._advanced(end)
         if y is None:
+            if isinstance(self._met, BudgetError):
+                raise self._met
             self._pass(taken, self._met)
             return
         self._arrive(end, y, taken)
+
+    def _allow(self, steps: int) -> None:
+        """Let variable steps evaluate as often as so many steps may, and what is left of before."""
+        if not self._fixed:
+            left = min(self.way.allowed - self.way.evaluations, self._wishes.evaluations)
+            self.way.allowed = self.way.evaluations + max(0.0, left) + EACH * steps
 
     def _arrive(self, t: float, y: Array, steps: int) -> None:
         self.t, self.y, self.done = t, y, self.done + steps
