@@ -56,7 +56,7 @@ class AdamsBashforthMoulton(Integrator):
             self._h = min(end - t, 0.5 * np.sqrt(self.tolerance) / max(size, 1e-8))
         while t < end:
             t, y = self._step(t, y, end)
-            self.check_work(t, self._h)
+            self.check_evaluations(t, self._h)
         return y
 
     def forget(self) -> None:

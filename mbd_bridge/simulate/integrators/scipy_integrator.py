@@ -48,7 +48,7 @@ class ScipyIntegrator(Integrator):
             self.steps += 1
             if self._way.status == "failed":
                 raise SolveError(str(trouble))
-            self.check_work(self._way.t, self._way.t - self._way.t_old)
+            self.check_evaluations(self._way.t, self._way.t - self._way.t_old)
         return self.settle(end, self._way.dense_output()(end) if self._way.t > end else self._way.y)
 
     def forget(self) -> None:
