@@ -60,8 +60,8 @@ class Drives(NamedTuple):
     lam : (..., m) multipliers of the cuts' rows
     open : (..., PROBES, m) multipliers in general position among those that the equations leave
         open; zero, to rounding, where they leave none
-    a : (..., nv) accelerations that these make: those given, but for spins of links about
-        themselves that no loop and no drive determines (`spins`); these were solved for
+    a : (..., nv) accelerations that these make: those given (not copied), but for spins of links
+        about themselves that no loop and no drive determines (`spins`); these were solved for
     """
 
     tau: Array
@@ -124,54 +124,55 @@ class ClosedInverse:
             What `check` found: which state, which loop, which drives, what to try.
         """
         arrays, number = check_inputs((q, v, a, *external), self._inputs)
-        count = 1 if number is None else number
-        parts, size = [], max(1, BLOCK // (8 * self._rows + 2 * self.model.nv))
+        count, nv, rows = 1 if number is None else number, self.model.nv, self._rows
+        opens = len(self._probes) * rows
+        found = [np.empty((count, size)) for size in (nv, rows, opens)]
+        if self.spins:
+            found.append(np.empty((count, nv)))
+        size = max(1, BLOCK // (8 * rows + 2 * nv))
         for start in range(0, max(count, 1), size):
             part = [x[start : start + size] if x.ndim == 2 else x for x in arrays]
-            tau, lam, opened, rates, facts = self._solve(part, number is None, threads)
+            into = [x[start : start + size] for x in found]
+            facts = self._solve(part, into, number is None, threads)
             if check:
-                self._check(start, arrays, tau, facts, minimum_norm)
-            parts.append((tau, lam, opened, rates))
-        tau, lam, opened, rates = (
-            column[0] if len(column) == 1 else np.concatenate(column)
-            for column in zip(*parts, strict=True)
-        )
-        opened = opened.reshape(*opened.shape[:-1], len(self._probes), self._rows)
-        if number is None:
-            tau, lam, opened, rates = tau[0], lam[0], opened[0], rates[0]
-        return Drives(tau, lam, opened, rates)
+                self._check(start, arrays, into[0], facts, minimum_norm)
+        tau, lam, opened, *solved = found
+        rates = solved[0] if solved else np.broadcast_to(arrays[2], (count, nv))
+        vectors = opened.reshape(count, len(self._probes), rows)
+        drives = Drives(tau, lam, vectors, rates)
+        return Drives(*(x[0] for x in drives)) if number is None else drives
 
-    def _solve(self, arrays: list[Array], single: bool, threads: int) -> tuple[Array, ...]:
-        """Return tau (N, nv), lam (N, m), open (N, PROBES m), a (N, nv) and facts (N, ...)."""
-        count = 1 if single else max(len(x) for x in arrays if x.ndim == 2)
+    def _solve(self, arrays: list[Array], into: list[Array], single: bool, threads: int) -> Array:
+        """Fill tau (N, nv), lam (N, m), open (N, PROBES m), with spins a (N, nv); return facts."""
         if self._whole is None:
-            return self._by_singular_values(arrays, count)
-        found = self._whole(*arrays, threads=threads)
-        if single:
-            found = tuple(x[None] for x in found)
-        facts, slack = found[-1], max(NOTICED, self._choice.slack)
+            return self._by_singular_values(arrays, into, np.arange(len(into[0])))
+        out = [x[0] for x in into] if single else into
+        facts = self._whole(*arrays, out=[*out, None], threads=threads)[-1]
+        facts = facts[None] if single else facts
+        slack = max(NOTICED, self._choice.slack)
         with np.errstate(invalid="ignore"):
             good = (facts[:, RISK] < TRUSTED_REFINED) & (facts[:, SLACK] < slack**2)
         bad = np.flatnonzero(~good)
         if len(bad):
-            some = [x[bad] if x.ndim == 2 else x for x in arrays]
-            for whole, slow in zip(found, self._by_singular_values(some, len(bad)), strict=True):
-                whole[bad] = slow
-        return found
+            facts[bad] = self._by_singular_values(arrays, into, bad)
+        return facts
 
-    def _by_singular_values(self, arrays: list[Array], count: int) -> tuple[Array, ...]:
-        """Return what `_solve` does, state by state."""
-        found: list[tuple[Array, ...]] = []
-        for k in range(count):
-            a, terms = self._state(k, arrays)
+    def _by_singular_values(self, arrays: list[Array], into: list[Array], states: Array) -> Array:
+        """Fill some of the states that `_solve` fills, one by one; return their facts."""
+        all_facts, scale = [], self.model.row_scale
+        for k in states:
+            a, terms = self._state(int(k), arrays)
             finite = bool(np.isfinite(terms.A).all() and np.isfinite(terms.b).all())
             A = self._choice.exact(terms.A.T).T if finite else terms.A
             lam, opened = self._smallest(A, terms.b) if finite else self._nothing
             tau, facts = judged(terms, A, self.driven, lam, opened, np.zeros(1))
-            scale = self.model.row_scale
             flat = (opened / scale).reshape(-1)
-            found.append((tau / self.model.velocity_scale, lam / scale, flat, a, facts))
-        return tuple(np.array(column) for column in zip(*found, strict=True))
+            solved = tau / self.model.velocity_scale, lam / scale, flat, a
+            for whole, one in zip(into, solved, strict=False):  # the last only with spins
+                whole[k] = one
+            all_facts.append(facts)
+        width = RISK + 1 + int(self.driven.sum())
+        return np.array(all_facts).reshape(len(states), width)
 
     @property
     def _nothing(self) -> tuple[Array, Array]:
@@ -210,14 +211,15 @@ class ClosedInverse:
             risks = np.array([some.risk + risk + spin_risk])
             tau, facts = judged(terms, A, self.driven, lam, opened, risks)
             flat = np.concatenate([probe * scale for probe in opened])
-            return tau * (1.0 / self.model.velocity_scale), lam * scale, flat, a, facts
+            solved = tau * (1.0 / self.model.velocity_scale), lam * scale, flat
+            return (*solved, a, facts) if self.spins else (*solved, facts)
 
         driven = np.flatnonzero(self.driven).tolist()
         exact = self._choice.rows if self._choice.imprecise else ()
         return compile_kernel(
             function,
             self._inputs,
-            outputs=("tau", "lam", "open", "rates", "facts"),
+            outputs=("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts"),
             name="closed_inverse",
             identity=f"{digest(self.model)} inverse {self._links} {self._axes} {driven} {rows} "
             f"{exact} {[spin.columns for spin in self.spins]}",
