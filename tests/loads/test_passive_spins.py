@@ -1,6 +1,5 @@
 """Rods between balls: their spin has no drive, and its acceleration is solved for."""
 
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +11,6 @@ from mbd_bridge.spatial import Frame
 from tests import free_bodies
 from tests.delta import MOTORS, Kinematics, delta
 from tests.machines import MANY, rssr
-from tests.robots import own_urdfs
-from tests.simulate.test_loop_models import STARTS
 from tests.tolerances import LOOPS
 
 RODS = tuple(f"rod{k}{side}" for k in range(3) for side in "ab")
@@ -148,40 +145,3 @@ def test_what_hangs_from_one_link_needs_a_drive(attachments):
     at = machine.assemble({"crank": 0.3}, fixed="crank")
     with pytest.raises(SolveError, match=r"2 freedoms, and the drives .* move 1 of them"):
         machine.inverse_dynamics(at.q, at.v, at.a, actuated="crank")
-
-
-MOST_SETS = 5
-"""Sets of drives that are tried of each machine."""
-
-
-def sufficient_sets(machine, q, rng):
-    """Some sets of joints that are as many as needed, in random order."""
-    model = machine.model
-    joints = [j.name for j in model.joints if j.moving and j.type.nv == 1 and j.follows is None]
-    needed = {machine.loops.report(q, some).actuation.freedoms for some in ((), joints)}
-    every = [chosen for count in sorted(needed) for chosen in combinations(joints, count)]
-    found = []
-    for n in rng.permutation(len(every))[: 10 * MOST_SETS]:
-        drives = machine.loops.report(q, every[n]).actuation
-        if not (drives.too_few or drives.too_many) and drives.distance > 1e-2:
-            found.append(every[n])
-    return found[:MOST_SETS]
-
-
-@pytest.mark.parametrize("name", STARTS)
-def test_torques_of_each_sufficient_set_of_drives_make_the_motion(name):
-    machine, rng = mbd.load(own_urdfs()[name]), np.random.default_rng(3)
-    at = machine.assemble(**STARTS[name])
-    given = machine.forward_dynamics(at.q, at.v, rng.uniform(-3.0, 3.0, machine.nv))
-    sets = sufficient_sets(machine, at.q, rng)
-    assert sets
-    for drives in sets:
-        loops = machine.constrained_dynamics(actuated=drives)
-        found = loops.inverse(at.q, at.v, given)
-        a, lam = loops.forward(at.q, at.v, found.tau)
-        assert np.abs(a - found.a).max() < LOOPS * (1.0 + np.abs(a).max()), drives
-        assert np.abs(lam - found.lam).max() < LOOPS * (1.0 + np.abs(lam).max()), drives
-        spun = np.abs(a - given) > 1e-6 * (1.0 + np.abs(a))
-        assert [machine.model.velocity_names[k] for k in np.flatnonzero(spun)] == (
-            ["ball_y"] if name == "rssr" and "ball_y" not in drives else []
-        )
