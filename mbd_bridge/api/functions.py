@@ -17,6 +17,7 @@ from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.simulate import Simulation
@@ -150,6 +151,7 @@ def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulatio
         `mbd_bridge.simulate.simulate`
     """
     _check(mechanism, "simulate")
+    warn_left_out(mechanism.model)
     return run_motion(mechanism.model, duration, **options)
 
 
@@ -163,6 +165,7 @@ def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> Sim
         threads, progress; see `mbd_bridge.simulate.batch.run.simulate_batch`
     """
     _check(mechanism, "simulate_batch")
+    warn_left_out(mechanism.model)
     return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
 
 

@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
             f"{loads.convention}",
             loop_tables.peaks(robot.model, motion.time, loads),
         )
-    for line in _summary(motion):
+    for line in (*motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
@@ -184,7 +184,9 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             **every,
         )
     for warning in caught:
-        screen.say(str(warning.message), "warning")
+        message = str(warning.message)
+        if not message.startswith(motion.notes or ("\n",)):  # these are said in the end
+            screen.say(message, "warning")
     return motion
 
 

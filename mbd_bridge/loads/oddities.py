@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import count, some
+from mbd_bridge.errors import count, some, warn
 from mbd_bridge.loads.units import velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
 
@@ -34,6 +34,30 @@ def left_out(model: Model, of: str) -> str:
         return ""
     verb = "is" if len(kinds) == 1 else "are"
     return f"{' and '.join(kinds)} of {count(len(joints), 'joint')} {verb} not part of {of}"
+
+
+def warn_left_out(model: Model) -> None:
+    """Warn that a motion is computed without what the file gives, if it gives something."""
+    unused = left_out(model, "this motion")
+    if unused:
+        warn(f"{unused}: give it as torque=, for example lambda t, q, v: -damping * v")
+
+
+def motion_notes(model: Model, time: Floats, q: Floats) -> tuple[str, ...]:
+    """Return sentences about what the file gives and a simulated motion knows nothing of.
+
+    Parameters
+    ----------
+    time, q : (K,) s and (K, nq); what is nan is passed over
+    """
+    there = np.isfinite(q).all(axis=1)
+    unused = left_out(model, "this motion")
+    found = [unused] if unused else []
+    if there.any():
+        seen = Oddities(model)
+        seen.add(time[there], q[there], ())
+        found += [f"{said}; nothing stops it there" for said in seen.beyond_limits(advice=False)]
+    return tuple(found)
 
 
 class Oddities:
@@ -103,7 +127,7 @@ class Oddities:
 
     def notes(self) -> list[str]:
         """Return a sentence about each."""
-        return [*self._beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
+        return [*self.beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
 
     def _other_rates(self) -> list[str]:
         names = self._model.coordinate_names
@@ -141,7 +165,8 @@ class Oddities:
             f"there"
         ]
 
-    def _beyond_limits(self) -> list[str]:
+    def beyond_limits(self, advice: bool = True) -> list[str]:
+        """Return a sentence about joints beyond their limits; `advice`: maybe in degrees."""
         model = self._model
         limits = {joint.name: joint.limits for joint in model.description.joints}
         found, degrees = list[str](), ""
@@ -161,5 +186,7 @@ class Oddities:
                 degrees = degrees or joint.name
         if not found:
             return []
-        advice = f"; are these degrees? Then the header says '{degrees} [deg]'" if degrees else ""
-        return [f"beyond the limits of the file: {some(found, NAMED)}{advice}"]
+        sentence = f"beyond the limits of the file: {some(found, NAMED)}"
+        if advice and degrees:
+            sentence += f"; are these degrees? Then the header says '{degrees} [deg]'"
+        return [sentence]

@@ -18,8 +18,9 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
-from mbd_bridge.simulate.given.forces import Drive, given_forces
+from mbd_bridge.simulate.given.forces import Drive, given_forces, lines_of
 from mbd_bridge.simulate.given.motions import Prescribed, PrescribedMotions, prescribe
+from mbd_bridge.simulate.given.table import Table, check_covers
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import check_inertia, start_state
 from mbd_bridge.simulate.step import Torque, lacks, projected, slopes
@@ -42,13 +43,26 @@ class RightHandSide:
     ----------
     model : the mechanism
     start : (nq + nv,) the state that it was made for
+
+    Parameters
+    ----------
+    spans : s, from where to where the tables in it go, by name
     """
 
-    def __init__(self, model: Model, start: Array, kernel: Kernel) -> None:
+    def __init__(
+        self,
+        model: Model,
+        start: Array,
+        kernel: Kernel,
+        spans: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
         self.model, self.start, self._kernel = model, start, kernel
+        self._spans = spans or {}
 
     def __call__(self, t: float, y: Array) -> Array:
         """Return y' (nq + nv,)."""
+        for name, (first, last) in self._spans.items():
+            check_covers(name, first, last, t, t)
         nq = self.model.nq
         out, risk = self._kernel(y[:nq], y[nq:], np.array([t]))
         if not risk[0] < RISK:
@@ -81,7 +95,7 @@ def right_hand_side(
     ----------
     model : the mechanism's, ``mechanism.model``
     q, v, torque, external, external_in, drives : as for `simulate`
-    span : s, from start to end (a table must cover it)
+    span : s, from start to end (a table must cover it; a time beyond a table is refused)
     stabilisation : α, 1/s, with which open loops and drives are closed
 
     Examples
@@ -92,11 +106,24 @@ def right_hand_side(
     motions = prescribe(model, drives, *span) if drives else None
     q0, v0 = start_state(model, q, v, motions, span[0])
     check_inertia(model, q0, motions)
-    rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque)
+    rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque, *span)
     wrenches = given_wrenches(model, external, external_in, span[0], q0, v0)
     whole = all_forces(model, forces, wrenches)
     kernel = rate_kernel(model, rows, whole, motions, stabilisation)
-    return RightHandSide(model, np.concatenate([q0, v0]), kernel)
+    spans = _spans(model, forces, motions)
+    return RightHandSide(model, np.concatenate([q0, v0]), kernel, spans)
+
+
+def _spans(
+    model: Model, forces: Torque | None, motions: PrescribedMotions | None
+) -> dict[str, tuple[float, float]]:
+    """Return from where to where the tables of forces and motions go, s."""
+    names = model.velocity_names
+    spans = {f"torque {names[k]!r}": table.span for k, table in lines_of(forces).items()}
+    if motions is not None:
+        pairs = zip(motions.names, motions.functions, strict=True)
+        spans |= {f"drive {name!r}": one.span for name, one in pairs if isinstance(one, Table)}
+    return spans
 
 
 def rate_kernel(

@@ -15,6 +15,7 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
+from mbd_bridge.loads.oddities import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
@@ -90,6 +91,11 @@ class Simulation:
     def finished(self) -> bool:
         """Whether the whole duration was simulated, or the motion ended at an event."""
         return self.status in ("finished", "event")
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the file says that has no part in the motion: damping, friction, limits passed."""
+        return motion_notes(self.model, self.time, self.q)
 
     @cached_property
     def _dynamics(self) -> Answer:
@@ -288,5 +294,5 @@ class Simulation:
     def __repr__(self) -> str:
         return (
             f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
-            f"{len(self.time)} records, {self.status})"
+            f"{len(self.time)} records, {'; '.join([self.status, *self.notes])})"
         )

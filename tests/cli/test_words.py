@@ -185,3 +185,8 @@ def test_units_in_parentheses_are_told_to_go_in_brackets(run, tmp_path, header):
     assert code == 2
     assert "units go in brackets: " in err
     assert header.split(",")["hinge (" in header].replace("(", "[").replace(")", "]") in err
+
+
+def test_a_simulation_says_once_that_damping_is_left_out(run):
+    _, _, err = run("simulate", ARM, "--seconds", "0.002")
+    assert err.count("damping of 7 joints is not part of this motion") == 1

@@ -32,6 +32,7 @@ from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.mechanism import Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
@@ -117,6 +118,7 @@ class Stepper:
         self.body.need_states()
         self.body.release_joints()
         self.body.warn_of_other_inertia()
+        warn_left_out(self.model)
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)
@@ -278,7 +280,7 @@ class Stepper:
     def _forces(self, torque: Torque) -> Array:
         model = self.model
         given = torque(self.time, self.q, self.v) if callable(torque) else torque
-        forces = given_forces(model, given)
+        forces = given_forces(model, given, self.time, self.time)
         if forces is None:
             return np.zeros(model.nv)
         tau = np.asarray(forces(self.time, self.q, self.v), dtype=np.float64)

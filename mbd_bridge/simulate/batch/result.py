@@ -11,6 +11,7 @@ import numpy as np
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads.oddities import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.accelerations import Answer
@@ -70,6 +71,13 @@ class SimulationBatch:
     def finished(self) -> Array:
         """Which trajectories were simulated to the end (N,)."""
         return np.array([status == "finished" for status in self.status])
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the file says that has no part in the motions: damping, friction, limits passed."""
+        return motion_notes(
+            self.model, np.tile(self.time, len(self)), self.q.reshape(-1, self.model.nq)
+        )
 
     def __len__(self) -> int:
         return len(self.q)
@@ -229,7 +237,8 @@ class SimulationBatch:
         return tuple(array.reshape(len(own), records, *array.shape[1:]) for array in found)
 
     def __repr__(self) -> str:
+        finished = "; ".join([f"{int(self.finished.sum())} finished", *self.notes])
         return (
             f"SimulationBatch({self.model.name!r}: {len(self)} trajectories of {self.steps} steps "
-            f"of {self.step:g} s, {len(self.time)} records, {int(self.finished.sum())} finished)"
+            f"of {self.step:g} s, {len(self.time)} records, {finished})"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,22 @@ Drive = Mapping[str, Force] | ArrayLike | Torque | None
 """Forces by velocity name, a constant vector (nv,), a traceable function of (t, q, v), or none."""
 
 
+@dataclass(frozen=True, eq=False)
+class ForcesOverTime:
+    """Forces (nv,) some of which change with time: constants, and courses by velocity."""
+
+    constant: Array
+    courses: dict[int, Callable[[Any], Any]]
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the forces at t, a float or a symbol."""
+        out = zeros(len(self.constant), np.asarray(t))
+        out[:] = self.constant
+        for place, course in self.courses.items():
+            out[place] = course(t)
+        return out
+
+
 EXPECTED = "a number, a formula such as '5*sin(t)' or a table (times, values)"
 
 
@@ -34,17 +51,17 @@ def given_forces(
         return None
     if callable(torque):
         return checked_forces(model, torque)
-    constant, tables = np.zeros(model.nv), dict[int, Callable[[Any], Any]]()
+    constant, courses = np.zeros(model.nv), dict[int, Callable[[Any], Any]]()
     if isinstance(torque, Mapping):
         for name, value in torque.items():
             place = velocity_place(model, name)
             if isinstance(value, tuple):
-                tables[place] = _lines(name, value, start, end)
+                courses[place] = _lines(name, value, start, end)
             elif isinstance(value, str | Formula):
                 formula = (
                     value if isinstance(value, Formula) else text_formula("torque", name, value)
                 )
-                tables[place] = _tried(name, formula, start)
+                courses[place] = _tried(name, formula, start)
             else:
                 constant[place] = real_number(f"torque {name!r}", value, EXPECTED)
     else:
@@ -53,17 +70,15 @@ def given_forces(
             raise StateError(f"torque: expected ({model.nv},), got {constant.shape}")
     if not np.all(np.isfinite(constant)):
         raise StateError(f"torque: expected finite numbers, got {constant}")
-    if not tables:
+    if not courses:
         return lambda t, q, v: constant
+    return ForcesOverTime(constant, courses)
 
-    def forces(t: Any, q: Array, v: Array) -> Array:
-        out = zeros(model.nv, np.asarray(t))
-        out[:] = constant
-        for place, table in tables.items():
-            out[place] = table(t)
-        return out
 
-    return forces
+def lines_of(forces: Torque | None) -> dict[int, Lines]:
+    """Return the tables among given forces, by velocity."""
+    courses = forces.courses if isinstance(forces, ForcesOverTime) else {}
+    return {place: one for place, one in courses.items() if isinstance(one, Lines)}
 
 
 def checked_forces(model: Model, torque: Torque) -> Torque:
@@ -112,8 +127,7 @@ def _lines(name: str, given: tuple[ArrayLike, ...], start: float, end: float) ->
         raise StateError(f"torque {name!r}: a table is (times, values), got {len(given)} parts")
     table = Lines.through(name, *given)
     if np.isfinite(end):
-        first, last = table.times[[0, -1]].tolist()
-        check_covers(f"torque {name!r}", first, last, start, end)
+        check_covers(f"torque {name!r}", *table.span, start, end)
     return table
 
 

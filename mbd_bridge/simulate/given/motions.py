@@ -142,7 +142,7 @@ def _function(name: str, given: Prescribed, start: float, end: float) -> Callabl
         if len(given) != 2:
             raise StateError(f"drive {name!r}: a table is (times, values), got {len(given)} parts")
         table = Table.through(name, *given)
-        check_covers(f"drive {name!r}", float(table.start[0]), table.end, start, end)
+        check_covers(f"drive {name!r}", *table.span, start, end)
         return table
     if isinstance(given, str):
         given = text_formula("drive", name, given)

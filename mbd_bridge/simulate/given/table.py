@@ -55,9 +55,9 @@ class Table:
         return Table(t[:-1], np.diff(t), np.asarray(spline.c))
 
     @property
-    def end(self) -> float:
-        """The last time of the table, s."""
-        return float(self.start[-1] + self.length[-1])
+    def span(self) -> tuple[float, float]:
+        """The first and the last time of the table, s."""
+        return float(self.start[0]), float(self.start[-1] + self.length[-1])
 
     def __call__(self, t: Jet) -> Jet:
         """Return value, velocity and acceleration at t (a bare time: its rate is 1)."""
@@ -92,6 +92,11 @@ class Lines:
     def through(name: str, times: ArrayLike, values: ArrayLike) -> Lines:
         """Return the lines through a table's rows; `name` is for messages."""
         return Lines(*table_rows(f"torque {name!r}", times, values, 2))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last time of the table, s."""
+        return float(self.times[0]), float(self.times[-1])
 
     def __call__(self, t: Any) -> Any:
         """Return the value at t, a float or a symbol."""
@@ -129,6 +134,9 @@ def check_covers(where: str, first: float, last: float, start: float, end: float
         raise StateError(
             f"{where}: the table goes from {first:g} to {last:g} s, the simulation from "
             f"{start:g} to {end:g} s"
+            if start < end
+            else f"{where}: the table goes from {first:g} to {last:g} s and is asked for "
+            f"t = {start:g} s. Give a longer one, or stop before"
         )
 
 
