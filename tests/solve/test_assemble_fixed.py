@@ -9,19 +9,35 @@ import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError, StateError
 from tests.machines import four_bar
 from tests.robots import own_urdfs
-from tests.solve.closable import PLANAR, faults
+from tests.solve.closable import PLANAR, SPATIAL, faults, leg_faults
 
 HELD = [(stem, name) for stem, names in PLANAR.items() for name in names]
 
 
 @pytest.mark.parametrize(("stem", "name"), HELD, ids=" ".join)
 def test_planar_loops_close_exactly_where_the_circles_meet(stem, name):
-    assert list(faults(stem, name, 60)) == []
+    assert faults(stem, name, 60) == []
+
+
+RODS = [(s, n) for s, names in SPATIAL.items() for n in names if n[-1] not in "23456"]
+
+
+@pytest.mark.parametrize(("stem", "name"), RODS, ids=" ".join)
+def test_rods_between_balls_close_exactly_where_they_are_long_enough(stem, name):
+    assert faults(stem, name, 16) == []
+
+
+def test_a_stewart_platform_finds_a_pose_to_the_legs_of_every_pose():
+    assert leg_faults(40, 0.4) == []
+
+
+def test_a_stewart_platform_refuses_legs_that_no_pose_has():
+    assert leg_faults(1, 0.2, apart=4.0) == []
 
 
 @pytest.mark.parametrize("name", ["joint_1", "joint_3"])
 def test_bricards_linkage_closes_wherever_scipy_closes_it(name):
-    assert list(faults("bricard", name, 20)) == []
+    assert faults("bricard", name, 20) == []
 
 
 @pytest.mark.parametrize("angle", np.linspace(1.1, 1.95, 9))
