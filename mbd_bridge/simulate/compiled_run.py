@@ -20,6 +20,7 @@ from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.identity import identity_of
+from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records
@@ -127,6 +128,13 @@ class _Run:
     def some(self, wanted: int) -> None:
         """Take steps; where one is not trusted, as many as lead past that place."""
         every = self.problem.every
+        t = self.now()[0]
+        wanted, inside = min(wanted, self.problem.knots.steps_before(t, self.h)), []
+        if not wanted:
+            wanted, inside = 1, self.problem.knots.within(t, t + self.h)
+        if inside:
+            self._over(t, inside)
+            return
         beyond = self.done % every
         if beyond:  # records go on in step with the march again
             wanted = min(wanted, every - beyond)
@@ -137,6 +145,15 @@ class _Run:
             self._record()
         if taken < wanted:
             self._pass()
+
+    def _over(self, t: float, knots: list[float]) -> None:
+        """Take a step in parts that end where forces jump or bend."""
+        if not step_in_parts(self.march, self.stage, t, knots, self.h).all():
+            self._pass()
+            return
+        self.done += 1
+        if self.done % self.problem.every == 0:
+            self._record()
 
     def _pass(self) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""

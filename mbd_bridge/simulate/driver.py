@@ -30,7 +30,8 @@ from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch
 from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.given.forces import Drive as Drive
-from mbd_bridge.simulate.given.forces import forces_along, given_forces
+from mbd_bridge.simulate.given.forces import forces_along, given_forces, lines_of
+from mbd_bridge.simulate.given.knots import Knots
 from mbd_bridge.simulate.given.motions import Prescribed, prescribe
 from mbd_bridge.simulate.history import check_correction
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
@@ -90,7 +91,8 @@ def simulate(
     q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
         and the nearest to it that closes the loops
     torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
-        `formula`) or a table (times, values) with straight lines from row to row; or a vector
+        `formula`) or a table (times, values) with straight lines from row to row, which jumps
+        where a time stands twice (steps end where it bends or jumps); or a vector
         (nv,); or a function of (t, q, v), which is traced, and so made of + - * / and NumPy's sin,
         cos, sqrt
     external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
@@ -144,7 +146,9 @@ def simulate(
             f"move. Remove one, or let one forbid less"
         )
     clock = start, duration / steps, steps, every
-    problem = Problem(model, whole, motions, q0, v0, *clock, loops)
+    tables = [(one.times, one.values) for one in lines_of(forces).values()]
+    knots = Knots.of(tables, start, duration / steps)
+    problem = Problem(model, whole, motions, q0, v0, *clock, loops, knots)
     if checkpoint_every is None:
         compiled = (method, integrator) == ("projection", "rk4")
         checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.given.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.history import Correction, History
 from mbd_bridge.simulate.rows import Loops
@@ -25,6 +26,7 @@ class Problem(NamedTuple):
     steps: int
     every: int
     loops: Loops | None = None
+    knots: Knots = NO_KNOTS
 
 
 class Wishes(NamedTuple):

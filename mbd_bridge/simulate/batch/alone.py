@@ -14,6 +14,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.given.knots import NO_KNOTS
+from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.trust import TRUSTED, Now, Taken, taken
 from mbd_bridge.spatial import Array
@@ -63,6 +65,7 @@ class Alone:
     ) -> None:
         self.road, self.clock, self.stream = road, clock, stream
         self._own, self._more, self._variant = np.array([number]), list(more), list(variant)
+        self._knots = NO_KNOTS if stream is None else stream.knots(clock.start, clock.h)
         self._stage, self._once = road.march.start(), OneStep(road.march, more)
         self._passage = Passage(road.model, self._step, clock.h, _nothing_else, self._energy)
 
@@ -90,7 +93,15 @@ class Alone:
         nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
         found: list[Now] = []
         while len(found) < steps:
-            wanted = min(AT_ONCE, steps - len(found))
+            free = self._knots.steps_before(now.t, h)
+            if not free and (inside := self._knots.within(now.t, now.t + h)):
+                over = self._over(now, inside)
+                if over is None:
+                    break
+                found.append(over)
+                now = over
+                continue
+            wanted = min(AT_ONCE, steps - len(found), max(1, free))
             qs, vs, ts = (np.empty((wanted, size)) for size in (len(now.q), len(now.v), 2))
             nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
             self._put(now, h)
@@ -101,6 +112,21 @@ class Alone:
                 break
             now = found[-1]
         return found
+
+    def _over(self, now: Now, knots: list[float]) -> Now | None:
+        """Return the state after a step in parts, None if one of them is not trusted."""
+        march, h = self.road.march, self.clock.h
+        self._put(now, h)
+
+        def numbers(a: float, b: float, h: float) -> Array:
+            assert self.stream is not None, "it has the knots"
+            given = self.stream.numbers(np.array([a, b]), h, self._own)
+            return np.ascontiguousarray(given[:, :, :1])
+
+        if not step_in_parts(march, self._stage, now.t, knots, h, numbers).all():
+            return None
+        q, v, t, *_ = march.state_of(self._stage)
+        return Now(float(t[0]), q, v)
 
     def _put(self, now: Now, h: float) -> None:
         given = now.q, now.v, np.array([now.t, 0.0]), np.array([h])

@@ -13,6 +13,8 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
+from mbd_bridge.simulate.given.knots import NO_KNOTS, Knots
+from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.trust import TRUSTED, Now
 from mbd_bridge.simulate.watch import STEP_ERROR
@@ -61,6 +63,9 @@ class Stream(Protocol):
     def numbers(self, times: Array, h: float, own: Array) -> Array:
         """Return (steps, size, lanes) for steps between times (steps + 1,) of trajectories."""
 
+    def knots(self, start: float, h: float) -> Knots:
+        """Return where steps of h from `start` have to end."""
+
 
 Led = tuple[int, int, list[Now]]
 """A trajectory, the steps it had taken, and its states after those that follow."""
@@ -93,6 +98,7 @@ class Lanes:
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self._lock = threading.Lock()
+        self._knots = NO_KNOTS if stream is None else stream.knots(clock.start, clock.h)
         self._halted = False
         self._streamed: tuple[tuple[int, int], Array] | None = None
         most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
@@ -174,16 +180,22 @@ class Lanes:
             going &= self._short_enough(march, stages, nowhere, now, own)
             if not going.any():
                 return
-            stream = None
+            stream, times = None, np.zeros(0)
             if self.stream is not None:
                 times = clock.of_steps(now, portion)
                 stream, now = self._numbers(self.stream, taken, times, own), float(times[-1])
             first, end = taken, taken + portion
             while taken < end:
                 until = min(end, taken + HELD) if held else end
-                wanted, every = self._call(taken, until, pace)
+                free, inside = self._ahead(times, taken - first)
+                wanted, every = self._call(taken, min(until, taken + free), pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
-                march.advance_into(stage, wanted, every, places, TRUSTED, part)
+                if inside:
+                    every = self._over(
+                        march, stage, float(times[taken - first]), inside, taken, own
+                    )
+                else:
+                    march.advance_into(stage, wanted, every, places, TRUSTED, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
                     held = True
                     going[lane] = self._led(stage, lane, int(own[lane]), taken, wanted, late)
@@ -202,6 +214,33 @@ class Lanes:
             q_end, v_end, *_ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         self.done[own[going]] = True
+
+    def _ahead(self, times: Array, k: int) -> tuple[int, list[float]]:
+        """Return how many steps may be taken together, and the knots in one that is in parts."""
+        if not len(self._knots.times):
+            return self.clock.steps, []
+        now, end = times[k : k + 2].tolist()
+        free = self._knots.steps_before(now, self.clock.h)
+        return (free, []) if free else (1, self._knots.within(now, end))
+
+    def _over(
+        self, march: March, stage: Array, t: float, knots: list[float], taken: int, own: Array
+    ) -> int:
+        """Take a step in parts, and record it; return after how many steps the record is."""
+        source, clock = self.stream, self.clock
+        assert source is not None, "it has the knots"
+
+        def numbers(a: float, b: float, h: float) -> Array:
+            return np.ascontiguousarray(source.numbers(np.array([a, b]), h, own))
+
+        took = step_in_parts(march, stage, t, knots, clock.h, numbers)
+        stage[-march.lanes :] = took
+        if (taken + 1) % clock.every:
+            return 2
+        q, v, *_ = march.state_of(stage)
+        record = (taken + 1) // clock.every
+        self.q[own[took], record], self.v[own[took], record] = q[took], v[took]
+        return 1
 
     def _led(
         self, stage: Array, lane: np.intp, number: int, taken: int, wanted: int, late: list[Led]

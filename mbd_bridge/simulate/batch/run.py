@@ -83,8 +83,8 @@ def simulate_batch(
     q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what the
         drives prescribe and the nearest to it that closes the loops
     torque : as for `simulate`; or (N, nv), constant forces of each trajectory; or by velocity name
-        numbers, (N,) of them, or tables (times, values) with straight lines from row to row, values
-        (n,) for all or (N, n)
+        numbers, (N,) of them, or tables (times, values) with straight lines from row to row (a jump
+        where a time stands twice), values (n,) for all or (N, n)
     drives : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
         with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or

@@ -107,7 +107,7 @@ class Rows(Course):
     @staticmethod
     def lines(name: str, times: Any, values: Any) -> Rows:
         """Return straight lines from row to row, as forces take."""
-        t, x = table_rows(f"torque {name!r}", times, values, 2, several=True)
+        t, x = table_rows(f"torque {name!r}", times, values, 2, several=True, jumps=True)
         x = np.atleast_2d(x)
         return Rows(t, x, np.stack([(np.diff(x) / np.diff(t)).T, x[:, :-1].T]))
 

@@ -27,6 +27,7 @@ from mbd_bridge.simulate.given.forces import (
 )
 from mbd_bridge.simulate.given.formula import Formula as TextFormula
 from mbd_bridge.simulate.given.jet import Jet
+from mbd_bridge.simulate.given.knots import Knots
 from mbd_bridge.simulate.given.motions import (
     PrescribedMotions,
     check_drives,
@@ -157,6 +158,11 @@ class Signals:
             for moment, part in enumerate(parts):
                 out[:, split + moment * many + d] = part
         return out
+
+    def knots(self, start: float, h: float) -> Knots:
+        """Return where steps of h from `start` have to end, since tables of forces jump there."""
+        tables = [one for one in self.courses.values() if isinstance(one, Rows)]
+        return Knots.of([(one.times, one.values) for one in tables], start, h)
 
     def prescribed(self, time: float, number: int) -> tuple[Array, Array]:
         """Return f and f' (N, D) at one time."""

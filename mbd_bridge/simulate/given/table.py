@@ -26,6 +26,9 @@ from mbd_bridge.spatial import Array
 MOST = 1500
 """Rows of a table: each costs some 40 operations of the compiled step (a few seconds in all)."""
 
+JUMP = 64 * np.finfo(np.float64).eps
+"""How long a jump takes, relative to the largest time: some roundings of times."""
+
 FEWEST = 4
 """Rows that a cubic spline needs."""
 
@@ -91,7 +94,7 @@ class Lines:
     @staticmethod
     def through(name: str, times: ArrayLike, values: ArrayLike) -> Lines:
         """Return the lines through a table's rows; `name` is for messages."""
-        return Lines(*table_rows(f"torque {name!r}", times, values, 2))
+        return Lines(*table_rows(f"torque {name!r}", times, values, 2, jumps=True))
 
     @property
     def span(self) -> tuple[float, float]:
@@ -112,9 +115,17 @@ class Lines:
 
 
 def table_rows(
-    where: str, times: ArrayLike, values: ArrayLike, fewest: int, several: bool = False
+    where: str,
+    times: ArrayLike,
+    values: ArrayLike,
+    fewest: int,
+    several: bool = False,
+    jumps: bool = False,
 ) -> tuple[Array, Array]:
-    """Return times (n,) and values (n,), or with `several` (N, n) as well, checked."""
+    """Return times (n,) and values (n,), or with `several` (N, n) as well, checked.
+
+    With `jumps` a time may stand twice: there the values jump, from one row to the next.
+    """
     t, x = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     flat = x.ndim in ((1, 2) if several else (1,))
     if t.ndim != 1 or not flat or x.shape[-1:] != t.shape or not fewest <= len(t) <= MOST:
@@ -122,9 +133,21 @@ def table_rows(
             f"{where}: a table is (times, values), both (n,) with {fewest} to {MOST} rows"
             f"{', or values (N, n)' if several else ''}; got {t.shape} and {x.shape}"
         )
+    if jumps:
+        t = _apart(t)
     if not (np.all(np.isfinite(t)) and np.all(np.isfinite(x)) and np.all(np.diff(t) > 0.0)):
-        raise StateError(f"{where}: times must grow, times and values be finite")
+        twice = " (a time that stands twice is a jump)" if jumps else ""
+        raise StateError(f"{where}: times must grow{twice}, times and values be finite")
     return t, x
+
+
+def _apart(t: Array) -> Array:
+    """Return times of which those that stand twice are a few roundings apart."""
+    again = np.flatnonzero(np.diff(t) == 0.0) + 1
+    if len(again):
+        t = t.copy()
+        t[again] += JUMP * max(float(np.abs(t).max()), 1e-300)
+    return t
 
 
 def check_covers(where: str, first: float, last: float, start: float, end: float) -> None:

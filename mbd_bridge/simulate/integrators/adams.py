@@ -83,8 +83,9 @@ class AdamsBashforthMoulton(Integrator):
             h = left / parts
             k = min(self._order, len(self._times))
             predicted = y + h * self._increment(t, h, k, None)
+            stop = end if parts == 1 else t + h
             try:
-                fresh = self.f(t + h, predicted)
+                fresh = self.f(stop, predicted)
             except SolveError as problem:  # too far out for the mechanism
                 met = problem
                 self._reject(h * SLOWEST)
@@ -101,7 +102,6 @@ class AdamsBashforthMoulton(Integrator):
             elif error > 1.0:
                 self._reject(h * max(SLOWEST, SAFETY * error ** (-1.0 / (k + 1))))
             else:
-                stop = end if parts == 1 else t + h
                 try:
                     settled = self.settle(stop, correctors[k + 1])
                     rate = self.f(stop, settled)

@@ -30,13 +30,14 @@ class Integrator(ABC):
 
     Attributes
     ----------
+    last : s, beyond which no step may go: there forces jump
     allowed : evaluations from which on `advance` gives up (variable steps only)
     """
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
         self.rate, self.settle, self.tolerance = rate, settle, tolerance
         self.steps = self.evaluations = self.rejected = 0
-        self.allowed = math.inf
+        self.allowed = self.last = math.inf
 
     @abstractmethod
     def advance(self, t: float, y: Array, end: float) -> Array:

@@ -18,16 +18,14 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 
 
 class ScipyIntegrator(Integrator):
-    """One of SciPy's; `last` is the end of the motion, s."""
+    """One of SciPy's; `end` is that of the motion, s."""
 
-    def __init__(
-        self, rate: Rate, settle: Settle, tolerance: float, name: str, last: float
-    ) -> None:
+    def __init__(self, rate: Rate, settle: Settle, tolerance: float, name: str, end: float) -> None:
         super().__init__(rate, settle, tolerance)
         if name not in SCIPY:
             known = ", ".join(SCIPY)
             raise StateError(f"integrator='scipy:{name}' is not known; SciPy has {known}")
-        self._name, self._last = name, last
+        self._name, self._end = name, end
         self._way: Any = None
 
     @property
@@ -41,7 +39,7 @@ class ScipyIntegrator(Integrator):
 
         if self._way is None:
             kind, tolerance = getattr(scipy, self._name), self.tolerance
-            last = max(end, self._last)
+            last = max(end, min(self.last, self._end))
             self._way = kind(self.f, t, y, last, rtol=tolerance, atol=tolerance)
         while self._way.t < end:
             trouble = self._way.step()

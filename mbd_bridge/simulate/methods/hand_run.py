@@ -51,6 +51,9 @@ FIXED = ("rk4", "ab3")
 EACH = 200
 """Evaluations that variable steps may take for each step of the grid: smooth motions take fifty."""
 
+INSTANT = 1e-12
+"""Of a step: nothing moves in a jump that is shorter."""
+
 LOOKS = 12
 """Steps that are compared with two of half their length."""
 
@@ -125,8 +128,8 @@ class _Run:
         name = integrator.removeprefix("scipy:")
         if name != integrator:
             p = self.problem
-            last = p.start + p.steps * p.h
-            return ScipyIntegrator(self._rate, self._settle, tolerance, name, last)
+            end = p.start + p.steps * p.h
+            return ScipyIntegrator(self._rate, self._settle, tolerance, name, end)
         return INTEGRATORS[integrator](self._rate, self._settle, tolerance)
 
     def begin(self) -> None:
@@ -178,13 +181,28 @@ class _Run:
         before, written = self.way.steps, len(self._recorder or ())
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                return self.way.advance(self.t, self.y, end)
+                return self._in_parts(end, before)
         except (SolveError, np.linalg.LinAlgError) as met:
             self._met = met
             self.way.steps = before
             if self._recorder is not None:
                 self._recorder.back(written)
             return None
+
+    def _in_parts(self, end: float, steps: int) -> Array:
+        """Return the state at `end`; integrators start anew where forces jump."""
+        knots, t, y = self.problem.knots, self.t, self.y
+        for knot in knots.within(t, end, sharp=not self._fixed):
+            if knot - t > INSTANT * self.problem.h:
+                self.way.last = knots.jump_after(t)
+                y = self.way.advance(t, y, knot)
+            t = knot
+            self.way.forget()
+        self.way.last = knots.jump_after(t)
+        y = self.way.advance(t, y, end)
+        if self._fixed:
+            self.way.steps = steps + 1
+        return y
 
     def record(self) -> None:
         """Record the state if it is not yet."""
