@@ -88,11 +88,11 @@ class CoupledStep:
             if self.rows == chosen:
                 raise
             found = self._taken(q, v, tau, wrenches, h)
-        if self._open(found[0]) > OPEN:  # others than the chosen rows have come to matter
+        if self._open(found[0]) > self._allowed:  # others than the chosen rows have come to matter
             self.choose(q, v)
             closed = None if self._loops is None else self._loops.closed(q)
             found = self._taken(q if closed is None else closed, v, tau, wrenches, h)
-            if self._open(found[0]) > OPEN and self._loops is not None:
+            if self._open(found[0]) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found[0])[0]
                 raise SolveError(trouble.stays_open(self.model, None, phi, h))
         return found
@@ -142,6 +142,11 @@ class CoupledStep:
     @cached_property
     def _energy(self) -> Kernel:
         return energy_kernel(self.model)
+
+    @cached_property
+    def _allowed(self) -> float:
+        """How far the loops may be open, relative to the mechanism's size: as far as in runs."""
+        return OPEN if self._loops is None else max(OPEN, self._loops.choice().leeway)
 
     def _open(self, q: Array) -> float:
         """Return the largest residual of the loops, relative to the mechanism's size."""

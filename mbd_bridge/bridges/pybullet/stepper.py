@@ -33,7 +33,7 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.oddities import warn_left_out
-from mbd_bridge.mechanism import Model, build_model, digest
+from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.given.forces import Drive, given_forces
@@ -135,6 +135,7 @@ class Stepper:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         substeps: int = 1,
+        rank_tolerance: float = RANK_TOLERANCE,
     ) -> Stepper:
         """Load a file into pybullet, with the inertia that it says, and step it.
 
@@ -143,6 +144,7 @@ class Stepper:
         path : URDF; loops come with it as everywhere
         position, orientation : of the root link in pybullet's world, m and (x, y, z, w)
         flags : of ``loadURDF``, besides URDF_USE_INERTIA_FROM_FILE, which is always set
+        rank_tolerance : see `mbd_bridge.load`
 
         Notes
         -----
@@ -154,7 +156,9 @@ class Stepper:
         gravity = _gravity(parameters)
         if not floating:
             gravity = quaternion_matrix(turn).T @ gravity
-        model = build_model(read(path), floating=floating, gravity=gravity)
+        model = build_model(
+            read(path), floating=floating, gravity=gravity, rank_tolerance=rank_tolerance
+        )
         with quiet():
             body = link.loadURDF(
                 fspath(path),
