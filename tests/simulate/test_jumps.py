@@ -66,6 +66,16 @@ def test_a_torque_that_is_switched_gives_parabolas(way, table):
             assert run.steps == round(END / step)
 
 
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(way.values()) or "compiled")
+def test_a_jump_at_a_record_is_no_other(way):
+    """The record at 0.33 s is where the jump begins, to the last digit."""
+    table = ([0.0, 0.33, 0.33, 1.0], [0.0, 0.0, PUSH, PUSH])
+    run = mbd.simulate(WHEEL, 1.0, step=2e-3, torque={"axle": table}, tolerance=1e-10, **way)
+    assert run.time[165] == 0.33 or not way
+    exact = 0.5 * PUSH / INERTIA * np.maximum(run.time - 0.33, 0.0) ** 2
+    assert np.abs(run.q[:, 0] - exact).max() < 1e-8
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("every", [1, 7])
 def test_a_batch_ends_its_steps_there_too(every, threads):

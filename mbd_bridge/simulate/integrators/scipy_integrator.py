@@ -37,7 +37,7 @@ class ScipyIntegrator(Integrator):
         """Take steps until `end` is reached, and look it up between them."""
         import scipy.integrate as scipy  # here, so that importing the package does not load SciPy
 
-        if self._way is None:
+        if self._way is None or self._way.status != "running":  # it has ended at a jump
             kind, tolerance = getattr(scipy, self._name), self.tolerance
             last = max(end, min(self.last, self._end))
             self._way = kind(self.f, t, y, last, rtol=tolerance, atol=tolerance)

@@ -52,7 +52,7 @@ EACH = 200
 """Evaluations that variable steps may take for each step of the grid: smooth motions take fifty."""
 
 INSTANT = 1e-12
-"""Of a step: nothing moves in a jump that is shorter."""
+"""Of a step, or of the time: nothing moves in a jump that is shorter."""
 
 LOOKS = 12
 """Steps that are compared with two of half their length."""
@@ -193,7 +193,7 @@ class _Run:
         """Return the state at `end`; integrators start anew where forces jump."""
         knots, t, y = self.problem.knots, self.t, self.y
         for knot in knots.within(t, end, sharp=not self._fixed):
-            if knot - t > INSTANT * self.problem.h:
+            if knot - t > INSTANT * max(self.problem.h, abs(end)):
                 self.way.last = knots.jump_after(t)
                 y = self.way.advance(t, y, knot)
             t = knot
