@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.solve.reduced import METHODS
-from mbd_bridge.spatial import Frame
 from tests.machines import MANY
+from tests.misaligned import off_by
 from tests.robots import own_urdfs
 from tests.tolerances import LOOPS
 
 STARTS = {"four_bar": "crank", "slider_crank": "crank", "bricard": "joint_1"}
-
-
-def misaligned(name: str, axis: int, amount: float, **options: float) -> mbd.Mechanism:
-    """A machine whose first loop joint is off along (0 to 2, m) or about (3 to 5, rad) an axis."""
-    described = mbd.load(own_urdfs()[name]).model.description
-    step = np.zeros(6)
-    step[axis] = amount
-    loop = described.loops[0]
-    off = loop.successor.frame @ Frame.from_rpy(step[:3], step[3:])
-    moved = replace(loop, successor=replace(loop.successor, frame=off))
-    loops = (moved, *described.loops[1:])
-    return mbd.Mechanism.build(replace(described, loops=loops, source=None), **options)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +23,7 @@ def misaligned(name: str, axis: int, amount: float, **options: float) -> mbd.Mec
 def test_every_road_takes_the_same_rows_for_redundant(name, axis):
     moving = []
     for amount in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3):
-        m = misaligned(name, axis, amount)
+        m = off_by(name, axis, amount)
         at = m.assemble(near={STARTS[name]: 0.5}, check=False)
         dynamics, tau = m.constrained_dynamics(), np.zeros(m.nv)
         try:
@@ -103,7 +89,7 @@ def check_that_inverse_dynamics_agrees(m, name, at):
 @pytest.mark.parametrize("tolerance", [1e-8, 1e-5])
 def test_the_passage_is_where_the_user_puts_it(tolerance):
     freedoms = [
-        misaligned("four_bar", 3, amount * tolerance, rank_tolerance=tolerance)
+        off_by("four_bar", 3, amount * tolerance, rank_tolerance=tolerance)
         .loops.report(np.zeros(3))
         .freedoms
         for amount in (0.1, 1.0, 10.0, 100.0)
@@ -112,17 +98,17 @@ def test_the_passage_is_where_the_user_puts_it(tolerance):
 
 
 def test_the_report_says_how_far_redundant_rows_are_off_and_what_to_do():
-    (line,) = misaligned("four_bar", 3, 4e-6).loops.report().imprecise
+    (line,) = off_by("four_bar", 3, 4e-6).loops.report().imprecise
     assert "coupler_pin" in line
     assert "4e-06 rad" in line
     assert "more digits" in line
     assert mbd.load(own_urdfs()["four_bar"]).loops.report().imprecise == ()
-    (weak,) = misaligned("four_bar", 3, 1e-4).loops.report(np.zeros(3)).imprecise[-1:]
+    (weak,) = off_by("four_bar", 3, 1e-4).loops.report(np.zeros(3)).imprecise[-1:]
     assert "larger rank_tolerance" in weak
 
 
 def test_a_row_that_matters_counts_however_near_a_singular_position():
-    m = misaligned("four_bar", 3, 1e-6)
+    m = off_by("four_bar", 3, 1e-6)
     exact = mbd.load(own_urdfs()["four_bar"])
     for distance in (1e-2, 1e-4, 1e-6):
         q = np.array([1.0, -1.0, 1.0]) * (np.pi / 2 - distance)
