@@ -136,16 +136,17 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
         with contextlib.suppress(TypeError):  # arrays of floats have the method, and no number
             number = operator.index(value)
     if number < least:
-        raise StateError(f"{name}: expected a whole number from {least}, got {value!r}")
+        raise StateError(f"{name}: expected a whole number from {least}, got {value!r:.60}")
     return number
 
 
 def real_number(name: str, value: Any, expected: str, *, positive: bool = False) -> float:
     """Return a finite number, or say what is expected."""
-    try:
-        number = float("nan") if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
+    number = math.nan
+    # texts, arrays of one entry and complex numbers of NumPy's become floats, too
+    if not isinstance(value, str | bytes | complex) and getattr(value, "ndim", 0) == 0:
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
     if not math.isfinite(number) or (positive and number <= 0.0):
         raise StateError(f"{name}: expected {expected}, got {value!r:.60}")
     return number

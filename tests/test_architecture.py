@@ -19,6 +19,7 @@ ORDER = (
     "search_path",
     "lazy",
     "errors",
+    "arguments",
     "spatial",
     "formats",
     "plots",
@@ -38,7 +39,7 @@ ORDER = (
 )
 """The rooms, in the order in which data flows: each imports from itself and from those above."""
 
-ONLY = {"kernels": {"errors", "lazy"}}
+ONLY = {"kernels": {"errors", "lazy", "arguments"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
 KERNELS = (

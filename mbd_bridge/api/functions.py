@@ -178,6 +178,7 @@ def assemble_batch(mechanism: Mechanism, near: Wishes = None, **options: Any) ->
     options : fixed, weights, velocity, parameters, check; see
         `mbd_bridge.solve.assembly_batch.assemble_batch`
     """
+    _check(mechanism, "assemble_batch")
     return assemble_states(mechanism.model, near, prepared=mechanism.prepared, **options)
 
 
@@ -186,4 +187,5 @@ def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
 
     See `mbd_bridge.crosscheck.crosscheck` for the options.
     """
+    _check(mechanism, "crosscheck")
     return compare(mechanism.model, **options)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.arguments import finite_numbers, name_list
 from mbd_bridge.loads.determined import undetermined
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import LoopReport, assemble, report
+from mbd_bridge.solve.assembly import within_reach
 
 
 class Loops:
@@ -38,13 +38,13 @@ class Loops:
             drives, what is reported as not determined is due to redundant rows alone
         """
         model = self._model
-        place = assemble(model).q if q is None else np.asarray(q, dtype=np.float64)
-        if place.shape != (model.nq,) or not np.all(np.isfinite(place)):
-            raise StateError(
-                f"q: expected ({model.nq},) finite numbers, one position, got {place!r:.80}"
-            )
+        place = (
+            assemble(model).q
+            if q is None
+            else within_reach("q", finite_numbers("q", q, (model.nq,)))
+        )
         drives = model.description.actuated if actuated is None else actuated
         if drives is not None:
-            drives = (drives,) if isinstance(drives, str) else tuple(drives)
-        found = report(model, place, drives)
+            drives = name_list("actuated", drives, "joints")
+        found = report(model, place, drives if model.has_loops else None)
         return replace(found, undetermined=undetermined(model, place, drives or ()))

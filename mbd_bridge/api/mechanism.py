@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.loops import Loops
+from mbd_bridge.arguments import finite_numbers, flag, name_list
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import StateError, warn
+from mbd_bridge.errors import ModelError, StateError, unknown_name, warn
 from mbd_bridge.formats import Description
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import (
@@ -39,7 +40,8 @@ from mbd_bridge.solve import (
 from mbd_bridge.solve.assembly import Wish
 from mbd_bridge.solve.closed_kernel import kernel_of
 from mbd_bridge.solve.constrained import actuated_joints
-from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.dynamics import FUNCTIONS
+from mbd_bridge.solve.prepared import Prepared, in_link_axes
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
@@ -185,7 +187,7 @@ class Mechanism:
         if v is None or a is None:
             raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
         wanted, places = asked_for(self.model, joints, cuts=self.model.has_loops)
-        drives = actuated if actuated is None or isinstance(actuated, str) else tuple(actuated)
+        drives = actuated if actuated is None else name_list("actuated", actuated, "joints")
         links, axes = links_of(external), check_axes(external_in)
         options: dict[str, Any] = {
             "on": on,
@@ -194,6 +196,8 @@ class Mechanism:
             "links": links,
             "external_in": axes,
         }
+        reaction = flag("reaction", reaction)
+        minimum_norm = flag("minimum_norm", minimum_norm)
         options |= {"reaction": reaction, "actuated": drives, "minimum_norm": minimum_norm}
         how = Convention.of(on, at, in_)
         solver = self.prepared.get(
@@ -202,17 +206,6 @@ class Mechanism:
         )
         packed = pack_external(external, links) if external else None
         return solver(q, v, a, packed, threads=threads, check=check)
-
-    def _in_link_axes(self, q: ArrayLike, external: External | None, given: str) -> External | None:
-        if check_axes(given) == "link" or not external:
-            return external
-        packed, turned = pack_external(external, tuple(external)), {}
-        for k, link in enumerate(external):
-            turn = self.placement(q, link)[..., :3, :3]
-            halves = packed[..., k, :3], packed[..., k, 3:]
-            both = [np.einsum("...ji,...j->...i", turn, half) for half in halves]
-            turned[link] = np.concatenate(both, axis=-1)
-        return turned
 
     def free_body(
         self,
@@ -232,13 +225,16 @@ class Mechanism:
         >>> robot.free_body("forearm", motion).at("peak").write("forearm.bdf")   # doctest: +SKIP
         """
         states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
-        pushes = self._in_link_axes(states[0], external, external_in)
+        pushes = in_link_axes(self.prepared, states[0], external, external_in)
         names = joints_of(self.model, link)
         loads = self.joint_loads(q, v, a, names, external=pushes, **options)
         own = pushes.get(link) if pushes else None
         own_q, own_v, given = states
         rates = given if loads.a is None else loads.a
-        return free_body(self.model, link, own_q, own_v, rates, loads, external=own)
+        body = free_body(self.model, link, own_q, own_v, rates, loads, external=own)
+        if options.get("check", True) and not np.isfinite(body.sum).all():
+            raise StateError("q, v, a, external: so large that the forces on the link overflow")
+        return body
 
     def assemble(self, near: Wish = None, **options: Any) -> Assembly:
         """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.
@@ -325,14 +321,16 @@ class Mechanism:
         self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
     ) -> ConstrainedDynamics:
         """Return forward and inverse dynamics of the mechanism with its loops closed."""
-        numbers = tuple(self.model.link_number(name) for name in links)
+        numbers = tuple(map(self.model.link_number, name_list("links", links, "links")))
         return ConstrainedDynamics(self.model, numbers, actuated)
 
     def kernel(
         self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
     ) -> Kernel:
         """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`."""
-        return kernel_of(self.prepared, what, links, at)
+        if not isinstance(what, str) or what not in FUNCTIONS:
+            raise ModelError(f"what: {unknown_name('function', what, FUNCTIONS)}")
+        return kernel_of(self.prepared, what, name_list("links", links, "links"), at)
 
     def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
         """Return where a link is in the world, (4, 4) or (N, 4, 4).
@@ -341,7 +339,7 @@ class Mechanism:
         P[:3, :3] are the link's axes, P[:3, 3] is the origin of its frame. Symbols are taken as
         well: forces given to `simulate` as functions may ask where a link is.
         """
-        if is_traced(np.asarray(q)):
+        if is_traced(q):
             return placement(self.model, np.asarray(q), self.model.link_number(link))
         (found,) = self.prepared.placement(link)(q, threads=threads)
         return found
@@ -366,8 +364,8 @@ class Mechanism:
         -------
         (6,) or (N, 6), in world axes: m/s, then rad/s.
         """
-        inside = np.asarray(point, dtype=np.float64)
-        if is_traced(np.asarray(q), np.asarray(v)):
+        inside = finite_numbers("point", point, (3,))
+        if is_traced(q, v):
             number = self.model.link_number(link)
             return link_velocity(self.model, np.asarray(q), np.asarray(v), number, inside)
         (found,) = self.prepared.velocity(link)(q, v, inside, threads=threads)

@@ -8,10 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from mbd_bridge.arguments import flag
 from mbd_bridge.crosscheck.closed_loops import closed_loop_rows
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, whole_number
+from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError, whole_number
 from mbd_bridge.loads import LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ForwardDynamics, prepare
@@ -23,6 +24,10 @@ SENSED = 5
 
 SINGULAR = 1e-13
 """A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
+
+
+MOST_STATES = 100_000
+"""Random states: more are a slip of the pen."""
 
 
 class Referee(Protocol):
@@ -75,7 +80,12 @@ def crosscheck(
     """
     from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
 
-    sample = _Sample(model, whole_number("states", states), seed)
+    seed = whole_number("seed", seed, least=0)
+    pybullet = None if pybullet is None else flag("pybullet", pybullet)
+    states = whole_number("states", states)
+    if states > MOST_STATES:
+        raise StateError(f"states: expected 1 to {MOST_STATES}, got {states!r:.60}")
+    sample = _Sample(model, states, seed)
     main = PinocchioReferee(model)
     rows = [
         *sample.against(main),

@@ -13,9 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.errors import ModelError, one_of
+from mbd_bridge.errors import ModelError, StateError, one_of
 from mbd_bridge.mechanism import Cut, Model, ModelJoint, Motion
 from mbd_bridge.spatial import Array, Frame, cross, is_zero
 
@@ -62,11 +63,11 @@ class Convention:
             place = one_of("at", at, PLACES, ModelError, " or a point (x, y, z) m")
             return Convention(side, place, axes)
         try:
-            point = np.asarray(at, dtype=np.float64)
-        except (TypeError, ValueError):
-            point = np.zeros(0)
-        if point.shape != (3,) or not np.all(np.isfinite(point)):
-            raise ModelError(f"at={at!r} is not a point; give (x, y, z) m in the child's frame")
+            point = finite_numbers("at", at, (3,))
+        except StateError as problem:
+            raise ModelError(
+                f"{problem}: not a point; give (x, y, z) m in the child's frame"
+            ) from None
         x, y, z = point.tolist()
         return Convention(side, (x, y, z), axes)
 

@@ -33,6 +33,8 @@ def undetermined(
     q : (nq,) a position that closes the loops
     actuated : joints with a drive; without any, what is left open is due to redundant rows alone
     """
+    if not model.has_loops:
+        return {}
     names, asked = asked_for(model, None, cuts=True)
     phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
     columns = left_open(model, phi_q, driven_velocities(model, actuated)).T

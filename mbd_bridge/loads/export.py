@@ -9,6 +9,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbd_bridge.arguments import as_floats, name_list
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
@@ -101,12 +102,12 @@ def save_loads(
     gaps: bool = False,
 ) -> None:
     """Write loads along a motion; see `JointLoads.save`."""
-    times = loads.time if time is None else np.asarray(time, dtype=np.float64)
+    times = loads.time if time is None else as_floats("time", time)
     rows = load_rows(loads)
     if times is None:
         raise StateError("the times of these loads are not known; give time=(N,) s")
     if times.shape != rows.shape[:1]:
-        raise StateError(f"expected {len(rows)} times, one a state, got the shape {times.shape}")
+        raise StateError(f"time: expected {len(rows)}, one a state, got the shape {times.shape}")
     assert loads.model is not None
     said = attributes(f"joint loads of {loads.model.name}", notes) | load_attributes(loads)
     columns = [TIME, *load_columns(loads)]
@@ -157,6 +158,9 @@ def attributes(content: str, notes: Sequence[str] = ()) -> dict[str, str]:
     """Return what every file says about itself."""
     from mbd_bridge import __version__
 
+    notes = name_list("notes", notes, "facts, as texts")
+    if not all(note.isascii() or note.encode(errors="replace").decode() == note for note in notes):
+        raise StateError(f"notes: expected texts that can be written, got {notes!r:.60}")
     said = {CONTENT: content, MADE_BY: f"mbd_bridge {__version__}"}
     return said | ({NOTES: "\n".join(notes)} if notes else {})
 

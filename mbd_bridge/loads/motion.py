@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.loads.columns import in_si, times
@@ -100,7 +101,7 @@ class Motion:
             raise StateError("this motion does not know its mechanism, so its units neither")
         from mbd_bridge.loads.motion_pictures import plot_motion
 
-        asked = (quantities,) if isinstance(quantities, str) else quantities
+        asked = name_list("quantities", quantities, "q, v, a")
         parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
         return plot_motion(self.model, self.time, parts, names, ax=ax)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.units import DRIVE, RATE, model_units
 from mbd_bridge.mechanism import Model
@@ -43,11 +44,11 @@ def plot_motion(
     names : of coordinates or joints; None for all
     marks : names and times, s, of upright lines
     """
-    wanted = None if names is None else {names} if isinstance(names, str) else set(names)
+    wanted = None if names is None else set(name_list("names", names, "coordinates or joints"))
     known = {*model.coordinate_names, *model.velocity_names, *model.joint_index}
     for name in wanted or ():
         if name not in known:
-            raise StateError(unknown_name("coordinate or joint", name, sorted(known)))
+            raise StateError(f"names: {unknown_name('coordinate or joint', name, sorted(known))}")
     of_q, of_v = model_units(model)
     panels = []
     for what, values in parts.items():

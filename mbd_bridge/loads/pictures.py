@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import flag, name_list
 from mbd_bridge.errors import StateError, one_of, unknown_name
 from mbd_bridge.formats import Joint, Limits
 from mbd_bridge.loads.convention import PLANES
@@ -48,7 +49,8 @@ def plot_loads(
 ) -> list[Axes]:
     """Draw force, moment and drives along time; see `JointLoads.plot`."""
     places = _places(loads, joints)
-    asked = [quantities] if isinstance(quantities, str) else list(quantities)
+    asked = name_list("quantities", quantities, "force, moment, drive")
+    resultant = flag("resultant", resultant)
     for name in asked:
         if name not in QUANTITIES:
             raise StateError(unknown_name("quantity", name, QUANTITIES))
@@ -149,7 +151,9 @@ def _places(loads: JointLoads, joints: Iterable[str] | str | None) -> list[int]:
 
 def _names(kind: str, asked: Iterable[str] | str | None, there: Sequence[str]) -> list[str]:
     """Return the names that are asked for, all if none are."""
-    names = [asked] if isinstance(asked, str) else list(asked or there)
+    names = list(there if asked is None else name_list(f"{kind}s", asked, f"{kind}s"))
+    if asked is not None and not names:
+        raise StateError(f"{kind}s: expected names, got none; None stands for all")
     for name in names:
         if name not in there:
             raise StateError(unknown_name(f"{kind} in these loads", name, there))

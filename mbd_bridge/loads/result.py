@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import Model
@@ -90,7 +91,7 @@ class JointLoads:
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""
-        if joint not in self.joints:
+        if not isinstance(joint, str) or joint not in self.joints:
             raise StateError(unknown_name("joint in these loads", joint, self.joints))
         k = self.joints.index(joint)
         return OneJoint(
@@ -112,13 +113,16 @@ class JointLoads:
 
     def along(self, time: ArrayLike, v: ArrayLike) -> JointLoads:
         """Return these loads with their times (N,) s, and the velocities (N, nv) at these times."""
-        times = np.asarray(time, dtype=np.float64)
-        states = self.force.shape[:-2]
+        times, states = as_floats("time", time), self.force.shape[:-2]
         if times.ndim != 1 or states != times.shape:
             raise StateError(
-                f"expected as many times as states: loads of {states}, got times {times.shape}"
+                f"time: expected as many times as states: loads of {states}, got times "
+                f"{times.shape}"
             )
-        return replace(self, time=times, speed=drive_speeds(self, np.asarray(v)))
+        speed, nv = as_floats("v", v), 0 if self.model is None else self.model.nv
+        if speed.shape != (*states, nv):
+            raise StateError(f"v: expected {(*states, nv)}, got {speed.shape}")
+        return replace(self, time=times, speed=drive_speeds(self, speed))
 
     def spectra(self, exponents: Sequence[float] = (3.0, 5.0, 10.0), **options: Any) -> LoadSpectra:
         """Return rainflow cycles and damage-equivalent loads; see `durability.load_spectra`."""

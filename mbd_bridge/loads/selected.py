@@ -71,12 +71,16 @@ def asked_for(
         joints = [*range(1, len(model.joints)), *known]
     elif isinstance(joints, str | int | np.integer):
         joints = (joints,)
+    try:
+        named = tuple(joints)
+    except TypeError:
+        raise ModelError(f"joints: expected names of joints, got {joints!r:.60}") from None
     places = []
-    for name in joints:
+    for name in named:
         if isinstance(name, str) and name in known:
             places.append(Asked(True, known[name]))
         elif isinstance(name, str) and name not in model.joint_index:
-            raise ModelError(unknown_name("joint", name, [*model.joint_index, *known]))
+            raise ModelError(f"joints: {unknown_name('joint', name, [*model.joint_index, *known])}")
         else:
             places.append(Asked(False, model.joint_number(name)))
     if not places:

@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import an_instance, as_floats, flag, name_list
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.run.layout import as_floats
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
@@ -82,15 +82,18 @@ class LoadSolver:
         minimum_norm: bool = False,
         parameters: Given | Parameters | None = None,
     ) -> None:
+        an_instance("model", model, Model, "mechanism.model")
         if parameters is not None and not isinstance(parameters, Parameters):
             parameters = Parameters.of(model, parameters)
         self.parameters = parameters
-        self.model, self._reaction, self._minimum_norm = model, reaction, minimum_norm
+        reaction, open_tree = flag("reaction", reaction), flag("open_tree", open_tree)
+        self.model, self._reaction = model, reaction
+        self._minimum_norm = flag("minimum_norm", minimum_norm)
         self.convention = Convention.of(on, at, in_)
         closed = model.has_loops and not open_tree
         self.joints, self._asked = asked_for(model, joints, cuts=closed)
         self._names, self._places = drive_names(model, self._asked)
-        self.links = tuple(model.link_number(name) for name in links)
+        self.links = tuple(model.link_number(name) for name in name_list("links", links, "links"))
         self._axes = check_axes(external_in)
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
@@ -148,6 +151,7 @@ class LoadSolver:
         check : raise if a result is not finite, a quaternion not of unit length, a loop not
             closed, or a motion not possible with the drives; False leaves what comes out
         """
+        check = flag("check", check)
         own_q = unit_quaternions(self.model, q) if check else q
         inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
         pushes: tuple[Array, ...] = ()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
+from mbd_bridge.mechanism.axes import PERPENDICULAR, across, axis_turn, second_axis
 from mbd_bridge.mechanism.couplings import coupling_cuts
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance, Row, mask_rows
-from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -38,9 +38,6 @@ from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
 EARTH = (0.0, 0.0, -9.81)
 """Standard gravity of robotics files, m/s²."""
 
-PERPENDICULAR = 1e-6
-"""Cosine of the angle between axes that a file's digits may leave."""
-
 SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 1e-12, 1e-2
 """Of rank: what arithmetic itself leaves, and what no longer is a rounding of numbers."""
 
@@ -64,9 +61,14 @@ def build_model(
     rank_tolerance : relative size below which rows of loops that are nearly dependent are due to
         rounded numbers in the file; see `Model`
     """
+    if not isinstance(description, Description):
+        raise ModelError(
+            f"expected a Builder or a Description as the source, got {description!r:.60}"
+        )
+    floating = flag("floating", floating)
     check_names(description)
     walk = _depth_first(description)
-    if cuts != "authored":
+    if not (isinstance(cuts, str) and cuts == "authored"):
         description = recut(description, cuts)
         walk = _depth_first(description)
     root_type: JointType = Floating() if floating else Fixed()
@@ -74,14 +76,29 @@ def build_model(
     if ROOT_JOINT in names:
         message = f"a joint is called {ROOT_JOINT!r}, as that from the ground to the root link is"
         raise ModelError(f"{message}; rename it")
-    builder = _Builder(description)
-    builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
-    for joint, _ in walk[1:]:
-        assert joint is not None
-        builder.add(joint, _entry(joint))
-    vector = given_numbers("gravity", gravity, (3,))
+    vector = finite_numbers("gravity", gravity, (3,), error=ModelError)
     vector.flags.writeable = False
-    return builder.model(vector, _tolerance(rank_tolerance))
+    builder = _Builder(description)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found below
+        builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
+        for joint, _ in walk[1:]:
+            assert joint is not None
+            builder.add(joint, _entry(joint))
+        model = builder.model(vector, _tolerance(rank_tolerance))
+    _check_inertia(model)
+    return model
+
+
+def _check_inertia(model: Model) -> None:
+    """Refuse masses and lengths whose products are no numbers; symbols of variants are left."""
+    for link in model.links:
+        own = link.inertia
+        parts = [np.asarray(own.mass), own.centre, own.central]
+        if not all(x.dtype == object or np.isfinite(x).all() for x in parts):
+            raise ModelError(
+                f"link {link.name!r}: its mass, centre, inertia or place are so large that their "
+                f"products overflow; check their units"
+            )
 
 
 def rebuilt(model: Model, description: Description) -> Model:
@@ -95,7 +112,7 @@ def rebuilt(model: Model, description: Description) -> Model:
 
 
 def _tolerance(given: float) -> float:
-    number = float(given_numbers("rank_tolerance", given, ()))
+    number = float(finite_numbers("rank_tolerance", given, (), error=ModelError))
     if not SMALLEST_TOLERANCE <= number <= LARGEST_TOLERANCE:
         raise ModelError(
             f"rank_tolerance: expected {SMALLEST_TOLERANCE:g} (rounding) to {LARGEST_TOLERANCE:g}, "
@@ -143,8 +160,8 @@ def _entry(joint: Joint) -> JointType:
     if kind is Helical:
         return Helical(joint.pitch)
     if kind is Universal:
-        turn = _turn(joint, kind())
-        second = turn.rotation.T @ np.asarray(joint.axis2 or _across(joint.axis))
+        turn = axis_turn(joint, kind())
+        second = turn.rotation.T @ np.asarray(joint.axis2 or across(joint.axis))
         second = second / np.linalg.norm(second)
         if not abs(second[2]) < PERPENDICULAR:
             raise ModelError(
@@ -154,39 +171,6 @@ def _entry(joint: Joint) -> JointType:
         turned = TurnedUniversal if joint.turned else Universal
         return turned(tuple(second.tolist()))
     return kind()
-
-
-def _second_axis(loop: Loop, where: str) -> Frame:
-    """Return the turn of a universal joint's successor frame: x along the second axis."""
-    first = np.asarray(loop.axis)
-    second = np.asarray(loop.axis2) if loop.axis2 is not None else _across(loop.axis)
-    second = second / np.linalg.norm(second)
-    if not abs(first @ second) < PERPENDICULAR:
-        raise ModelError(
-            f"{where}the two axes of a universal joint are perpendicular, these are {loop.axis} "
-            f"and {loop.axis2}"
-        )
-    z = first - (first @ second) * second
-    z = z / np.linalg.norm(z)
-    return Frame(np.column_stack([second, np.cross(z, second), z]), np.zeros(3))
-
-
-def _across(axis: Sequence[float]) -> np.ndarray:
-    """Return a unit vector across `axis`: the coordinate direction after its largest component."""
-    return rotation_that_takes_z_to(np.asarray(axis))[:, 0]
-
-
-def _turn(joint: Joint, entry: JointType) -> Frame:
-    """Return the frame, in the joint's described frame, whose z is the joint's axis."""
-    if entry.name in ("fixed", "floating", "spherical"):
-        return Frame.identity()
-    axis = np.asarray(joint.axis, dtype=np.float64)
-    length = np.linalg.norm(axis)
-    if not length > 0.0:
-        raise ModelError(f"joint {joint.name!r}: its axis is zero; give a direction, e.g. 0 0 1")
-    if entry.name == "planar" and axis[2] == length:
-        return Frame.identity()
-    return Frame(rotation_that_takes_z_to(axis / length), np.zeros(3))
 
 
 class _Builder:
@@ -205,7 +189,7 @@ class _Builder:
         """Add a joint and the link that it carries."""
         parent = self.number.get(joint.parent, -1)
         if parent < 0 or entry.nv:
-            turn = _turn(joint, entry)
+            turn = axis_turn(joint, entry)
             carrier = self.links[parent].frame if parent >= 0 else Frame.identity()
             placement = carrier @ joint.origin @ turn
             parent_body = self.links[parent].body if parent >= 0 else -1
@@ -292,7 +276,7 @@ class _Builder:
             )
         turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
         a = a @ turn
-        b = b @ (_second_axis(loop, where) if loop.type == "universal" else turn)
+        b = b @ (second_axis(loop, where) if loop.type == "universal" else turn)
         return Cut(loop.name, loop.type, p, s, on, a, b, CUT_ROWS[loop.type], described)
 
     def _mask(self, loop: Loop) -> tuple[Row, ...]:

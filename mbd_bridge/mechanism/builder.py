@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats import Coupling, Description, Joint, Link, Loop, LoopEnd, Mimic
-from mbd_bridge.mechanism.given import given_numbers
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES
 from mbd_bridge.spatial import Array, Frame, Inertia
 
@@ -37,6 +37,7 @@ class Builder:
     """
 
     def __init__(self, name: str = "mechanism", root: str = "base") -> None:
+        _check_name("name", name)
         self.name = name
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
@@ -60,6 +61,7 @@ class Builder:
         inertia : (3,) principal moments or (3, 3) matrix, kg m², about the centre of mass, along
             the link's axes
         """
+        _check_name("link", name)
         if name in self._links and self._links[name].inertia is not None:
             raise ModelError(f"there is a link {name!r} already; choose another name")
         own = inertia_of(f"link {name!r}", mass, centre, inertia)
@@ -92,17 +94,19 @@ class Builder:
         pitch : of a helical joint, m/rad
         mimic, multiplier, offset : the joint follows another: q = multiplier * q(mimic) + offset
         """
+        _check_name("joint", name)
         if name in self._joints:
             raise ModelError(f"there is a joint {name!r} already; choose another name")
-        if type not in JOINT_TYPES:
+        if not isinstance(type, str) or type not in JOINT_TYPES:
             raise ModelError(f"joint {name!r}: " + unknown_name("joint type", type, JOINT_TYPES))
-        for end in (parent, child):
+        for what, end in (("parent", parent), ("child", child)):
+            _check_name(f"joint {name!r}: {what}", end)
             if end not in self._links:
                 self.link(end)
         where = f"joint {name!r}: "
         coupling = (
-            float(given_numbers(f"{where}multiplier", multiplier, ())),
-            float(given_numbers(f"{where}offset", offset, ())),
+            float(finite_numbers(f"{where}multiplier", multiplier, (), error=ModelError)),
+            float(finite_numbers(f"{where}offset", offset, (), error=ModelError)),
         )
         self._joints[name] = Joint(
             name,
@@ -110,12 +114,13 @@ class Builder:
             parent,
             child,
             Frame.from_rpy(
-                given_numbers(f"{where}xyz", xyz, (3,)), given_numbers(f"{where}rpy", rpy, (3,))
+                finite_numbers(f"{where}xyz", xyz, (3,), error=ModelError),
+                finite_numbers(f"{where}rpy", rpy, (3,), error=ModelError),
             ),
             _unit(name, axis),
             None if axis2 is None else _unit(name, axis2),
             mimic=None if mimic is None else Mimic(mimic, *coupling),
-            pitch=float(given_numbers(f"{where}pitch", pitch, ())),
+            pitch=float(finite_numbers(f"{where}pitch", pitch, (), error=ModelError)),
         )
         return self
 
@@ -143,16 +148,22 @@ class Builder:
         rows : of a mask, six of 0 or 1, where 1 forbids: displacements along x, y and z of the
             predecessor's frame, then turns about them
         """
+        _check_name("loop", name)
         if name in self._loops:
             raise ModelError(f"there is a loop {name!r} already; choose another name")
         ends = []
-        for link, frame in (predecessor, successor):
-            if link not in self._links:
-                raise ModelError(f"loop {name!r}: " + unknown_name("link", link, self._links))
-            ends.append(LoopEnd(link, frame))
+        for what, end in (("predecessor", predecessor), ("successor", successor)):
+            pair: tuple[Any, ...] = tuple(end) if isinstance(end, tuple | list) else ()
+            if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], Frame):
+                raise ModelError(f"loop {name!r}: {what}: expected (link, Frame), got {end!r:.60}")
+            if pair[0] not in self._links:
+                raise ModelError(f"loop {name!r}: " + unknown_name("link", pair[0], self._links))
+            ends.append(LoopEnd(pair[0], pair[1]))
         second = None if axis2 is None else _unit(name, axis2)
         self._loops[name] = Loop(name, type, ends[0], ends[1], _unit(name, axis), second)
-        mask = None if rows is None else tuple(rows)
+        mask = None if rows is None else _mask(name, rows)
+        if length is not None:
+            length = float(finite_numbers(f"loop {name!r}: length", length, (), error=ModelError))
         self._loops[name] = replace(self._loops[name], length=length, rows=mask)
         return self
 
@@ -168,11 +179,17 @@ class Builder:
         ----------
         joint, follows : names of joints with one coordinate, or of coordinates ("slide.angle")
         """
+        _check_name("coupling", name)
         if name in self._couplings:
             raise ModelError(f"there is a coupling {name!r} already; choose another name")
-        if not (np.isfinite(ratio) and np.isfinite(offset)):
-            raise ModelError(f"coupling {name!r}: ratio and offset are finite numbers")
-        self._couplings[name] = Coupling(name, joint, follows, float(ratio), float(offset))
+        where = f"coupling {name!r}: "
+        for what, one in (("joint", joint), ("follows", follows)):
+            _check_name(where + what, one)
+        numbers = (
+            float(finite_numbers(f"{where}ratio", ratio, (), error=ModelError)),
+            float(finite_numbers(f"{where}offset", offset, (), error=ModelError)),
+        )
+        self._couplings[name] = Coupling(name, joint, follows, *numbers)
         return self
 
     def description(self) -> Description:
@@ -185,13 +202,27 @@ class Builder:
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:
     """Return a body's checked inertia; messages call the body `what`."""
     own = Inertia(
-        float(given_numbers(f"{what}: mass", mass, ())),
-        given_numbers(f"{what}: centre", centre, (3,)),
-        _symmetric(what, given_numbers(f"{what}: inertia", inertia, (3,), (3, 3))),
+        float(finite_numbers(f"{what}: mass", mass, (), error=ModelError)),
+        finite_numbers(f"{what}: centre", centre, (3,), error=ModelError),
+        _symmetric(
+            what, finite_numbers(f"{what}: inertia", inertia, (3,), (3, 3), error=ModelError)
+        ),
     )
     if own.mass < 0.0:
         raise ModelError(f"{what}: mass is not negative, this is {own.mass:g} kg")
     return own
+
+
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise ModelError(f"{what}: expected a name, got {name!r:.60}")
+
+
+def _mask(name: str, rows: Sequence[int]) -> tuple[int, ...]:
+    numbers = finite_numbers(f"loop {name!r}: rows", rows, error=ModelError)
+    if numbers.shape != (6,) or not np.isin(numbers, (0.0, 1.0)).all():
+        raise ModelError(f"loop {name!r}: rows are six of 0 or 1, got {rows!r:.60}")
+    return tuple(int(row) for row in numbers)
 
 
 def _symmetric(where: str, inertia: Array) -> Array:
@@ -205,9 +236,11 @@ def _symmetric(where: str, inertia: Array) -> Array:
 
 
 def _unit(name: str, axis: Any) -> tuple[float, float, float]:
-    vector = given_numbers(f"joint {name!r}: axis", axis, (3,))
-    length = np.linalg.norm(vector)
-    if not (np.isfinite(length) and length > 0.0):
+    vector = finite_numbers(f"joint {name!r}: axis", axis, (3,), error=ModelError)
+    largest = np.abs(vector).max()
+    if not largest > 0.0:
         raise ModelError(f"joint {name!r}: the axis {axis!r} is no direction; give e.g. (0, 0, 1)")
+    vector = vector / largest  # squares of directions of 1e-200 m or 1e200 m are no numbers
+    length = np.linalg.norm(vector)
     x, y, z = (vector / length).tolist()
     return x, y, z

@@ -212,9 +212,9 @@ class Model:
 
     def joint_number(self, name: str | int) -> int:
         """Return a joint's index by its name (or check an index)."""
-        if isinstance(name, int | np.integer):
+        if isinstance(name, int | np.integer) and not isinstance(name, bool):
             if not 0 <= name < len(self.joints):
-                raise ModelError(f"no joint number {name}: there are {len(self.joints)}")
+                raise ModelError(f"no joint number {name!r:.60}: there are {len(self.joints)}")
             return int(name)
         if not isinstance(name, str) or name not in self.joint_index:
             raise ModelError(unknown_name("joint", name, self.joint_index))
@@ -230,7 +230,7 @@ class Model:
 
     def link_number(self, name: str) -> int:
         """Return a link's index by its name."""
-        if name not in self.link_index:
+        if not isinstance(name, str) or name not in self.link_index:
             raise ModelError(unknown_name("link", name, self.link_index))
         return self.link_index[name]
 

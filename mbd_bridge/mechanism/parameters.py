@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats, by_name
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.mechanism.build import build_model
@@ -71,7 +72,7 @@ class Parameters:
             There is no such number, or a value that it cannot have.
         """
         entries, columns = [], []
-        for name, value in given.items():
+        for name, value in by_name("parameters", given, "{'rod.mass': 2.0}").items():
             entry, rows = _entry(model.description, name, value)
             entries.append(entry)
             columns.append(rows)
@@ -320,10 +321,7 @@ def _matrix(p: Array) -> Array:
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise ModelError(f"parameter {name!r}: expected numbers: {problem}") from None
+    array = as_floats(f"parameter {name!r}", value, ModelError)
     if not array.size or not np.isfinite(array).all():
         raise ModelError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
     return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
@@ -24,13 +25,14 @@ def with_payload(
     It has no source: other readers of the file would not know of the body.
     """
     names = [entry.name for entry in description.links]
-    if link not in names:
+    if not isinstance(link, str) or link not in names:
         raise ModelError(unknown_name("link", link, names))
     body = inertia_of(f"the payload of {link!r}", mass, centre, inertia)
-    links = tuple(
-        replace(entry, inertia=lump([part for part in (entry.inertia, body) if part is not None]))
-        if entry.name == link
-        else entry
-        for entry in description.links
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows, the model refuses
+        links = tuple(
+            replace(entry, inertia=lump([x for x in (entry.inertia, body) if x is not None]))
+            if entry.name == link
+            else entry
+            for entry in description.links
+        )
     return replace(description, links=links, source=None)

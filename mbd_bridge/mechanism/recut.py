@@ -22,6 +22,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd, Vector3
 from mbd_bridge.mechanism.cut_table import CUT_ROWS
@@ -75,6 +76,8 @@ def recut(description: Description, cuts: Cuts) -> Description:
                 f"cuts={cuts!r} is not known; use 'authored', 'weighted' or a list of joint names, "
                 f"cuts=[{cuts!r}]"
             )
+    else:
+        cuts = name_list("cuts", cuts, "joints")
     ways = _ways(description)
     root = _root(description)
     kept = _shortest(description, ways, root) if isinstance(cuts, str) else _all_but(ways, cuts)

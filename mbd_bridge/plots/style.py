@@ -76,6 +76,8 @@ def axes_for(
                 f"expected {count} axes in ax=, one a panel, got {len(given)}; ask for less, or "
                 f"leave ax out"
             )
+        if not all(hasattr(one, "plot") for one in given):
+            raise StateError(f"ax: expected axes of matplotlib, got {ax!r:.60}")
         return given
     from matplotlib import pyplot
 

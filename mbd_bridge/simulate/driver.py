@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import file_path, flag, function_or_none
 from mbd_bridge.errors import (
     SolveError,
     StateError,
@@ -27,12 +28,12 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
-from mbd_bridge.simulate.events import Watch
+from mbd_bridge.simulate.events import Watch, check_watches
 from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.given.forces import Drive as Drive
 from mbd_bridge.simulate.given.forces import forces_along, given_forces, lines_of
 from mbd_bridge.simulate.given.knots import Knots
-from mbd_bridge.simulate.given.motions import Prescribed, prescribe
+from mbd_bridge.simulate.given.motions import Prescribed, check_drives, prescribe
 from mbd_bridge.simulate.history import check_correction
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
@@ -130,8 +131,13 @@ def simulate(
     numbers = tolerance, most_evaluations
     wishes = _wishes(method, integrator, *numbers, correction, history, checkpoint is not None)
     steps, every = number_of_steps(duration, step), whole_number("every", every)
-    check_start(start, duration / steps)
+    duration = float(duration)
+    start, check = check_start(start, duration / steps), flag("check", check)
+    progress = function_or_none("progress", progress, "of the number of steps")
+    checkpoint = None if checkpoint is None else file_path("checkpoint", checkpoint)
+    events = check_watches("events", events)
     check_records(model, steps, every)
+    check_drives(drives)
     motions = prescribe(model, drives, start, start + duration) if drives else None
     loops = Loops(model) if model.has_loops else None
     q0, v0 = start_state(model, q, v, motions, start, loops)
@@ -179,9 +185,9 @@ def _wishes(
     one_of("method", method, METHODS, StateError)
     known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
     one_of("integrator", integrator, known, StateError)
-    corrected = check_correction(correction)
+    corrected, history = check_correction(correction), flag("history", history)
+    tolerance = real_number("tolerance", tolerance, "a positive number", positive=True)
     wishes = Wishes(method, integrator, tolerance, evaluations, corrected, history)
-    real_number("tolerance", tolerance, "a positive number", positive=True)
     if integrator not in INTEGRATORS and method != "projection":
         raise StateError(f"integrator={integrator!r} goes with method='projection' only")
     if history and (integrator not in INTEGRATORS or kept):
@@ -200,7 +206,8 @@ def _run(
     checkpoint: Checkpoint | None,
 ) -> Records:
     """Run a problem by the method and integrator named."""
-    with contextlib.nullcontext() if checkpoint is None else checkpoint.locked():
+    kept = contextlib.nullcontext() if checkpoint is None else checkpoint.locked()
+    with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
             if wishes[:2] == ("projection", "rk4") and not wishes.history:
@@ -243,11 +250,12 @@ def check_records(model: Model, steps: int, every: int) -> None:
         )
 
 
-def check_start(start: float, h: float) -> None:
-    """Complain of a start from which no step of h seconds leads anywhere."""
-    real_number("start", start, "a number of seconds")
+def check_start(start: float, h: float) -> float:
+    """Return the start; refuse one from which no step of h seconds leads anywhere."""
+    start = real_number("start", start, "a number of seconds")
     if start + h == start:
         raise StateError(f"start: t = {start:g} s and a step of {h:g} s later are the same number")
+    return start
 
 
 def number_of_steps(duration: float, step: float) -> int:

@@ -13,12 +13,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError
 from mbd_bridge.spatial import Array
 
 Watch: TypeAlias = Callable[[float, Array, Array], float]
 """g(t, q, v): an event is where it changes its sign. With an attribute ``terminal = True`` the
 motion ends at the first one."""
+
+EXAMPLE = "{'top': lambda t, q, v: v[0]}"
 
 HALVINGS = 60
 """Of the time between two records: to the last digit."""
@@ -47,6 +50,16 @@ class Events:
         """Return the events up to a time."""
         kept = self.time <= end
         return Events(self.time[kept], self.q[kept], self.v[kept], self.rising[kept])
+
+
+def check_watches(name: str, watches: Mapping[str, Watch] | None) -> Mapping[str, Watch]:
+    """Return functions by name; `name` is the argument that they are given as."""
+    for key, watch in by_name(name, watches, EXAMPLE).items():
+        if not callable(watch):
+            raise StateError(
+                f"{name}[{key!r}]: expected a function of (t, q, v), got {watch!r:.60}"
+            )
+    return watches or {}
 
 
 def crossings(

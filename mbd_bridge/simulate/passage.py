@@ -336,7 +336,7 @@ class Passage:
         differed, distance = 0, EDGE
         while distance < REACH and differed < DIFFERENT:
             distance *= FURTHER
-            length = 2.0 * distance / (fastest + (fastest**2 + 2.0 * change * distance) ** 0.5)
+            length = 2.0 * distance / (fastest + np.hypot(fastest, (2 * change * distance) ** 0.5))
             out = way(now, length)
             if out is None:
                 return None

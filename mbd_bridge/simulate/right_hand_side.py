@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.arguments import an_instance, finite_numbers
+from mbd_bridge.errors import SolveError, real_number
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
 from mbd_bridge.simulate.given.forces import Drive, given_forces, lines_of
-from mbd_bridge.simulate.given.motions import Prescribed, PrescribedMotions, prescribe
+from mbd_bridge.simulate.given.motions import Prescribed, PrescribedMotions, check_drives, prescribe
 from mbd_bridge.simulate.given.table import Table, check_covers
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import check_inertia, start_state
@@ -103,13 +104,18 @@ def right_hand_side(
     >>> f = right_hand_side(bar.model, drives={"crank": lambda t: 2 * t})  # doctest: +SKIP
     >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
     """
-    motions = prescribe(model, drives, *span) if drives else None
-    q0, v0 = start_state(model, q, v, motions, span[0])
+    an_instance("model", model, Model, "mechanism.model")
+    begin, end = finite_numbers("span", span, (2,)).tolist()
+    alpha = real_number("stabilisation", stabilisation, "a number")
+    check_drives(drives)
+    motions = prescribe(model, drives, begin, end) if drives else None
+    q0, v0 = start_state(model, q, v, motions, begin)
     check_inertia(model, q0, motions)
-    rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque, *span)
-    wrenches = given_wrenches(model, external, external_in, span[0], q0, v0)
+    rows, forces = independent_rows(model, q0, motions, v0), given_forces(model, torque, begin, end)
+    wrenches = given_wrenches(model, external, external_in, begin, q0, v0)
     whole = all_forces(model, forces, wrenches)
-    kernel = rate_kernel(model, rows, whole, motions, stabilisation)
+    with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
+        kernel = rate_kernel(model, rows, whole, motions, alpha)
     spans = _spans(model, forces, motions)
     return RightHandSide(model, np.concatenate([q0, v0]), kernel, spans)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.arguments import an_instance, name_list, place_among
+from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
 from mbd_bridge.loads.export import save_motion
@@ -20,7 +21,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.events import Events, Watch, crossings, first_end
+from mbd_bridge.simulate.events import Events, Watch, check_watches, crossings, first_end
 from mbd_bridge.simulate.given.external import Wrenches
 from mbd_bridge.simulate.given.motions import PrescribedMotions, fully_driven
 from mbd_bridge.simulate.history import History
@@ -155,6 +156,7 @@ class Simulation:
 
         With records Δ apart q is off by O(Δ⁶), v by O(Δ⁵); see `interpolation`.
         """
+        time = real_number("time", time, "a number of seconds")
         if not self.time[0] <= time <= self.time[-1]:
             raise StateError(
                 f"t = {time!r} s is not in the motion, which goes from {self.time[0]:g} to "
@@ -177,6 +179,7 @@ class Simulation:
 
     def watched(self, watches: Mapping[str, Watch]) -> Simulation:
         """Return the motion with its events, cut off at the first one that is terminal."""
+        watches = check_watches("watches", watches)
         found = {
             name: crossings(name, watch, self.time, self.q, self.v, self.at)
             for name, watch in watches.items()
@@ -204,7 +207,8 @@ class Simulation:
 
     def state(self, index: int = -1) -> tuple[Array, Array]:
         """Return q and v at one record, to start again from."""
-        return self.q[index].copy(), self.v[index].copy()
+        place = place_among("index", index, len(self.time))
+        return self.q[place].copy(), self.v[place].copy()
 
     def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
         """Return the loads of joints, tree or cut, at every record.
@@ -245,6 +249,9 @@ class Simulation:
         notes : sentences that the file is to hold
         gaps : write loads that are nan too; see `JointLoads.save`
         """
+        if loads is not None:
+            an_instance("loads", loads, JointLoads, "run.joint_loads()")
+        notes = name_list("notes", notes, "facts, as texts")
         said = notes if self.finished else (*notes, self.status)
         parts = [self.time, self.q, self.v, self.a]
         options: dict[str, Any] = {"loads": loads, "digits": digits, "notes": said, "gaps": gaps}
@@ -281,7 +288,7 @@ class Simulation:
         from mbd_bridge.loads.motion_pictures import plot_motion
         from mbd_bridge.simulate.pictures import marks
 
-        asked = (quantities,) if isinstance(quantities, str) else quantities
+        asked = name_list("quantities", quantities, "q, v, a, tau")
         parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
         return plot_motion(self.model, self.time, parts, names, marks=marks(self), ax=ax)
 

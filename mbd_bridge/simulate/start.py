@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
@@ -14,6 +15,7 @@ from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.closed import MASSLESS, needs_support
 from mbd_bridge.solve.closing import CLOSED
+from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.tolerances import CONSISTENT, SINGULAR
 from mbd_bridge.spatial import Array
 
@@ -37,8 +39,8 @@ def start_state(
         A state that is given does not satisfy the loops or the prescribed motions, or the motions
         prescribe what the loops already decide.
     """
-    q0 = _position(model, motions, t) if q is None else _given("q", q, model.nq)
-    v0 = _velocity(model, q0, motions, t) if v is None else _given("v", v, model.nv)
+    q0 = _position(model, motions, t) if q is None else _given("q", q, model)
+    v0 = _velocity(model, q0, motions, t) if v is None else _given("v", v, model)
     if model.has_loops and motions is not None and v is None:
         _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
@@ -48,14 +50,10 @@ def start_state(
     return q0, v0
 
 
-def _given(name: str, given: ArrayLike, size: int) -> Array:
-    try:
-        array = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
-    if array.shape != (size,) or not np.all(np.isfinite(array)):
-        raise StateError(f"{name}: expected ({size},) finite numbers, got {given!r:.80}")
-    return array
+def _given(name: str, given: ArrayLike, model: Model) -> Array:
+    if name == "v":
+        return finite_numbers("v", given, (model.nv,))
+    return np.array(unit_quaternions(model, finite_numbers("q", given, (model.nq,))))
 
 
 def _position(model: Model, motions: PrescribedMotions | None, t: float) -> Array:
@@ -89,16 +87,16 @@ def _check_loops(loops: Loops, q: Array, v: Array) -> None:
     model = loops.model
     phi, phi_q, _ = loops.values(q, v)
     rows = model.row_scale
-    speed = np.abs(phi_q) @ np.abs(v)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows keeps nothing closed
+        speed, rate = np.abs(phi_q) @ np.abs(v), phi_q @ v
     consistent = loops.choice().consistent
     if np.any(np.abs(phi) > consistent * rows):
         raise StateError(
             f"the position at the start does not close the loops: {named(model, phi / rows)}. "
             f"Start from assemble(near=...).q"
         )
-    rate = phi_q @ v
     allowed = consistent * np.maximum(speed.max(), still(model, v) * rows)
-    if np.any(np.abs(rate) > allowed):
+    if not (np.isfinite(allowed).all() and (np.abs(rate) <= allowed).all()):
         raise StateError(
             f"the velocity at the start does not keep the loops closed: "
             f"{named(model, rate / rows, '/s')}. Start from assemble(near=..., velocity=...).v"

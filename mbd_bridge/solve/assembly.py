@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats, by_name, flag, name_list
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Across, Model
@@ -32,6 +33,15 @@ from mbd_bridge.spatial import Array
 Wish = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""
 
+
+TOLERANCE = "a number above 0 and below 1 (rad, or of the mechanism's size)"
+
+FARTHEST, FASTEST = 1e6, 1e100
+"""Wishes, rad or m and their rates: beyond them angles have lost the digits that loops are closed
+to, and the squares of rates overflow."""
+
+DEAREST = 1e12
+"""Weight beyond which the others' digits are lost beside it."""
 
 NAMED = 1e-3
 """Part of the largest residual from which on a loop is named: others only give way to it."""
@@ -94,7 +104,8 @@ def assemble(
     SolveError
         Some loop cannot be closed, or fixed velocities open it: which, by how much, what to try.
     """
-    check_tolerance(tolerance)
+    tolerance = check_tolerance(tolerance)
+    check, fixed = flag("check", check), name_list("fixed", fixed, "coordinates")
     kernel = prepare(model, "constraints")
     wish = wished_position(model, near)
     held, scale = held_ones(model, fixed), weighted(model, weights)
@@ -102,11 +113,11 @@ def assemble(
     closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, choice, tolerance)
     (q,), iterations = closing.position(wish[None])
     still = np.zeros(model.nv)
-    v = wished(still, model.velocity_names, velocity, "velocity")
+    v = wished("velocity", still, model.velocity_names, velocity)
     phi, phi_q, _ = kernel(q, v)
     (v,) = closing.rates(phi_q[None], (-phi_q @ v)[None], v[None])
     _, _, gamma = kernel(q, v)
-    a = wished(still, model.velocity_names, acceleration, "acceleration")
+    a = wished("acceleration", still, model.velocity_names, acceleration)
     (a,) = closing.rates(phi_q[None], (gamma - phi_q @ a)[None], a[None])
     loops = _residuals(model, phi / model.row_scale)
     rates = _residuals(model, closing.openings(phi_q[None], v[None])[0])
@@ -120,67 +131,82 @@ def assemble(
     return Assembly(q, v, a, loops, rates, _reversed(model, q), iterations, closed and kept)
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Refuse what is no tolerance of a closed loop."""
-    if not 0.0 < tolerance < 1.0:
-        raise StateError(
-            f"tolerance: expected a number above 0 and below 1 (rad, or of the mechanism's size), "
-            f"got {tolerance!r}"
-        )
+def check_tolerance(tolerance: float) -> float:
+    """Return the tolerance of a closed loop; refuse what is none."""
+    number = real_number("tolerance", tolerance, TOLERANCE)
+    if not 0.0 < number < 1.0:
+        raise StateError(f"tolerance: expected {TOLERANCE}, got {tolerance!r:.60}")
+    return number
 
 
 def wished_position(model: Model, near: Wish) -> Array:
     """Return wished coordinates (nq,), quaternions normalised."""
-    wish = wished(model.neutral(), model.coordinate_names, near, "coordinate")
+    wish = wished("near", model.neutral(), model.coordinate_names, near)
     for body in model.bodies:
         if not body.coupled:
             wish[body.q] = body.type.normalise(wish[body.q])
     return wish
 
 
-def wished(start: Array, names: tuple[str, ...], wish: Wish, kind: str) -> Array:
-    """Return a start with what is wished by name, or a whole vector."""
-    out = np.array(start, dtype=np.float64)
-    if wish is None:
-        return out
+def wished(what: str, start: Array, names: tuple[str, ...], wish: Wish) -> Array:
+    """Return a start with what is wished by name, or a whole vector; `what` is the argument."""
+    out = np.array(start)
     if isinstance(wish, Mapping):
-        for name, value in wish.items():
-            if name not in names:
-                raise StateError(unknown_name(kind, name, names))
-            out[names.index(name)] = value
-    else:
-        given = np.asarray(wish, dtype=np.float64)
-        if given.shape != out.shape:
-            raise StateError(f"{kind}: expected {out.shape}, got {given.shape}")
-        out = given.copy()
-    if not np.all(np.isfinite(out)):
-        raise StateError(f"{kind}: the wished values are not all finite: {out}")
-    return out
+        for name, value in by_name(what, wish, "{'crank': 1.0}").items():
+            place = wished_place(what, name, names)
+            out[place] = real_number(f"{what}[{name!r}]", value, "a finite number")
+    elif wish is not None:
+        out = np.array(as_floats(what, wish))
+        if out.shape != start.shape:
+            raise StateError(f"{what}: expected {start.shape}, got {out.shape}")
+    return within_reach(what, out)
+
+
+def wished_place(what: str, name: str, names: tuple[str, ...]) -> int:
+    """Return the index of a name among those that can be wished."""
+    if name not in names:
+        kind = "coordinate" if what == "near" else "velocity"
+        raise StateError(f"{what}: {unknown_name(kind, name, names)}")
+    return names.index(name)
+
+
+def within_reach(what: str, wish: Array) -> Array:
+    """Return wishes that are finite and not beyond all measure."""
+    most, worst = FARTHEST if what in ("near", "q") else FASTEST, np.abs(wish).max(initial=0.0)
+    if not worst <= most:
+        raise StateError(
+            f"{what}: expected finite numbers of at most {most:g}, got {worst:.3g}; beyond it "
+            f"{'angles have no digits left' if most == FARTHEST else 'their squares overflow'}"
+        )
+    return wish
 
 
 def held_ones(model: Model, fixed: Iterable[str] | str) -> Array:
     """Return which velocities (nv,) are held."""
     held = np.zeros(model.nv, dtype=bool)
     known = {model.joints[body.joint].name: body for body in model.bodies if not body.coupled}
-    for name in (fixed,) if isinstance(fixed, str) else fixed:
+    for name in name_list("fixed", fixed, "coordinates"):
         if name in known:
             held[known[name].v] = True
         elif name in model.velocity_names:
             held[model.velocity_names.index(name)] = True
         else:
-            raise StateError(unknown_name("joint or velocity", name, [*known]))
+            raise StateError(f"fixed: {unknown_name('joint or velocity', name, [*known])}")
     return held
 
 
 def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
     """Return W^(-1/2) (nv,): how far each velocity moves for a unit of cost."""
     scale = model.velocity_scale.copy()
-    if not isinstance(weights, Mapping | None):
-        raise StateError(f"weights: expected numbers by name, {{'crank': 10}}, got {weights!r:.60}")
-    for name, weight in (weights or {}).items():
+    for name, weight in by_name("weights", weights, "{'crank': 10}").items():
         if name not in model.velocity_names:
-            raise StateError(unknown_name("velocity", name, model.velocity_names))
+            raise StateError(f"weights: {unknown_name('velocity', name, model.velocity_names)}")
         number = real_number(f"weight of {name!r}", weight, "a positive number", positive=True)
+        if not 1.0 / DEAREST <= number <= DEAREST:
+            raise StateError(
+                f"weights: expected numbers from {1.0 / DEAREST:g} to {DEAREST:g}, got {number:g} "
+                f"for {name!r}; to hold it, use fixed={name!r}"
+            )
         scale[model.velocity_names.index(name)] /= np.sqrt(number)
     return scale
 

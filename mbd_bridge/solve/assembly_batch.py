@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError, unknown_name
+from mbd_bridge.arguments import as_floats, by_name, flag, name_list
+from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve.assembly import (
@@ -18,6 +19,8 @@ from mbd_bridge.solve.assembly import (
     contradiction,
     held_ones,
     weighted,
+    wished_place,
+    within_reach,
 )
 from mbd_bridge.solve.closing import CLOSED, Closing
 from mbd_bridge.solve.newton import largest
@@ -79,12 +82,13 @@ def assemble_batch(
     SolveError
         Some state cannot be closed: how many, the first one, and what to try.
     """
-    check_tolerance(tolerance)
+    tolerance, check = check_tolerance(tolerance), flag("check", check)
+    fixed = name_list("fixed", fixed, "coordinates")
     prepared = Prepared(model) if prepared is None else prepared
     if parameters is not None and not isinstance(parameters, Parameters):
         parameters = Parameters.of(model, parameters)
-    wish = _wishes(model.neutral(), model.coordinate_names, near, "coordinate")
-    rate = _wishes(np.zeros(model.nv), model.velocity_names, velocity, "velocity")
+    wish = _wishes("near", model.neutral(), model.coordinate_names, near)
+    rate = _wishes("velocity", np.zeros(model.nv), model.velocity_names, velocity)
     numbers = {len(wish), len(rate), 1 if parameters is None else len(parameters)}
     number = max(numbers - {1}, default=1)
     if not numbers <= {1, number}:
@@ -92,7 +96,7 @@ def assemble_batch(
     wish = np.array(np.broadcast_to(wish, (number, model.nq)))
     rate = np.array(np.broadcast_to(rate, (number, model.nv)))
     for body in model.bodies:
-        if not body.coupled and body.type.nq > body.type.nv:
+        if not body.coupled and body.type.nq > body.type.nv and number:
             wish[:, body.q] = [body.type.normalise(own) for own in wish[:, body.q]]
     if parameters is None:
         kernel = prepared.kernel("constraints")
@@ -132,29 +136,26 @@ def assemble_batch(
     return Assemblies(q, v, residual, left, closed & kept)
 
 
-def _wishes(start: Array, names: tuple[str, ...], wish: Wishes, kind: str) -> Array:
-    """Return wishes (N, n) or (1, n)."""
+def _wishes(what: str, start: Array, names: tuple[str, ...], wish: Wishes) -> Array:
+    """Return wishes (N, n) or (1, n); `what` is the argument."""
     if wish is None:
         return start[None]
     if isinstance(wish, Mapping):
-        given: dict[str, Any] = {}
-        for name, value in wish.items():
-            if name not in names:
-                raise StateError(unknown_name(kind, name, names))
-            given[name] = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        given = {
+            wished_place(what, name, names): np.atleast_1d(as_floats(f"{what}[{name!r}]", value))
+            for name, value in by_name(what, wish, "{'crank': 1.0}").items()
+        }
         numbers = {len(column) for column in given.values()} | {1}
         if len(numbers - {1}) > 1 or any(column.ndim > 1 for column in given.values()):
-            told = ", ".join(f"{name}: {column.shape}" for name, column in given.items())
-            raise StateError(f"{kind}: expected one value or N of them, got {told}")
+            told = ", ".join(f"{names[k]}: {column.shape}" for k, column in given.items())
+            raise StateError(f"{what}: expected one value or N of them, got {told}")
         out = np.tile(start, (max(numbers - {1}, default=1), 1))
-        for name, column in given.items():
-            out[:, names.index(name)] = column
+        for place, column in given.items():
+            out[:, place] = column
     else:
-        out = np.atleast_2d(np.array(wish, dtype=np.float64))
+        out = np.atleast_2d(np.array(as_floats(what, wish)))
         if out.ndim != 2 or out.shape[1] != len(start):
             raise StateError(
-                f"{kind}: expected {start.shape} or (N, {len(start)}), got {out.shape}"
+                f"{what}: expected {start.shape} or (N, {len(start)}), got {out.shape}"
             )
-    if not np.isfinite(out).all():
-        raise StateError(f"{kind}: the wished values are not all finite")
-    return out
+    return within_reach(what, out)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.arguments import flag
+from mbd_bridge.errors import SolveError, StateError, one_of
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
@@ -30,7 +31,7 @@ from mbd_bridge.solve.loop_terms import (
     open_loop,
     prepare_terms,
 )
-from mbd_bridge.solve.reduced import Method, by_method
+from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, operations, spread
 from mbd_bridge.solve.tolerances import TRUSTED
@@ -88,6 +89,9 @@ class ClosedForward:
         method : one of the four roads of `reduced`, state by state, to compare; None: the fast one
         check : raise if a state is not finite or does not satisfy the loops
         """
+        check = flag("check", check)
+        if method is not None:
+            one_of("method", method, METHODS, StateError)
         arrays, number = check_inputs((q, v, tau, *more), self._inputs)
         single, count = number is None, 1 if number is None else number
         if not all(np.isfinite(x).all() for x in arrays):
@@ -97,6 +101,8 @@ class ClosedForward:
         whole = self._whole if method is None else None
         if whole is None:
             a, lam = self._one_by_one(arrays, count, method or "svd", check)
+            if check:
+                explain(self.model, dict(zip(self._inputs, arrays, strict=True)), a, lam)
             return (a[0], lam[0]) if single else (a, lam)
         a, lam, facts = whole(*arrays, threads=threads)
         if single:
@@ -159,8 +165,10 @@ class ClosedForward:
         for k, (m, f, A, g, w) in enumerate(zip(*each, strict=True)):
             rows, right = np.vstack([A.T, own]), np.concatenate([g, w / scale])
             inertia = m * np.outer(columns, columns)
-            found = by_method(inertia, f, rows, right, method, self._places(self._choice.at(A.T)))
-            a[k], lam[k] = columns * found.a, found.lam / self._scale
+            with np.errstate(over="ignore", invalid="ignore"):  # nan is found with the results
+                places = self._places(self._choice.at(A.T))
+                found = by_method(inertia, f, rows, right, method, places)
+                a[k], lam[k] = columns * found.a, found.lam / self._scale
         return a, lam
 
     def _places(self, chosen: tuple[int, ...]) -> list[int]:

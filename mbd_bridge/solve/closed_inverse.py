@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import flag
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
@@ -123,6 +124,7 @@ class ClosedInverse:
         StateError, SolveError
             What `check` found: which state, which loop, which drives, what to try.
         """
+        check, minimum_norm = flag("check", check), flag("minimum_norm", minimum_norm)
         arrays, number = check_inputs((q, v, a, *external), self._inputs)
         count, nv, rows = 1 if number is None else number, self.model.nv, self._rows
         opens = len(self._probes) * rows

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import finite_numbers, name_list
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.assembly import assemble
@@ -68,9 +69,7 @@ def closed_kernel(
         which the loops are closed
     links : link indices that carry external wrenches (the last argument)
     """
-    place = assemble(model).q if q is None else np.asarray(q, dtype=np.float64)
-    if place.shape != (model.nq,) or not np.isfinite(place).all():
-        raise StateError(f"at: expected ({model.nq},) finite coordinates, got {q!r:.80}")
+    place = assemble(model).q if q is None else finite_numbers("at", q, (model.nq,))
     phi_q = constraints(model, state_vectors(model, place, np.zeros(model.nv))).phi_q
     J = phi_q / model.row_scale[:, None] * model.velocity_scale
     rows = row_choice(model).at(J)
@@ -118,7 +117,7 @@ def kernel_of(
             "constrained_dynamics(actuated=[...]).inverse; M a + h of the tree is mass_matrix and "
             "bias_forces"
         )
-    numbers = tuple(model.link_number(name) for name in links)
-    place = None if at is None else tuple(np.asarray(at, dtype=np.float64).ravel().tolist())
+    numbers = tuple(map(model.link_number, name_list("links", links, "links")))
+    place = None if at is None else tuple(finite_numbers("at", at, (model.nq,)).tolist())
     key = ("closed kernel", numbers, place)
     return prepared.get(key, lambda: closed_kernel(model, at, numbers)).kernel

@@ -307,14 +307,16 @@ class Closing:
         full *= self.scale
         if self.model.nq == self.model.nv:
             return np.asarray(q + full)
-        return np.array([self.model.integrate(*both) for both in zip(q, full, strict=True)])
+        moved = [self.model.integrate(*both) for both in zip(q, full, strict=True)]
+        return np.array(moved).reshape(len(q), self.model.nq)
 
     def difference(self, start: Array, end: Array) -> Array:
         """Return the dimensionless step (n, nv) from start to end."""
         if self.model.nq == self.model.nv:
             return np.asarray(end - start) / self.scale
         both = zip(start, end, strict=True)
-        return np.array([self.model.difference(*two) for two in both]) / self.scale
+        steps = [self.model.difference(*two) for two in both]
+        return np.array(steps).reshape(len(start), self.model.nv) / self.scale
 
     def _away(self, start: Array, end: Array) -> Array:
         return self.difference(start, end)[:, self.free]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.closed_forward import ClosedForward
@@ -77,7 +78,7 @@ def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple
         Neither says it.
     """
     if actuated is not None:
-        return (actuated,) if isinstance(actuated, str) else tuple(actuated)
+        return name_list("actuated", actuated, "joints")
     if model.description.actuated is not None:
         return model.description.actuated
     raise ModelError(

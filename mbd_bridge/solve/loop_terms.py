@@ -166,9 +166,11 @@ def open_loop(model: Model, state: int, which: int, left: Array) -> StateError:
             name = cut.name
         row -= len(cut.rows)
     what = ("position", "velocity", "acceleration")[which]
+    with np.errstate(over="ignore"):
+        size = left[worst] * model.row_scale[worst]
     return StateError(
         f"state {state}: the {what} does not satisfy loop {name!r}: "
-        f"{left[worst] * model.row_scale[worst]:.3g} is left; start from assemble(...)"
+        f"{size:.3g} is left; start from assemble(...)"
     )
 
 

@@ -12,6 +12,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import flag
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
@@ -27,7 +28,14 @@ from mbd_bridge.solve.dynamics import (
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
 from mbd_bridge.solve.quaternions import unit_quaternions
-from mbd_bridge.solve.wrenches import Axes, External, check_axes, flat_external, links_of
+from mbd_bridge.solve.wrenches import (
+    Axes,
+    External,
+    check_axes,
+    flat_external,
+    links_of,
+    pack_external,
+)
 from mbd_bridge.spatial import Array
 
 Thing = TypeVar("Thing")
@@ -94,7 +102,7 @@ class Prepared:
         check: bool,
     ) -> Array:
         """Return the first output of a function at one state or at N states."""
-        inputs = dict(inputs)
+        inputs, check = dict(inputs), flag("check", check)
         if check:
             inputs["q"] = unit_quaternions(self.model, inputs["q"])
         axes = check_axes(external_in)
@@ -138,8 +146,23 @@ class Prepared:
         )
         pushes = (flat_external(external, links),) if external else ()
         q, v, a = inputs
-        own_q = unit_quaternions(self.model, q) if options["check"] else q
+        own_q = unit_quaternions(self.model, q) if flag("check", options["check"]) else q
         return closed(own_q, v, a, *pushes, **options).tau
+
+
+def in_link_axes(
+    prepared: Prepared, q: ArrayLike, external: External | None, given: str
+) -> External | None:
+    """Return external wrenches, given in the axes of their "link" or the "world", in the links'."""
+    if check_axes(given) == "link" or not external:
+        return external
+    packed, turned = pack_external(external, links_of(external)), {}
+    for k, link in enumerate(external):
+        turn = prepared.placement(link)(q)[0][..., :3, :3]
+        halves = packed[..., k, :3], packed[..., k, 3:]
+        both = [np.einsum("...ji,...j->...i", turn, half) for half in halves]
+        turned[link] = np.concatenate(both, axis=-1)
+    return turned
 
 
 def _let_go() -> None:

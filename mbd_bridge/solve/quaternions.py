@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
 
 OFF = 1e-3
 """How far from 1 the length of a quaternion may be: files and integrators round."""
@@ -26,15 +28,16 @@ def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
     places = [body.q.stop for body in model.bodies if body.type.nq > body.type.nv]
     if not places:
         return q
-    array = np.asarray(q, dtype=np.float64)
+    array = as_floats("q", q)
     if array.shape[-1:] != (model.nq,):
         return q  # the kernel says what is wrong with it
     out = array
     for stop in places:
         part = array[..., stop - 4 : stop]
-        length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
-        worst = np.abs(length - 1.0).max(initial=0.0)
-        if worst <= EXACT or not np.isfinite(worst):  # nan is found with the results
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
+            worst = np.abs(length - 1.0).max(initial=0.0)
+        if worst <= EXACT or not np.isfinite(part).all():  # nan is found with the results
             continue
         if worst > OFF:
             row = int(np.abs(length - 1.0).reshape(-1).argmax())
@@ -47,3 +50,13 @@ def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
             out = array.copy()
         out[..., stop - 4 : stop] = part / length
     return out
+
+
+def are_rotations(model: Model, q: Array) -> Array:
+    """Return at which positions (N, nq) all quaternions are near to unit length."""
+    sound = np.ones(len(q), dtype=bool)
+    for stop in (body.q.stop for body in model.bodies if body.type.nq > body.type.nv):
+        with np.errstate(over="ignore"):
+            length = np.linalg.norm(q[:, stop - 4 : stop], axis=1)
+        sound &= np.abs(length - 1.0) <= OFF
+    return sound

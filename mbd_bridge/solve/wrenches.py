@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats, by_name
 from mbd_bridge.errors import ModelError, StateError, one_of
-from mbd_bridge.kernels.run.layout import as_floats
 from mbd_bridge.spatial import Array
 
 External = Mapping[str, ArrayLike]
@@ -28,14 +28,7 @@ def check_axes(external_in: str) -> Axes:
 
 def links_of(external: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names of the links that carry external wrenches."""
-    if external is None:
-        return ()
-    if not isinstance(external, Mapping):
-        raise StateError(
-            f"external: expected a mapping {{link: wrench}}, got {type(external).__name__}; write "
-            f"external={{'hand': (fx, fy, fz, mx, my, mz)}}"
-        )
-    return tuple(external)
+    return tuple(by_name("external", external, "{'hand': (fx, fy, fz, mx, my, mz)}"))
 
 
 def pack_external(external: External, links: Sequence[str]) -> Array:

@@ -118,7 +118,7 @@ def test_what_is_constant_does_no_damage(samples):
         (lambda: spectrum([0, 1], 1.0, exponents=[3, -2]), "got -2.0"),
         (lambda: spectrum([0, 1], 1.0, exponents=[np.inf]), "got inf"),
         (lambda: spectrum([0, 1], 1.0, exponents=[]), "none given"),
-        (lambda: spectrum([0, 1], 1.0, exponents="many"), "expected numbers"),
+        (lambda: spectrum([0, 1], 1.0, exponents="many"), "expected real numbers"),
         (lambda: spectrum([0, 1], 1.0).damage_equivalent(4), "for the exponents 3, 5, 10"),
         (lambda: spectrum([0, 1], 0.0).damage_equivalent(3), "has no duration"),
         (lambda: spectrum([0, 1], 1.0).damage_equivalent(3, frequency=0), "frequency"),

@@ -271,7 +271,7 @@ def test_zeros_in_every_variant_cost_nothing():
         ({"elbo.xyz": (0, 0, 1)}, "did you mean 'elbow'"),
         ({"coupler.mass": -1.0}, "not negative"),
         ({"coupler.mass": [1.0, np.nan]}, "finite"),
-        ({"coupler.mass": "heavy"}, "expected numbers"),
+        ({"coupler.mass": "heavy"}, "expected real numbers"),
         ({"coupler.mass": [1.0, 2.0], "rocker.mass": [1.0, 2.0, 3.0]}, "same number of variants"),
         ({"elbow.xyz": (0, 0)}, "(3,)"),
         ({"coupler.inertia": np.arange(9.0).reshape(1, 3, 3)}, "symmetric"),

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from mbd_bridge.arguments import an_instance
 from mbd_bridge.bridges.pinocchio.constraints import constraint_loops, on_ground
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
-from mbd_bridge.errors import ModelError, warn
+from mbd_bridge.errors import ModelError, StateError, warn
 from mbd_bridge.formats import Description, Joint, Link, Mimic
 from mbd_bridge.mechanism import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -45,6 +46,12 @@ def adopt(
     model: pin.Model, constraints: Sequence[Any] = (), rank_tolerance: float = RANK_TOLERANCE
 ) -> Twin:
     """Return our model of pinocchio's together with the conversion of states."""
+    an_instance("model", model, pin.Model, "pinocchio.buildModelFromUrdf(path)")
+    kinds = (pin.RigidConstraintModel,)
+    if not isinstance(constraints, Sequence) or not all(isinstance(c, kinds) for c in constraints):
+        raise StateError(
+            f"constraints: expected a list of RigidConstraintModel, got {constraints!r:.60}"
+        )
     reader = _Reader(model)
     if on_ground(constraints):
         reader.floating = False  # the ground is a link then, which the constraints hold on to

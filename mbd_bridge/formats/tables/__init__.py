@@ -18,7 +18,8 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.arguments import file_path, flag
+from mbd_bridge.errors import FileError, StateError, whole_number
 from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place_error
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import TextSource, text_rows
@@ -34,6 +35,8 @@ __all__ = [
     "read_table",
 ]
 
+MOST_DIGITS = 17
+"""Significant digits: all that a number has."""
 MAX_CELLS = 100_000_000
 """Largest table that is read whole: 0.8 GB of numbers, 27 minutes of 60 columns at 1 kHz."""
 WRITTEN = 1_000_000
@@ -130,6 +133,16 @@ def check_output(path: str | os.PathLike[str]) -> None:
     check_place(path)
 
 
+def _significant(digits: int | None) -> int | None:
+    """Return how many digits are written: 17 are all that a number has."""
+    if digits is None:
+        return None
+    number = whole_number("digits", digits)
+    if number > MOST_DIGITS:
+        raise StateError(f"digits: expected 1 to {MOST_DIGITS}, got {number!r:.60}")
+    return number
+
+
 def _check_kind(path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in (*KINDS, *TEXT):
@@ -178,7 +191,7 @@ class TableWriter:
     ) -> None:
         self._file: TextIO | None = None
         if isinstance(path, str | os.PathLike):
-            self.path = os.fspath(path)
+            self.path = file_path("path", path)
         elif hasattr(path, "write"):
             self._file, self.path = path, "the stream"
         else:
@@ -189,7 +202,7 @@ class TableWriter:
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
         _check_kind(self.path)
-        self._digits, self._gaps = digits, gaps
+        self._digits, self._gaps = _significant(digits), flag("gaps", gaps)
         self._waiting, self._cells = list[Floats](), 0
 
     def __enter__(self) -> TableWriter:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from numpy import ndarray
+import numpy as np
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.ops import OPERATIONS
@@ -45,14 +46,18 @@ class Symbolic:
         raise NotImplementedError
 
 
-def is_traced(*arrays: ndarray[Any, Any]) -> bool:
-    """Return whether any of the arrays holds symbols."""
-    return any(
-        isinstance(entry, Symbol)
-        for array in arrays
-        if array.dtype == object
-        for entry in array.flat
-    )
+def is_traced(*values: Any) -> bool:
+    """Return whether any of the arrays, or of what becomes one, holds symbols."""
+    return any(isinstance(entry, Symbol) for value in values for entry in _objects(value))
+
+
+def _objects(value: Any) -> Iterable[object]:
+    """Return the entries of what is an array of objects."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        return ()
+    return array.flat if array.dtype == object else ()
 
 
 def foreign() -> TracingError:

@@ -197,7 +197,12 @@ class Kernel:
         StateError
             if an array has not the shape or type that is expected
         """
-        if out is None and threads == 1 and layout.are_floats(values, self._one):
+        if (
+            out is None
+            and type(threads) is int
+            and threads == 1
+            and layout.are_floats(values, self._one)
+        ):
             return self._run_one(values)
         arrays, number = layout.check_inputs(values, self.inputs)
         threads = whole_number("threads", threads)

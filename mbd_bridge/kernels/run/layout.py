@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels.run import blocks
 
@@ -21,22 +22,6 @@ _SHARE_FROM = 2**17
 
 _ALIGNED_TO = 8
 """Doubles in a cache line."""
-
-
-def as_floats(name: str, value: ArrayLike) -> Floats:
-    """Return `value` itself if it is a float64 array, else a converted copy."""
-    if type(value) is np.ndarray and value.dtype is _FLOAT64:
-        return value
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" or array.size == 0):
-            raise TypeError(f"its entries are of type {array.dtype}")
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise StateError(
-            f"{name}: expected real numbers, got {type(value).__name__}: {problem}; "
-            "try numpy.asarray(..., dtype=float)"
-        ) from problem
 
 
 def are_floats(values: Sequence[ArrayLike], shapes: Sequence[tuple[int, ...]]) -> bool:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError, one_of, unknown_name, warn
+from mbd_bridge.arguments import as_floats
+from mbd_bridge.errors import StateError, one_of, unknown_name, warn, whole_number
 from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.loads.durability.spectrum import (
     EXPONENTS,
@@ -147,8 +148,9 @@ class LoadSpectraCounter:
         self.exponents = checked_exponents(exponents)
         self._axes = _plane(plane)
         self._plane = plane or ""
-        if not 1 <= directions <= 720:
-            raise StateError(f"directions: expected 1 to 720, got {directions!r}")
+        directions = whole_number("directions", directions)
+        if directions > 720:
+            raise StateError(f"directions: expected 1 to 720, got {directions!r:.60}")
         angles = np.arange(directions) * np.pi / directions
         self._ways = np.stack([np.cos(angles), np.sin(angles)])
         self._signals: Signals | None = None
@@ -239,7 +241,7 @@ def load_spectra(
     time : (N,) s; that of the motion where the loads know it
     """
     counter = LoadSpectraCounter(exponents, plane=plane, directions=directions)
-    counter.add(loads, None if time is None else np.asarray(time, dtype=np.float64))
+    counter.add(loads, None if time is None else as_floats("time", time))
     return counter.spectra()
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads.durability.bins import Histogram
 from mbd_bridge.loads.durability.cycles import CycleCounter, Cycles
@@ -217,12 +218,10 @@ def spectrum(
 
 def checked_exponents(exponents: Sequence[float]) -> tuple[float, ...]:
     """Return Woehler exponents as numbers, each positive and finite."""
-    try:
-        numbers = tuple(float(m) for m in exponents)
-    except (TypeError, ValueError):
-        raise StateError(
-            f"exponents: expected numbers such as [3, 5, 10], got {exponents!r}"
-        ) from None
+    array = as_floats("exponents", exponents)
+    if array.ndim != 1:
+        raise StateError(f"exponents: expected numbers such as [3, 5, 10], got {exponents!r:.60}")
+    numbers = tuple(array.tolist())
     if not numbers:
         raise StateError("exponents: none given; a damage-equivalent load needs one, such as [3]")
     for m in numbers:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.free_body.attachments import Attachment, attachments
@@ -211,7 +212,9 @@ def free_body(
             f"a free body needs loads in the default convention ({Convention()}), got "
             f"{loads.convention}"
         )
-    q, v, a = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, v, a))
+    q, v, a = (np.atleast_2d(as_floats(n, x)) for n, x in (("q", q), ("v", v), ("a", a)))
+    if not len(loads.force):
+        raise StateError("q, v, a: expected one state or more, got none")
     states = max(len(x) for x in (q, v, a))
     number = model.link_number(link)
     inertia = model.description.links[_described(model, link)].inertia or Inertia.zero()

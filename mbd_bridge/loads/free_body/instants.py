@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.export import COMPONENTS, FORCES
 
@@ -81,7 +82,9 @@ class NearestInstants:
     """The instants nearest to some times, s."""
 
     def __init__(self, times: ArrayLike) -> None:
-        self._times: list[float] = np.atleast_1d(np.asarray(times, dtype=np.float64)).tolist()
+        self._times: list[float] = finite_numbers("at", times).reshape(-1).tolist()
+        if not self._times:
+            raise StateError('at: expected "peak", a component or times, got none')
         self._found: dict[float, FreeBody] = {}
         self._begin, self._end, self._step = np.inf, -np.inf, 0.0
 

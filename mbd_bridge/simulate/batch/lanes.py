@@ -147,7 +147,7 @@ class Lanes:
         """Return values of trajectories as (groups, size, lanes)."""
         size = values.shape[-1]
         rows = np.broadcast_to(values, (len(self.q), size))[own]
-        return rows.reshape(-1, lanes, size).transpose(0, 2, 1)
+        return rows.reshape(len(own) // lanes, lanes, size).transpose(0, 2, 1)
 
     def _group(
         self, march: March, stages: tuple[Array, Array], own: Array, real: int, pace: Pace

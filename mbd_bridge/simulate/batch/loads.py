@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbd_bridge.arguments import place_among
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.spatial import Array
@@ -38,10 +40,14 @@ class BatchLoads:
 
     def __getitem__(self, number: int) -> JointLoads:
         """Return the loads along one motion, as far as it goes: to plot, to save, to count."""
+        number = place_among("number", number, len(self))
         there = np.isfinite(self._v[number]).all(axis=-1)
         names = ("force", "moment", "drive", "unique", "drive_unique")
         columns = {name: getattr(self._one, name)[number, there] for name in names}
         return replace(self._one, **columns).along(self.time[there], self._v[number, there])
+
+    def __iter__(self) -> Iterator[JointLoads]:
+        return (self[number] for number in range(len(self)))
 
     def peaks(self, joint: str) -> tuple[Array, Array]:
         """Return the largest force (N,) N and moment (N,) N m that a joint sees in each motion.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from mbd_bridge.arguments import place_among
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
@@ -82,12 +83,17 @@ class SimulationBatch:
     def __len__(self) -> int:
         return len(self.q)
 
+    def __iter__(self) -> Iterator[Simulation]:
+        return (self[number] for number in range(len(self)))
+
     def model_of(self, number: int) -> Model:
         """Return the mechanism of one trajectory."""
+        number = place_among("number", number, len(self))
         return self.model if self.parameters is None else self.parameters.variant(number)
 
     def __getitem__(self, number: int) -> Simulation:
         """Return one trajectory, as far as it goes."""
+        number = place_among("number", number, len(self))
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
         model, signals = self.model_of(number), self.signals

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats, by_name, function_or_none
 from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
@@ -45,6 +46,7 @@ from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
@@ -98,16 +100,22 @@ def simulate_batch(
     Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
     steps, every = number_of_steps(duration, step), whole_number("every", every)
-    check_start(start, duration / steps)
+    duration = float(duration)
+    start = check_start(start, duration / steps)
+    progress = function_or_none("progress", progress, "of the number of steps")
     threads = whole_number("threads", threads)
     prepared = Prepared(model) if prepared is None else prepared
     signals = Signals.of(model, torque, drives, start, start + duration)
+    parameters = by_name("parameters", parameters, "{'rod.mass': 2.0}")
     variants = Parameters.of(model, parameters) if parameters else None
+    q, v = (x if x is None else as_floats(name, x) for name, x in (("q", q), ("v", v)))
     number = _number(model, q, v, signals, variants)
     variants = None if variants is None else variants.repeated(number)
     if signals.constant is not None:
         signals = replace(signals, constant=_rows(signals.constant, number, model.nv))
     q0, v0 = start_states(model, q, v, signals, variants, number, start, prepared)
+    turned = are_rotations(model, q0)  # what is none goes alone, and is refused there
+    q0[turned] = unit_quaternions(model, q0[turned])
     clock = Clock(start, duration / steps, steps, every)
     time = clock.times()
     needed = 8 * number * len(time) * (model.nq + model.nv)
@@ -125,7 +133,7 @@ def simulate_batch(
     lanes = Lanes(clock, inputs, qs, vs, stream, progress, coordinate_scale(model))
     constraints = constraints_of(model, variants, prepared)
     kind, sets = sorted_starts(model, constraints, q0, v0, signals.driven)
-    kind[(kind == GOOD) & ~on_course(signals, q0, v0, start)] = OFF_COURSE
+    kind[(kind == GOOD) & ~(turned & on_course(signals, q0, v0, start))] = OFF_COURSE
     for rows, members in sets:
         going = members[kind[members] == GOOD]
         if not len(going) or not moves_inertia(model, variants, signals, q0, int(going[0])):

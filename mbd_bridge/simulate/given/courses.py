@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.simulate.given.formula import text_formula
 from mbd_bridge.simulate.given.jet import Jet, lift
@@ -147,8 +148,8 @@ def course(
     if callable(given):
         return Formula(given)
     try:
-        values = np.atleast_1d(np.asarray(given, dtype=np.float64))
-    except (TypeError, ValueError):
+        values = np.atleast_1d(as_floats(where, given))
+    except StateError:
         values = np.array([[np.nan]])
     if values.ndim != 1 or not np.isfinite(values).all():
         raise StateError(

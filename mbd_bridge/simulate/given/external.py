@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.equations.external import from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import KernelError, StateError
@@ -78,7 +79,10 @@ class Wrenches:
 
         inputs = {"q": self.model.nq, "v": self.model.nv, "t": 1}
         try:
-            return compile_kernel(function, inputs, outputs=("wrenches", "forces"), name="external")
+            with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
+                return compile_kernel(
+                    function, inputs, outputs=("wrenches", "forces"), name="external"
+                )
         except KernelError as problem:
             raise StateError(
                 f"external: {problem}. A wrench is a constant, or a function of (t, q, v) made of "
@@ -126,15 +130,18 @@ def _function(name: str, given: Push) -> Callable[[Any, Array, Array], Any]:
 
 def _wrench(name: str, given: Any) -> Array:
     """Return a wrench as an array of floats or of symbols."""
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        array = np.zeros(0)
+    if not is_traced(array):
+        array = as_floats(f"external[{name!r}]", given)
     if array.shape != (6,):
         raise StateError(
             f"external[{name!r}] has the shape {array.shape}; along a simulation a wrench is (6,) "
             f"or a function of (t, q, v) that returns six: {ADVICE}, in the link's axes "
             f"(external_in='world': in the world's)"
         )
-    if array.dtype != object:
-        array = array.astype(np.float64)
     return array
 
 

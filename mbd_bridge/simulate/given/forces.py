@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.formula import Formula, text_formula
@@ -99,18 +100,18 @@ def checked_forces(model: Model, torque: Torque) -> Torque:
 def constant_forces(torque: Any) -> Array:
     """Return constant forces as an array of numbers of whatever shape."""
     try:
-        return np.array(torque, dtype=np.float64)
-    except (TypeError, ValueError):
+        return np.array(as_floats("torque", torque))
+    except StateError as problem:
         raise StateError(
             f"torque: expected forces by velocity name, a vector of numbers, or a function of "
-            f"(t, q, v), got {torque!r:.60}"
+            f"(t, q, v), got {torque!r:.60} ({problem})"
         ) from None
 
 
 def velocity_place(model: Model, name: str) -> int:
     """Return the index of a velocity by its name."""
-    if name not in model.velocity_names:
-        raise StateError(unknown_name("velocity", name, model.velocity_names))
+    if not isinstance(name, str) or name not in model.velocity_names:
+        raise StateError("torque: " + unknown_name("velocity", name, model.velocity_names))
     return model.velocity_names.index(name)
 
 

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.arguments import by_name
+from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.given.formula import text_formula
 from mbd_bridge.simulate.given.jet import ADVICE, Jet, lift
@@ -88,11 +89,7 @@ def prescribe(
 
 def check_drives(drives: Any) -> None:
     """Complain of drives that are not given by name."""
-    if drives is not None and not isinstance(drives, Mapping):
-        raise StateError(
-            f"drives: expected a mapping {{coordinate: motion}}, got {type(drives).__name__}; "
-            f"write drives={{'crank': '2*pi*t'}}"
-        )
+    by_name("drives", drives, "{'crank': '2*pi*t'}")
 
 
 def fully_driven(model: Model, motions: PrescribedMotions) -> tuple[str, ...]:
@@ -149,15 +146,8 @@ def _function(name: str, given: Prescribed, start: float, end: float) -> Callabl
     if callable(given):
         _try(name, given, start)
         return given
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
-        raise StateError(
-            f"drive {name!r}: expected a number, a formula such as '2*pi*t', a function of t or "
-            f"(times, values), got {given!r}"
-        ) from None
-    if not np.isfinite(value):
-        raise StateError(f"drive {name!r}: expected a finite number, got {value!r}")
+    expected = "a number, a formula such as '2*pi*t', a function of t or (times, values)"
+    value = real_number(f"drive {name!r}", given, expected)
     return lambda t: value
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.simulate.given.jet import Jet
 from mbd_bridge.spatial import Array
@@ -126,7 +127,7 @@ def table_rows(
 
     With `jumps` a time may stand twice: there the values jump, from one row to the next.
     """
-    t, x = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    t, x = as_floats(f"{where}: times", times), as_floats(f"{where}: values", values)
     flat = x.ndim in ((1, 2) if several else (1,))
     if t.ndim != 1 or not flat or x.shape[-1:] != t.shape or not fewest <= len(t) <= MOST:
         raise StateError(

@@ -1,0 +1,191 @@
+"""Every public call with right arguments, found by looking: what is new is swept, too."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.crosscheck import crosscheck
+from mbd_bridge.loads.durability import load_spectra
+from mbd_bridge.simulate.batch.run import simulate_batch
+from mbd_bridge.simulate.driver import simulate
+from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.solve.assembly import assemble
+from mbd_bridge.solve.assembly_batch import assemble_batch
+from tests.absurd.stage import BUILDING, Stage, builder, stages
+
+BEHIND: dict[str, Callable[..., Any]] = {
+    "simulate": simulate,
+    "simulate_batch": simulate_batch,
+    "assemble_batch": assemble_batch,
+    "crosscheck": crosscheck,
+    "load_history": mbd.Mechanism.joint_loads,
+    "Mechanism.assemble": assemble,
+    "Mechanism.crosscheck": crosscheck,
+    "Mechanism.free_body": mbd.Mechanism.joint_loads,
+    "Mechanism.load_solver": mbd.LoadSolver,
+    "JointLoads.spectra": load_spectra,
+    "Simulation.joint_loads": mbd.SimulationBatch.joint_loads,
+}
+"""Whose options a call takes that says ``**options``."""
+
+OURS = ("model", "prepared", "self", "loads")
+"""Parameters behind a door that its caller does not see."""
+
+INNER = ("LoadSolver.flags", "LoadSolver.result")
+"""Steps of the library's own, which take what it has made."""
+
+ELSEWHERE = {"show", "render", "report", "load_history", "load_loads", "load_motion", "load"}
+"""Calls whose argument is a file or a picture: their own fuzzers feed them; here their options."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A public call.
+
+    Attributes
+    ----------
+    name : as a user writes it, after the stage
+    make : returns the function, bound to what it is called on
+    given : right arguments for every parameter, by name
+    needed : those that the call is made with when another one is tried
+    """
+
+    name: str
+    make: Callable[[], Callable[..., Any]]
+    given: dict[str, Any]
+    needed: tuple[str, ...]
+
+
+def calls(folder: Path) -> list[Call]:
+    """Return all public calls."""
+    found = []
+    for kind, stage in stages(folder).items():
+        found += list(_functions(kind, stage, folder))
+        for owner, make in _receivers(stage).items():
+            found += list(
+                _methods(f"{kind}: {owner}", type(make()), make, stage.given, stage.always)
+            )
+    found += list(_methods("Builder", mbd.Builder, builder, BUILDING, {}))
+    return found
+
+
+def _functions(kind: str, stage: Stage, folder: Path) -> Iterator[Call]:
+    for name in mbd.__all__:
+        function = getattr(mbd, name)
+        if not inspect.isfunction(function) or name in ELSEWHERE:
+            continue
+        yield _call(
+            f"{kind}: {name}", name, lambda f=function: f, function, stage.given, stage.always
+        )
+    for name, function in {
+        "right_hand_side": right_hand_side,
+        "LoadSolver": mbd.LoadSolver,
+    }.items():
+        yield _call(
+            f"{kind}: {name}", name, lambda f=function: f, function, stage.given, stage.always
+        )
+
+
+def _receivers(stage: Stage) -> dict[str, Callable[[], Any]]:
+    machine = stage.machine
+    found = {
+        "Mechanism": lambda: machine,
+        "Loops": lambda: machine.loops,
+        "LoadSolver": lambda: stage.solver,
+        "JointLoads": lambda: stage.loads,
+        "Motion": lambda: stage.motion,
+        "Simulation": lambda: stage.run,
+        "SimulationBatch": lambda: stage.batch,
+    }
+    if machine.model.has_loops:
+        found["ConstrainedDynamics"] = lambda: machine.constrained_dynamics(actuated=["crank"])
+    return found
+
+
+def _methods(
+    name: str, kind: type, make: Callable[[], Any], given: dict[str, Any], always: dict[str, Any]
+) -> Iterator[Call]:
+    for method in (
+        m for m in dir(kind) if not m.startswith("_") or m in ("__call__", "__getitem__")
+    ):
+        static = inspect.getattr_static(kind, method, None)
+        if not (inspect.isfunction(static) or isinstance(static, staticmethod)):
+            continue
+        short = f"{kind.__name__}.{method}"
+        if short in INNER:
+            continue
+        function = getattr(kind, method)
+        yield _call(
+            f"{name}.{method}", short, lambda m=method: getattr(make(), m), function, given, always
+        )
+
+
+def _call(
+    name: str,
+    short: str,
+    make: Callable[[], Callable[..., Any]],
+    function: Callable[..., Any],
+    given: dict[str, Any],
+    always: dict[str, Any],
+) -> Call:
+    own: dict[str, Any] = {}
+    needed: list[str] = []
+    parameters = dict(inspect.signature(function).parameters)
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        behind = inspect.signature(BEHIND[short]).parameters
+        parameters |= {k: p for k, p in behind.items() if k not in (*parameters, *OURS)}
+    for parameter in parameters.values():
+        if parameter.name == "self" or parameter.kind in (
+            parameter.VAR_KEYWORD,
+            parameter.VAR_POSITIONAL,
+        ):
+            continue
+        key = parameter.name
+        special = SPECIAL.get((short, key))
+        if special is not None:
+            own[key] = special(given)
+        elif key in given:
+            own[key] = given[key]
+        elif parameter.default is not parameter.empty:
+            own[key] = parameter.default
+        else:
+            raise LookupError(f"{name}: tell the sweep what a right {key!r} is (tests/absurd)")
+        if parameter.default is parameter.empty or key in always:
+            needed.append(key)
+    needed += [k for k in NEEDED.get(short, ()) if k not in needed]
+    return Call(name, make, own, tuple(needed))
+
+
+SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
+    ("JointLoads.along", "time"): lambda g: np.linspace(0.0, 0.01, 11),
+    ("JointLoads.along", "v"): lambda g: np.zeros((11, len(g["v"]))),
+    ("JointLoads.save", "time"): lambda g: np.linspace(0.0, 0.01, 11),
+    ("JointLoads.spectra", "time"): lambda g: np.linspace(0.0, 0.01, 11),
+    ("JointLoads.plot", "quantities"): lambda g: ["force"],
+    ("JointLoads.plot_torque_speed", "drives"): lambda g: None,
+    ("JointLoads.__getitem__", "joint"): lambda g: g["joints"][0],
+    ("Mechanism.build", "source"): lambda g: builder(),
+    ("Mechanism.from_pinocchio", "model"): lambda g: g["mechanism"].to_pinocchio(),
+    ("Mechanism.from_pinocchio", "constraints"): lambda g: (),
+    ("Mechanism.kernel", "at"): lambda g: g["q"],
+    ("Mechanism.kernel", "what"): lambda g: "forward_dynamics",
+    ("LoadSolver.__call__", "external"): lambda g: None,
+    ("LoadSolver.__call__", "lam"): lambda g: None,
+    ("LoadSolver", "parameters"): lambda g: None,
+    ("LoadSolver.flags", "basis"): lambda g: np.ones((5, 1)),
+    ("LoadSolver.result", "outputs"): lambda g: (np.ones((2, 3)), np.ones((2, 3)), np.ones(1)),
+    ("Simulation.save", "loads"): lambda g: None,
+    ("Simulation.free_body", "at"): lambda g: np.array([0.0, 0.005]),
+    ("Simulation.joint_loads", "at"): lambda g: g["at"],
+    ("simulate", "checkpoint"): lambda g: None,
+    ("ConstrainedDynamics.forward", "method"): lambda g: "svd",
+}
+
+NEEDED = {"Mechanism.joint_loads": ("v", "a"), "Mechanism.free_body": ("v", "a")}

@@ -1,0 +1,102 @@
+"""Every public call, given what nobody can mean, gives a right result or refuses it by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import MbdError, StateError
+from tests.absurd.judge import SECONDS, outcome
+from tests.absurd.sweep import cases, try_case
+from tests.machines import four_bar
+
+CASES = 2500
+"""Of some 33,000, another choice every time that a call or a value is added; all of them take two
+minutes: ``python -m tests.absurd``."""
+
+FINE = ("result", "refused", "unnamed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("absurd")
+
+
+def test_absurd_arguments_give_a_right_result_or_a_refusal(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    wrong = []
+    for case in cases(folder, CASES):
+        found = try_case(case)
+        if found.kind not in FINE:
+            wrong.append(f"{case}: {found.kind}: {found.what!s:.80}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_sweep_sees_what_it_is_to_see():
+    def foreign():
+        raise ValueError("not ours")
+
+    def leaks():
+        return np.float64(1e308) * 10.0
+
+    def unnamed():
+        raise StateError("something is wrong")
+
+    assert outcome(foreign, "q", True).kind == "foreign"
+    assert outcome(leaks, "q", True).kind == "warning"
+    assert outcome(lambda: np.array([np.nan]), "q", True).kind == "not finite"
+    assert outcome(lambda: np.array([np.nan]), "q", False).kind == "result"
+    assert outcome(unnamed, "q", True).kind == "unnamed"
+    assert SECONDS < 60
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("speed", [1e155, 1e300])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda bar, q, v: bar.joint_loads(q, v, 0 * v, actuated="crank"),
+        lambda bar, q, v: bar.inverse_dynamics(q, v, 0 * v, actuated="crank"),
+        lambda bar, q, v: bar.forward_dynamics(q, v, 0 * v),
+        lambda bar, q, v: mbd.simulate(bar, 0.01, q=q, v=v),
+        lambda bar, q, v: bar.assemble(near={"crank": speed_of(v)}),
+        lambda bar, q, v: mbd.assemble_batch(bar, {"crank": [0.5, speed_of(v)]}),
+        lambda bar, q, v: bar.assemble(velocity=v),
+    ],
+)
+def test_numbers_that_overflow_are_refused_without_a_warning(ask, speed):
+    bar = four_bar(1, 2, 1.5, 2.5)
+    start = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    with pytest.raises(MbdError):
+        ask(bar, start.q, start.v * speed)
+
+
+def speed_of(v):
+    return float(np.abs(v).max())
+
+
+def test_a_quaternion_that_is_none_does_not_start_a_simulation():
+    b = mbd.Builder("top").link("top", 1.0, inertia=(0.1, 0.1, 0.2))
+    top = mbd.Mechanism.build(b.joint("ball", "spherical", "base", "top"))
+    with pytest.raises(StateError, match="unit quaternion"):
+        mbd.simulate(top, 0.01, q=[0.0, 0.0, 0.0, 1.3])
+    batch = mbd.simulate_batch(top, 0.01, q=[[0.0, 0.0, 0.0, 1.3], [0.0, 0.0, 0.0, 1.0]])
+    assert "unit quaternion" in batch.status[0]
+    assert batch.status[1] == "finished"
+
+
+def test_masked_numbers_are_not_taken_for_numbers():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    q = np.ma.masked_array(np.zeros(3), [True, False, False])
+    with pytest.raises(StateError, match=r"q: .*masked"):
+        bar.mass_matrix(q)
+
+
+def test_variants_whose_parameters_are_all_zero_are_simulated():
+    bar = four_bar(1, 2, 1.5, 2.5)
+    start = bar.assemble({"crank": 0.5}, fixed="crank")
+    run = mbd.simulate_batch(bar, 0.01, q=start.q, parameters={"gravity": np.zeros(3)})
+    assert run.status == ("finished",)
+    assert np.array_equal(run.q[0, -1], start.q)

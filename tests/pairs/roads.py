@@ -1,0 +1,133 @@
+"""Which road takes which kind of input today: a table that redesigns are steered by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import MbdError
+from mbd_bridge.functions import sin
+from mbd_bridge.simulate.right_hand_side import right_hand_side
+from tests.pairs.machines import machine
+
+SPAN = 0.01
+TIMES = np.array([0.0, 0.003, 0.006, SPAN])
+PUSH = np.array([1.0, 2.0, 3.0, 0.1, 0.2, 0.3])
+
+KINDS: dict[str, dict[str, Any]] = {
+    "torque: numbers by name": {"torque": {"crank": 1.0}},
+    "torque: vector": {"torque": np.array([1.0, 0.0, 0.0])},
+    "torque: formula by name": {"torque": {"crank": "sin(t)"}},
+    "torque: table by name": {"torque": {"crank": (TIMES, TIMES)}},
+    "torque: function by name": {"torque": {"crank": lambda t: sin(t)}},
+    "torque: function of t, q, v": {"torque": lambda t, q, v: np.array([sin(t), 0.0, 0.0])},
+    "torque: one for each of N": {"torque": {"crank": np.array([1.0, 2.0])}},
+    "drive: number": {"drives": {"crank": 0.5}},
+    "drive: formula": {"drives": {"crank": "0.5 + t"}},
+    "drive: function of t": {"drives": {"crank": lambda t: 0.5 + t}},
+    "drive: table": {"drives": {"crank": (TIMES, 0.5 + TIMES)}},
+    "drive: one for each of N": {"drives": {"crank": np.array([0.5, 0.6])}},
+    "external: constant": {"external": {"coupler": PUSH}},
+    "external: world axes": {"external": {"coupler": PUSH}, "external_in": "world"},
+    "external: one for each of N": {"external": {"coupler": np.stack([PUSH, PUSH])}},
+    "external: function of t, q, v": {"external": {"coupler": lambda t, q, v: PUSH * sin(t)}},
+    "parameters": {"parameters": {"coupler.mass": 2.0}},
+    "parameters: one for each of N": {"parameters": {"coupler.mass": np.array([2.0, 3.0])}},
+    "states: N": {"q": "N", "v": "N"},
+    "events": {"events": {"top": lambda t, q, v: v[0]}},
+    "method": {"method": "svd"},
+    "integrator": {"integrator": "abm"},
+    "check=False": {"check": False},
+    "threads": {"threads": 2},
+    "checkpoint": {"checkpoint": "run.npz"},
+    "history": {"history": True},
+    "reaction": {"reaction": True},
+    "actuated": {"actuated": ["crank"]},
+}
+
+
+def roads() -> dict[str, Callable[..., Any]]:
+    """Return calls that take the options above, of a machine with a loop."""
+    m = machine("loop")
+    start = m.assemble({"crank": 0.5}, fixed="crank")
+    states = {"q": start.q, "v": start.v}
+
+    def states_of(given: dict[str, Any]) -> dict[str, Any]:
+        own = dict(given)
+        free = "drives" in own
+        for name, value in states.items():
+            if own.get(name) is not None:
+                own[name] = np.stack([value, value])
+            elif not free:
+                own[name] = value
+        return own
+
+    def dynamics(name: str, *last: str) -> Callable[..., Any]:
+        def call(**given: Any) -> Any:
+            own = states_of(given)
+            own.setdefault("q", start.q)
+            own.setdefault("v", start.v)
+            own |= {key: np.zeros(3) for key in last}
+            if name in ("joint_loads", "inverse_dynamics"):
+                own["a"], own["actuated"] = start.a * 0.0, own.get("actuated", ["crank"])
+            return getattr(m, name)(**own)
+
+        return call
+
+    def prepared(**given: Any) -> Any:
+        own = states_of(given)
+        q, v = own.pop("q", start.q), own.pop("v", start.v)
+        return m.constrained_dynamics().forward(q, v, np.zeros(3), **own)
+
+    return {
+        "simulate": lambda **given: mbd.simulate(m, SPAN, **states_of(given)),
+        "simulate_batch": lambda **given: _sound(mbd.simulate_batch(m, SPAN, **states_of(given))),
+        "right_hand_side": lambda **given: right_hand_side(
+            m.model, span=(0.0, SPAN), **states_of(given)
+        ),
+        "joint_loads": dynamics("joint_loads"),
+        "inverse_dynamics": dynamics("inverse_dynamics"),
+        "forward_dynamics": dynamics("forward_dynamics", "tau"),
+        "constrained_dynamics": prepared,
+        "assemble": lambda **given: m.assemble(**given),
+        "assemble_batch": lambda **given: mbd.assemble_batch(m, **given),
+        "run.joint_loads": lambda **given: mbd.simulate(m, SPAN, **states).joint_loads(**given),
+        "batch.joint_loads": lambda **given: mbd.simulate_batch(m, SPAN, **states).joint_loads(
+            **given
+        ),
+    }
+
+
+def _sound(batch: mbd.SimulationBatch) -> mbd.SimulationBatch:
+    assert batch.finished.all(), batch.status
+    return batch
+
+
+def answer(road: Callable[..., Any], given: dict[str, Any]) -> str:
+    """Return "yes", "refused" (by the library, told why) or "-" (there is no such option)."""
+    try:
+        road(**given)
+    except MbdError:
+        return "refused"
+    except TypeError as problem:
+        if not re.search("unexpected keyword|multiple values", str(problem)):
+            raise
+        return "-"
+    return "yes"
+
+
+def table() -> str:
+    """Return the table, a line for each kind of input."""
+    calls = roads()
+    lines = [" | ".join(["kind", *calls])]
+    for kind, given in KINDS.items():
+        lines.append(" | ".join([kind, *(answer(road, given) for road in calls.values())]))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")
