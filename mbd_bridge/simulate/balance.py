@@ -8,6 +8,8 @@ the error of the steps; a motion that is off by more than `LOST` is none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mbd_bridge.mechanism import Model
@@ -22,6 +24,9 @@ and work: what a coarse step errs by in its own figures."""
 
 LOOKS = 500
 """Records that are looked at, if there are more."""
+
+FEW = 6
+"""Records of a trajectory of a batch that are looked at: what seems wrong is run again alone."""
 
 REST = 1e-10
 """Energy that is no motion, relative to what lifting the machine by its own size takes."""
@@ -54,6 +59,28 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
         f"{found.time[looks[first]]:.6g} s; the step of {h:.3g} s is too long for this motion; "
         f"{SHORTER}",
     )
+
+
+def keep_energy(
+    model: Model, energy: Callable[[Array, Array], Array], q: Array, v: Array, work: Array
+) -> Array:
+    """Return which of many motions (N,) keep their energy, as a few of their records tell.
+
+    Parameters
+    ----------
+    energy : J at states (..., nq), (..., nv) of the motions
+    q, v : (N, K, nq), (N, K, nv)
+    work : (N,) J done on each in all
+    """
+    last = q.shape[1] - 1
+    looks = np.unique(np.linspace(0, last, min(FEW, last + 1)).astype(int))
+    q, v = q[:, looks], v[:, looks]
+    whole, still = energy(q, v), energy(q, np.zeros_like(v))
+    scale = np.maximum((whole - still).max(axis=1), np.ptp(still, axis=1))
+    scale = np.maximum(scale, np.abs(work))
+    lack = np.abs(whole[:, -1] - whole[:, 0] - work)
+    nothing = _nothing(model)
+    return np.asarray((lack <= LOST * scale) | (not nothing) | (scale <= nothing))
 
 
 def _lack(model: Model, q: Array, v: Array, work: Array) -> tuple[Array, float]:

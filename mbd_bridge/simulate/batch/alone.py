@@ -87,6 +87,10 @@ class Alone:
             found += self.plain(found[-1], steps - len(found))
         return found
 
+    def gained(self, one: Now, two: Now) -> float:
+        """Return the energy that it has more at a second state, J."""
+        return self._energy(two.q, two.v) - self._energy(one.q, one.v)
+
     def plain(self, now: Now, steps: int) -> list[Now]:
         """Return the states after steps that are trusted, up to one that is not."""
         march, h = self.road.march, self.clock.h

@@ -78,7 +78,7 @@ class Lanes:
     ----------
     clock : of all of them
     inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
-    q, v : (N, K, nq), (N, K, nv), where records go; the first one is there
+    q, v : (N, K, nq), (N, K, nv), where records go; the first one is there; `work` (N,) in the end
     stream : the last input, if it is one
     report : is called with the number of steps taken
     scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
@@ -97,6 +97,7 @@ class Lanes:
         self.clock, self.inputs, self.stream = clock, inputs, stream
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
+        self.work = np.zeros(len(q))
         self._lock = threading.Lock()
         self._knots = NO_KNOTS if stream is None else stream.knots(clock.start, clock.h)
         self._halted = False
@@ -210,8 +211,9 @@ class Lanes:
                 if self.report is not None:
                     with self._lock:
                         self.report(wanted * int(going[:real].sum()))
+        q_end, v_end, t_end, *_ = march.state_of(stage)
+        self.work[own[going]] = t_end.reshape(march.lanes, 2)[going, 1]
         if clock.steps % clock.every:
-            q_end, v_end, *_ = march.state_of(stage)
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         self.done[own[going]] = True
 
@@ -256,6 +258,7 @@ class Lanes:
         road, left = self._road(), clock.steps - first
         nq, nv = road.model.nq, road.model.nv
         state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
+        work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
         now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
         more = [self._of(x, number) for x in self.inputs[4:]]
         alone = Alone(road, clock, self.stream, number, more, more[-1:] if road.variant else [])
@@ -268,9 +271,12 @@ class Lanes:
         except SolveError:
             return False
         if len(found) > taken + wanted - first:
+            # energy is kept past singular positions: what it gains is work
+            self.work[number] = work[lane] + alone.gained(now, found[-1])
             late.append((number, first, found))  # its lane, which stands, writes into its records
             return False
         self._write(number, first, found)
+        work[lane] += alone.gained(now, found[-1])
         last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
         stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
         return True

@@ -18,10 +18,12 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, by_name, function_or_none
 from mbd_bridge.errors import SolveError, StateError, whole_number
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.simulate.balance import keep_energy
 from mbd_bridge.simulate.batch.alone import Road
 from mbd_bridge.simulate.batch.lanes import Clock, Lanes
 from mbd_bridge.simulate.batch.result import SimulationBatch
@@ -148,6 +150,11 @@ def simulate_batch(
         least = max(STILL_CLOSED, row_choice(model, signals.driven).leeway)
         phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
         lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
+    ended = np.flatnonzero(lanes.done)
+    if len(ended):
+        energy = partial(_energy, energy_kernel(model, variants), variants, ended)
+        kept = keep_energy(model, energy, qs[ended], vs[ended], lanes.work[ended])
+        lanes.done[ended] = kept
     status = ["finished"] * number
     alone = np.flatnonzero(~lanes.done)
     qs[alone, 1:], vs[alone, 1:] = np.nan, np.nan
@@ -172,6 +179,14 @@ def simulate_batch(
             progress(run.steps)
     told = tuple(status), tuple(map(int, alone)), steps, clock.h
     return SimulationBatch(model, time, qs, vs, *told, signals, variants, sets, prepared)
+
+
+def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array) -> Array:
+    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...)."""
+    given = [q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])]
+    if variants is not None:
+        given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
+    return np.asarray(kernel(*given)[0].reshape(q.shape[:2]))
 
 
 def _open_loops(
