@@ -25,6 +25,7 @@ from mbd_bridge.errors import MbdError
 from mbd_bridge.mechanism import RANK_TOLERANCE, build_model
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.solve.reduced import METHODS
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Frame
 from tests.machines import MANY
 from tests.robots import own_urdfs
@@ -94,6 +95,25 @@ def off_by(name: str, axis: int, amount: float, **options: float) -> mbd.Mechani
     moved = replace(loop, successor=replace(loop.successor, frame=frame))
     loops = (moved, *described.loops[1:])
     return mbd.Mechanism.build(replace(described, loops=loops, source=None), **options)
+
+
+def states_by(choice: int) -> tuple[mbd.Mechanism, str, np.ndarray, np.ndarray]:
+    """Return a machine of imprecise axes and a state closed by one of its choices of rows."""
+    m = off_by("three cranks", 2, 2e-5, rank_tolerance=1e-4)
+    model = m.model
+    rows = list(row_choice(model).sets[choice])
+    q = m.assemble({"crank0": 0.5}, fixed="crank0").q
+    constraints, held = m.kernel("constraints"), model.velocity_names.index("crank0")
+    free = np.delete(np.arange(model.nv), held)
+    for _ in range(5):
+        phi, phi_q, _ = constraints(q, np.zeros(model.nv))
+        q[free] -= np.linalg.lstsq(phi_q[np.ix_(rows, free)], phi[rows])[0]
+    v = np.zeros(model.nv)
+    v[held] = 1.0
+    phi, phi_q, _ = constraints(q, v)
+    v[free] = -np.linalg.lstsq(phi_q[np.ix_(rows, free)], phi_q[rows, held])[0]
+    assert np.abs(phi[rows]).max() < 1e-14 < 1e-6 < np.abs(phi / model.row_scale).max()
+    return m, "crank0", q, v
 
 
 class Case:

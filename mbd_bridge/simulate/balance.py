@@ -4,6 +4,9 @@
 
 with the forces τ and the drives' forces -λ_d, summed up by the steps themselves. What is left is
 the error of the steps; a motion that is off by more than `LOST` is none.
+
+A start may be given with lost digits, and redundant rows are as open as a file's rounded numbers
+leave them: putting such a state onto its loops lifts the machine a little, which no force did.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHORTER
 from mbd_bridge.spatial import Array, Inertia
 
@@ -30,6 +34,9 @@ FEW = 6
 
 REST = 1e-10
 """Energy that is no motion, relative to what lifting the machine by its own size takes."""
+
+SLANTED = 10.0
+"""How much further a projection may move a machine than the shortest way onto its loops."""
 
 STILL = 1e-8
 """1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
@@ -50,6 +57,9 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
         return 0.0, None
     part = np.abs(lack) / scale
     bad = np.flatnonzero(~(part <= LOST))
+    if len(bad) and model.has_loops:
+        part = np.maximum(np.abs(lack) - _lifted(model, found.q[looks]), 0.0) / scale
+        bad = np.flatnonzero(~(part <= LOST))
     if not len(bad):
         return float(part.max()), None
     first = bad[0]
@@ -90,12 +100,33 @@ def _lack(model: Model, q: Array, v: Array, work: Array) -> tuple[Array, float]:
     return (whole - whole[0]) - (work - work[0]), scale
 
 
+def _lifted(model: Model, q: Array) -> float:
+    """Return the energy, J, that putting records q (K, nq) onto their loops may make.
+
+    That of the way from the start, given with lost digits, onto its loops, and of the ways between
+    the positions at which imprecise rows are closed in turn.
+    """
+    loops = Loops(model)
+    phi, J = loops.at(q[0])
+    if not np.isfinite(J).all():
+        return 0.0
+    way = float(np.linalg.norm(np.linalg.pinv(J, rcond=model.rank_tolerance) @ phi))
+    open_by = np.abs(loops.values(q, np.zeros((len(q), model.nv)))[0] / model.row_scale)
+    between = min(float(np.nan_to_num(open_by, nan=0.0).max()), loops.choice().leeway)
+    return SLANTED * (way + between) * _lift(model)
+
+
 def _nothing(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
     own = [body.inertia for body in model.bodies]
     mass, turning = (sum(map(float, x)) for x in ((i.mass for i in own), map(_trace, own)))
-    lift = mass * float(np.linalg.norm(model.gravity)) * model.size
-    return max(REST * lift, STILL**2 * (mass * model.size**2 + turning))
+    return max(REST * _lift(model), STILL**2 * (mass * model.size**2 + turning))
+
+
+def _lift(model: Model) -> float:
+    """Return the energy, J, that lifting a machine by its own size takes."""
+    mass = sum(float(body.inertia.mass) for body in model.bodies)
+    return mass * float(np.linalg.norm(model.gravity)) * model.size
 
 
 def _trace(inertia: Inertia) -> float:

@@ -86,17 +86,17 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
 def _check_loops(loops: Loops, q: Array, v: Array) -> None:
     model = loops.model
     phi, phi_q, _ = loops.values(q, v)
-    rows = model.row_scale
+    rows, scaled = model.row_scale, phi_q * (model.velocity_scale / model.row_scale[:, None])
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows keeps nothing closed
         speed, rate = np.abs(phi_q) @ np.abs(v), phi_q @ v
-    consistent = loops.choice().consistent
-    if np.any(np.abs(phi) > consistent * rows):
+    choice = loops.choice()
+    if not choice.closed(scaled[None], (phi / rows)[None]).all():
         raise StateError(
             f"the position at the start does not close the loops: {named(model, phi / rows)}. "
             f"Start from assemble(near=...).q"
         )
-    allowed = consistent * np.maximum(speed.max(), still(model, v) * rows)
-    if not (np.isfinite(allowed).all() and (np.abs(rate) <= allowed).all()):
+    terms = np.maximum(speed.max(), still(model, v) * rows)
+    if not (np.isfinite(terms).all() and choice.closed(scaled[None], (rate / terms)[None]).all()):
         raise StateError(
             f"the velocity at the start does not keep the loops closed: "
             f"{named(model, rate / rows, '/s')}. Start from assemble(near=..., velocity=...).v"

@@ -120,12 +120,12 @@ def assemble(
     a = wished("acceleration", still, model.velocity_names, acceleration)
     (a,) = closing.rates(phi_q[None], (gamma - phi_q @ a)[None], a[None])
     loops = _residuals(model, phi / model.row_scale)
-    rates = _residuals(model, closing.openings(phi_q[None], v[None])[0])
-    closed = bool((np.abs(phi / model.row_scale) <= closing.allowed(phi_q[None])[0]).all())
+    openings = closing.openings(phi_q[None], v[None])
+    rates = _residuals(model, openings[0])
+    closed = bool(closing.satisfied(phi_q[None], (phi / model.row_scale)[None])[0])
     if check and not closed:
         _say_open(model, phi, fixed)
-    consistent = CONSISTENT if choice is None else choice.consistent
-    kept = max(rates.values(), default=0.0) <= max(consistent, tolerance)
+    kept = bool(closing.satisfied(phi_q[None], openings, CONSISTENT)[0])
     if check and not kept:
         raise SolveError(contradiction(fixed, rates))
     return Assembly(q, v, a, loops, rates, _reversed(model, q), iterations, closed and kept)

@@ -117,7 +117,7 @@ def assemble_batch(
     phi, phi_q, _ = constraints(q, rate, np.arange(number))
     v = closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, rate), rate)
     residual = largest(phi / model.row_scale)
-    closed = (np.abs(phi / model.row_scale) <= closing.allowed(phi_q)).all(axis=1)
+    closed = closing.satisfied(phi_q, phi / model.row_scale)
     if check and not closed.all():
         first = int(np.argmin(closed))
         names = [fixed] if isinstance(fixed, str) else list(fixed)
@@ -126,9 +126,8 @@ def assemble_batch(
             f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. "
             f"{advice(float(residual[first]), names)}; check=False returns what was reached"
         )
-    left = largest(closing.openings(phi_q, v))
-    consistent = CONSISTENT if choice is None else choice.consistent
-    kept = left <= max(consistent, tolerance)
+    openings = closing.openings(phi_q, v)
+    left, kept = largest(openings), closing.satisfied(phi_q, openings, CONSISTENT)
     if check and not kept.all():
         first = int(np.argmin(kept))
         text = contradiction(fixed, {"a loop": float(left[first])})

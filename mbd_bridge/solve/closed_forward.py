@@ -25,16 +25,17 @@ from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
+    VELOCITY,
     LoopTerms,
     given_external,
     loop_terms,
-    open_loop,
     prepare_terms,
 )
+from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, operations, spread
-from mbd_bridge.solve.tolerances import TRUSTED
+from mbd_bridge.solve.tolerances import CONSISTENT, TRUSTED
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -67,7 +68,7 @@ class ClosedForward:
             self._inputs["external"] = 6 * len(links)
         self._mass = prepare(model, "mass_matrix")
         self._terms = prepare_terms(model, links, axes)
-        self._choice = row_choice(model, driven)
+        self._loops, self._choice = row_choice(model), row_choice(model, driven)
 
     def __call__(
         self,
@@ -111,7 +112,7 @@ class ClosedForward:
             good = (facts[:, :2] < TRUSTED).all(axis=1)
             good &= facts[:, 2] < self._choice.consistent**2
         if check:
-            self._check(arrays, facts[:, 3:])
+            self._check(arrays, facts[:, 3:], good)
         bad = np.flatnonzero(~good)
         if len(bad):
             rows = [x[bad] if x.ndim == 2 else x for x in arrays]
@@ -134,13 +135,20 @@ class ClosedForward:
             a[sound], lam[sound] = self(q, *rest, method=method, threads=threads)
         return a, lam
 
-    def _check(self, arrays: list[Array], squares: Array) -> None:
-        """Raise for the first state whose position or velocity does not satisfy the loops."""
-        off = np.argwhere(~(np.atleast_2d(squares) <= self._choice.consistent**2))  # nan too
-        if len(off):
-            k, which = (int(x) for x in off[0])
-            terms = self._at([x[k] if x.ndim == 2 else x for x in arrays])
-            raise open_loop(self.model, k, which, terms.left[which])
+    def _check(self, arrays: list[Array], squares: Array, fits: Array) -> None:
+        """Raise for the first state whose position or velocity does not satisfy the loops.
+
+        Parameters
+        ----------
+        squares : (N, 2) of what is left of Φ and Φ̇, weighted
+        fits : (N,) whether the first choice of rows, by which it is weighted, tells the motion
+        """
+        sure = (squares <= CONSISTENT**2).all(axis=1) & (fits | self._loops.precise)
+
+        def terms(some: Array) -> LoopTerms:
+            return self._at([x[some] if x.ndim == 2 else x for x in arrays])
+
+        refuse_open(self.model, self._loops, np.flatnonzero(~sure), terms, VELOCITY)  # nan too
 
     def _at(self, arrays: list[Array]) -> LoopTerms:
         """Return the equations at rest of the accelerations: b = -h, and γ is -left[2]."""
@@ -153,7 +161,8 @@ class ClosedForward:
     ) -> tuple[Array, Array]:
         columns, terms = self.model.velocity_scale, self._at(arrays)
         if check:
-            self._check(arrays, _open_by(terms))
+            squares = np.broadcast_to(self._open_by(terms), (count, 2))
+            self._check(arrays, squares, np.zeros(count, dtype=bool))
         wanted = arrays[3] if self.driven else np.zeros(0)
         (M,) = self._mass(arrays[0])
         force, gamma = arrays[2] * columns + terms.b, -terms.left[..., ACCELERATION, :]
@@ -208,7 +217,7 @@ class ClosedForward:
             left = A.T @ rate - right
             size = (A * A).sum(axis=1) @ (rate * rate) + (right * right).sum()
             facts = np.array([found.risk, risk, (left * left).sum() / (1.0 + size)])
-            return found.a, lam * inverse, np.concatenate([facts, _open_by(terms)])
+            return found.a, lam * inverse, np.concatenate([facts, self._open_by(terms)])
 
         return compile_kernel(
             function,
@@ -218,11 +227,11 @@ class ClosedForward:
             identity=f"{digest(model)} forward {self._links} {self._axes} {self.driven} {chosen}",
         )
 
-
-def _open_by(terms: LoopTerms) -> Array:
-    """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms."""
-    left, size = terms.left[..., :2, :], terms.size[..., :2]
-    return np.asarray((left * left).sum(axis=-1) / (1.0 + size))
+    def _open_by(self, terms: LoopTerms) -> Array:
+        """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms, weighted."""
+        weights = self._loops.weights(self._choice.rows)
+        left, size = terms.left[..., :2, :] * weights, terms.size[..., :2]
+        return np.asarray((left * left).sum(axis=-1) / (1.0 + size))
 
 
 def _repeated(x: Array, rank: int, count: int) -> Array:

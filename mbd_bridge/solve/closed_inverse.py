@@ -36,14 +36,14 @@ from mbd_bridge.solve.loop_terms import (
     given_external,
     judged,
     loop_terms,
-    open_loop,
     prepare_terms,
     probes,
 )
+from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, Smallest, operations, projected
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
-from mbd_bridge.solve.tolerances import NOTICED, OPEN_LOAD, SINGULAR, TRUSTED_REFINED
+from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, SINGULAR, TRUSTED_REFINED
 from mbd_bridge.solve.velocity_choice import velocity_choice
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -98,6 +98,7 @@ class ClosedInverse:
             self._inputs["external"] = 6 * len(links)
         self._links, self._axes = links, axes
         self._choice = row_choice(model)
+        self._weights = self._choice.weights(self._choice.rows)
         self.spins = spins_of(model, self.driven)
 
     def __call__(
@@ -167,7 +168,8 @@ class ClosedInverse:
             finite = bool(np.isfinite(terms.A).all() and np.isfinite(terms.b).all())
             A = self._choice.exact(terms.A.T).T if finite else terms.A
             lam, opened = self._smallest(A, terms.b) if finite else self._nothing
-            tau, facts = judged(terms, A, self.driven, lam, opened, np.zeros(1))
+            unsure = np.array([TRUSTED_REFINED])  # which rows tell the motion
+            tau, facts = judged(terms, A, self.driven, lam, opened, unsure, self._weights)
             flat = (opened / scale).reshape(-1)
             solved = tau / self.model.velocity_scale, lam / scale, flat, a
             for whole, one in zip(into, solved, strict=False):  # the last only with spins
@@ -211,7 +213,7 @@ class ClosedInverse:
             lam = some.solution(terms.b[list(rows)])
             opened = np.array([some.unnoticed(probe) for probe in self._probes])
             risks = np.array([some.risk + risk + spin_risk])
-            tau, facts = judged(terms, A, self.driven, lam, opened, risks)
+            tau, facts = judged(terms, A, self.driven, lam, opened, risks, self._weights)
             flat = np.concatenate([probe * scale for probe in opened])
             solved = tau * (1.0 / self.model.velocity_scale), lam * scale, flat
             return (*solved, a, facts) if self.spins else (*solved, facts)
@@ -248,11 +250,16 @@ class ClosedInverse:
         """Raise for the first of some states that is not what it should be."""
         if not (np.isfinite(tau).all() and np.isfinite(facts).all()):
             explain(self.model, dict(zip(self._inputs, arrays, strict=True)), tau, facts)
-        least = self._choice.consistent**2
-        off = np.argwhere(facts[:, : ACCELERATION + 1] > least)
-        if len(off):
-            self._say_open(start + int(off[0, 0]), int(off[0, 1]), arrays)
-        lacking = np.flatnonzero(facts[:, LACK] > least)
+        sure = (facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1)
+        sure &= (facts[:, RISK] < TRUSTED_REFINED) | self._choice.precise
+
+        def terms(some: Array) -> LoopTerms:
+            each = zip(*(self._state(int(k), arrays)[1] for k in some), strict=True)
+            return LoopTerms(*map(np.array, each))
+
+        doubtful = start + np.flatnonzero(~sure)
+        refuse_open(self.model, self._choice, doubtful, terms, ACCELERATION)
+        lacking = np.flatnonzero(facts[:, LACK] > self._choice.consistent**2)
         if len(lacking):
             k = start + int(lacking[0])
             raise SolveError(
@@ -282,6 +289,3 @@ class ClosedInverse:
         own = spin_velocities(self.spins, self.model, state_vectors(self.model, q, v))
         rows = np.concatenate([phi_q[list(self._choice.at(phi_q))], own])
         return explain_drives(self.model, rows, self.driven)
-
-    def _say_open(self, k: int, which: int, arrays: list[Array]) -> None:
-        raise open_loop(self.model, k, which, self._state(k, arrays)[1].left[which])

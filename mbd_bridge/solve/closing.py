@@ -64,8 +64,8 @@ class Keep(Protocol):
     def kept(self, phi_q: Array) -> Array:
         """Return which rows of Φ_q (N, m, nv) count (N, m); all where that cannot be told."""
 
-    def allowed(self, phi_q: Array, tolerance: float) -> Array:
-        """Return how far the rows of Φ_q (N, m, nv) may be open (N, m) where a loop is closed."""
+    def closed(self, phi_q: Array, left: Array, tolerance: float) -> Array:
+        """Return where the rows of Φ_q (N, m, nv) are closed (N,) if so much of them is left."""
 
 
 class Closing:
@@ -117,15 +117,15 @@ class Closing:
         """Return 0 where the loops are closed, else the norm of what is left (n,)."""
         phi, phi_q = self._residuals(q, numbers)
         r = phi / self.rows
-        allowed = self.allowed(phi_q)
-        return np.where((np.abs(r) <= allowed).all(axis=1), 0.0, np.linalg.norm(r, axis=1))
+        return np.where(self.satisfied(phi_q, r), 0.0, np.linalg.norm(r, axis=1))
 
-    def allowed(self, phi_q: Array) -> Array:
-        """Return how far the rows (n, m) may be open where the loops are closed."""
+    def satisfied(self, phi_q: Array, left: Array, tolerance: float = 0.0) -> Array:
+        """Return where all rows (n, m) are closed (n,), to this tolerance if it is the larger."""
+        tolerance = max(tolerance, self.tolerance)
         if self._keep is None:
-            return np.full(phi_q.shape[:2], self.tolerance)
+            return np.asarray((np.abs(left) <= tolerance).all(axis=1))
         scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
-        return self._keep.allowed(scaled, self.tolerance)
+        return self._keep.closed(scaled, left, tolerance)
 
     def rates(self, phi_q: Array, lack: Array, wish: Array) -> Array:
         """Return the rates (N, nv) nearest to the wishes for which Φ_q (rates - wish) = lack."""

@@ -123,7 +123,13 @@ def probes(count: int) -> Array:
 
 
 def judged(
-    terms: LoopTerms, A: Array, driven: Array, lam: Array, opened: Array, risk: Array
+    terms: LoopTerms,
+    A: Array,
+    driven: Array,
+    lam: Array,
+    opened: Array,
+    risk: Array,
+    weights: Array,
 ) -> tuple[Array, Array]:
     """Return generalised forces of the drives (..., nv) and the facts (..., 6 + driven).
 
@@ -134,11 +140,13 @@ def judged(
     A : (..., nv, m) that of the terms without what redundant rows are off (`RowChoice.exact`)
     lam, opened : (..., m), (..., PROBES, m)
     risk : (..., 1)
+    weights : (m,) of what is left of each row (`RowChoice.weights`)
     """
     passive = ~driven
     done = (A @ lam[..., None])[..., 0] - terms.b
     shaken, noticed = (each @ np.swapaxes(opened, -1, -2) for each in (A, terms.A))
-    left = (terms.left * terms.left).sum(axis=-1) / (1.0 + terms.size)
+    weighted = terms.left * weights
+    left = (weighted * weighted).sum(axis=-1) / (1.0 + terms.size)
     lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
     forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.heft[..., 0]
     lack = lack / (forces + TINY)

@@ -91,8 +91,11 @@ class RowChoice:
 
     @property
     def slack(self) -> float:
-        """How much redundant rows may be off at a state, relative to the largest row."""
-        return max(SINGULAR, VARIES * float(self.off.max(initial=0.0)))
+        """How much redundant rows may be off at a state, relative to the largest row.
+
+        A row that is open by so much has its direction off by about as much somewhere else.
+        """
+        return max(SINGULAR, VARIES * float(self.off.max(initial=0.0)), self.leeway)
 
     @property
     def leeway(self) -> float:
@@ -102,7 +105,7 @@ class RowChoice:
 
     @property
     def consistent(self) -> float:
-        """How far given states may be off: lost digits, or what imprecise rows leave open."""
+        """How far redundant rows of given states may be off: lost digits, imprecise numbers."""
         return max(CONSISTENT, self.leeway)
 
     def spanned(
@@ -160,22 +163,48 @@ class RowChoice:
         for rows in self.sets:
             if not len(left):
                 break
-            fit = self.spanned(phi_q[left], rows, SINGULAR, max(self.slack, CONSISTENT))
+            fit = self._fits(phi_q[left], rows)
             some = np.zeros(phi_q.shape[1], dtype=bool)
             some[list(rows)] = True
             keep[left[fit]] = some
             left = left[~fit]
         return keep
 
-    def allowed(self, phi_q: Array, tolerance: float) -> Array:
-        """Return how far the rows of Φ_q (N, m, nv) may be open (N, m) where a loop is closed.
+    def closed(self, phi_q: Array, left: Array, tolerance: float = CONSISTENT) -> Array:
+        """Return where the rows of Φ_q (N, m, nv) are closed (N,) if so much of them is left.
 
-        Redundant rows stay as open as the machine's imprecise numbers leave them.
+        Rows that tell the motion are held to the tolerance; redundant ones stay as open as the
+        machine's imprecise numbers leave them. Which are redundant is open to choice: a motion
+        goes on with the choice that it began with.
+
+        Parameters
+        ----------
+        left : (N, m) of Φ or of a derivative, relative to what the tolerance is relative to
         """
-        least = np.full(phi_q.shape[:2], tolerance)
-        if self.imprecise:
-            least[~self.kept(phi_q)] = max(tolerance, self.leeway)
-        return least
+        least, size = max(tolerance, self.leeway), np.abs(left)
+        closed = np.asarray((size <= tolerance).all(axis=1))
+        doubtful = (size <= least).all(axis=1)
+        for rows in self.sets if self.imprecise else ():
+            told = doubtful & ~closed & (size[:, list(rows)] <= tolerance).all(axis=1)
+            some = np.flatnonzero(told)
+            closed[some] = self._fits(phi_q[some], rows)
+        return closed
+
+    @property
+    def precise(self) -> bool:
+        """Whether all rows of given states are held to the same."""
+        return self.leeway <= CONSISTENT
+
+    def weights(self, rows: tuple[int, ...]) -> Array:
+        """Return factors (m,) of what is left of all rows: below `CONSISTENT` then, it is closed.
+
+        For whole batches, where these rows tell the motion; elsewhere `closed` has the word.
+        """
+        if len(rows) < self.rank:
+            return np.ones(len(self.off))
+        found = np.full(len(self.off), CONSISTENT / self.consistent)
+        found[list(rows)] = 1.0
+        return found
 
     def local(self, phi_q: Array) -> tuple[int, ...]:
         """Return rows of Φ_q (m, nv) that are independent just there."""
@@ -186,9 +215,8 @@ class RowChoice:
 
         They may be nearly dependent: then the position is nearly singular.
         """
-        slack = max(self.slack, CONSISTENT)
         for rows in self.sets:
-            if self.spanned(phi_q[None], rows, SINGULAR, slack)[0]:
+            if self._fits(phi_q[None], rows)[0]:
                 return rows
         s = self._sizes(phi_q)
         here, at_all = int(np.sum(s > self.tolerance)), int(np.sum(s > ROUNDED))
@@ -203,6 +231,10 @@ class RowChoice:
         rows = self.at(phi_q)
         _, s, Vt = np.linalg.svd(phi_q[list(rows)])
         return np.asarray(Vt[int(np.sum(s > SINGULAR * s.max(initial=0.0))) :].T)
+
+    def _fits(self, phi_q: Array, rows: tuple[int, ...]) -> Array:
+        """Return where rows of Φ_q (N, m, nv) tell the motion (N,), nearly dependent or not."""
+        return self.spanned(phi_q, rows, SINGULAR, max(self.slack, CONSISTENT))
 
     def _sizes(self, phi_q: Array) -> Array:
         """Return the singular values of Φ_q, less driven columns, relative to the largest."""

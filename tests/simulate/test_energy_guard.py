@@ -1,11 +1,14 @@
-"""Batches check their energy: what is broken is not finished."""
+"""Motions check their energy: what is broken is not finished, what is right is."""
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.simulate.balance import LOST, unbalanced
 from mbd_bridge.simulate.batch import lanes
+from mbd_bridge.simulate.problem import Records
 from tests.machines import four_bar
+from tests.misaligned import states_by
 from tests.robots import own_urdfs
 
 BAR = four_bar(1, 2, 2.5, 2.5)
@@ -64,3 +67,48 @@ def test_a_spring_that_dies_out_in_a_batch_does_not_finish():
     batch = mbd.simulate_batch(bar, 200 * step, step=step, **stiff)
     assert not batch.finished.any()
     assert all("energy comes from nowhere" in status for status in batch.status)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "svd"}, {"integrator": "abm"}])
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank"])
+def test_a_start_with_lost_digits_gives_no_energy_from_nowhere(name, options):
+    """A step moves no more than the way onto the loops does, which no force has done."""
+    bar = mbd.load(own_urdfs()[name])
+    at = bar.assemble({"crank": 0.5}, fixed="crank")
+    for lost in (1e-8, 5e-7):
+        for steps in (1, 20):
+            q = at.q + lost * np.eye(bar.nq)[0]
+            run = mbd.simulate(bar, 1e-6 * steps, step=1e-6, q=q, **options)
+            assert run.finished
+            assert run.facts["balance"] < LOST
+
+
+def at_rest(*q):
+    """Return records at rest, a microsecond apart, on which nothing has worked."""
+    count = len(q)
+    rest = np.zeros((count, len(q[0])))
+    time = 1e-6 * np.arange(count)
+    return Records(time, np.array(q), rest, count - 1, "finished", {}, work=np.zeros(count))
+
+
+def test_the_way_onto_the_loops_excuses_no_more_than_itself():
+    closed = BAR.assemble({"crank": 0.5}, fixed="crank").q
+    off = closed + 5e-7 * np.array([1.0, 0.0, 0.0])
+    for moved, start, good in (
+        (5e-7, off, True),
+        (1e-4, off, False),  # two hundred times the way
+        (5e-7, closed, False),  # nothing was to be put onto the loops
+        (1e-10, closed, True),  # rounding
+    ):
+        there = BAR.assemble({"crank": 0.5 + moved}, fixed="crank").q
+        _, lost = unbalanced(BAR.model, at_rest(start, there), 1e-6)
+        assert (lost is None) == good
+
+
+def test_imprecise_rows_that_close_in_turn_give_no_energy_from_nowhere():
+    """One record closed by one choice of rows, the next by the other."""
+    m, _, one, _ = states_by(0)
+    other = states_by(1)[2]
+    for far, good in ((1.0, True), (2000.0, False)):
+        found = at_rest(one, one + far * (other - one))
+        assert (unbalanced(m.model, found, 1e-6)[1] is None) == good

@@ -1,8 +1,12 @@
 """Rounded axes: batches, methods, runs, the stepper, threads and pinocchio's calls agree."""
 
+import numpy as np
 import pytest
 
-from tests.misaligned import Case
+import mbd_bridge as mbd
+from mbd_bridge.errors import StateError
+from tests.machines import MANY
+from tests.misaligned import Case, states_by
 
 ALL = None
 SOME = ("state", "batch", "threads", "stepper", "pinocchio")
@@ -28,3 +32,61 @@ def test_the_passage_is_where_the_user_puts_it_for_threads_the_stepper_and_pinoc
     for tolerance, expected in ((1e-3, "moves"), (1e-8, "open")):
         case = Case("welded", 3, 1e-5, rank_tolerance=tolerance)
         assert case.verdict(SOME) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "what"),
+    [
+        ("four_bar", 3, "open"),
+        ("four_bar", 5, "open"),
+        ("slider_crank", 3, "open"),
+        ("three cranks", 2, "moves"),  # 4e-5 of its size: so far redundant rows may stay open
+    ],
+)
+def test_roads_agree_on_machines_off_by_ten_tolerances(name, axis, what):
+    """A row that locks is held to a given state; what is left of it is not that of redundant ones.
+
+    A redundant row of a length that is off has its direction off as well, away from zero position.
+    """
+    roads = ("state", "batch", "svd", "threads", "run", "batch run", "svd run", "stepper")
+    assert Case(name, axis, 1e-4).verdict(roads) == (what, [])
+
+
+def ask_everywhere(m: mbd.Mechanism, driven: str, q: np.ndarray, v: np.ndarray) -> list[str]:
+    """Return the roads that refuse a state as open."""
+    dynamics, tau = m.constrained_dynamics(actuated=[driven]), np.zeros(m.nv)
+    a, _ = dynamics.forward(q, v, tau, check=False)
+    roads = {
+        "state": lambda: dynamics.forward(q, v, tau),
+        "batch": lambda: dynamics.forward(np.tile(q, (MANY, 1)), v, tau),
+        "svd": lambda: dynamics.forward(q, v, tau, method="svd"),
+        "inverse": lambda: dynamics.inverse(q, v, a),
+        "inverse batch": lambda: dynamics.inverse(np.tile(q, (MANY, 1)), v, a),
+        "run": lambda: mbd.simulate(m, 1e-4, step=1e-4, q=q, v=v, check=False),
+    }
+    refused = []
+    for road, ask in roads.items():
+        try:
+            ask()
+        except StateError:
+            refused.append(road)
+    status = mbd.simulate_batch(m, 1e-4, step=1e-4, q=[q, q], v=[v, v]).status[0]
+    return [*refused, *(["batch run"] if "not started" in status else [])]
+
+
+@pytest.mark.parametrize("choice", [0, 1])
+def test_a_state_is_closed_by_any_choice_of_rows_that_tells_the_motion(choice):
+    assert ask_everywhere(*states_by(choice)) == []
+
+
+@pytest.mark.parametrize("choice", [0, 1])
+@pytest.mark.parametrize("lost", [2e-7, 2e-5])
+def test_kept_rows_are_held_to_lost_digits_though_redundant_ones_are_further_off(choice, lost):
+    m, driven, q, v = states_by(choice)
+    fast = v.copy()
+    q[m.model.velocity_names.index(driven)] += lost
+    fast[m.model.velocity_names.index(driven)] += lost
+    everywhere = ["state", "batch", "svd", "inverse", "inverse batch", "run", "batch run"]
+    expected = everywhere if lost > 1e-6 else []
+    assert ask_everywhere(m, driven, q, v) == expected
+    assert ask_everywhere(m, driven, states_by(choice)[2], fast) == expected

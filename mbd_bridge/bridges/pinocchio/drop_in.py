@@ -181,9 +181,10 @@ def constraint_dynamics(
     """
     dynamics, solver = model.closed()
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
-    (phi,) = model.kernel("constraints")(own_q, own_v)[:1]
+    phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
+    scaled = phi_q.reshape(*phi.shape, -1) * (ours.velocity_scale / ours.row_scale[:, None])
     lack = np.abs(phi / ours.row_scale)
-    if np.any(lack > row_choice(ours).consistent):
+    if not row_choice(ours).closed(scaled, lack).all():
         raise StateError(
             f"the constraints are open by {lack.max():.3g} (relative to the size of the mechanism, "
             f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"

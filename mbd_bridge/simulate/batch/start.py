@@ -113,8 +113,8 @@ def sorted_starts(
     for first in range(0, len(q), share):
         part = slice(first, first + share)
         phi, phi_q, _ = constraints(q[part], v[part], part)
-        _judge(model, kind[part], phi, phi_q, v[part], choice.consistent)
         scaled = phi_q * (model.velocity_scale / rows[:, None])
+        _judge(model, kind[part], phi, phi_q, v[part], scaled)
         _share(sets, choice, scaled, first, kind[part] == GOOD)
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items() if members]
 
@@ -127,16 +127,15 @@ def moves_inertia(
     return not (needs_support(one) and weightless(one, q[first], signals.motions))
 
 
-def _judge(
-    model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, consistent: float
-) -> None:
+def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, scaled: Array) -> None:
     """Mark starts that are not on the constraints, as `simulate` asks."""
     speed = np.einsum("nij,nj->ni", np.abs(phi_q), np.abs(v)).max(axis=1)[:, None]
     lack = np.abs(np.einsum("nij,nj->ni", phi_q, v))
-    rows = model.row_scale
+    rows, choice = model.row_scale, row_choice(model)
     with np.errstate(invalid="ignore"):
-        slow = (lack <= consistent * np.maximum(speed, still(model, v) * rows)).all(axis=1)
-        closed = (np.abs(phi) <= consistent * rows).all(axis=1)
+        terms = np.maximum(speed, still(model, v) * rows)
+        slow = choice.closed(scaled, lack / terms)
+        closed = choice.closed(scaled, phi / rows)
     kind[(kind == GOOD) & ~closed] = OPEN
     kind[(kind == GOOD) & ~slow] = MOVING_APART
 
