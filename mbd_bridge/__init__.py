@@ -7,7 +7,10 @@
 
 from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
+    Input,
     Mechanism,
+    Sampled,
+    System,
     assemble_batch,
     crosscheck,
     load,
@@ -16,6 +19,7 @@ from mbd_bridge.api import (
     load_motion,
     render,
     report,
+    right_hand_side,
     show,
     simulate,
     simulate_batch,
@@ -41,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Builder",
     "FileError",
+    "Input",
     "JointLoads",
     "KernelError",
     "LoadSolver",
@@ -51,10 +56,12 @@ __all__ = [
     "ModelError",
     "Motion",
     "NoDisplayError",
+    "Sampled",
     "Simulation",
     "SimulationBatch",
     "SolveError",
     "StateError",
+    "System",
     "__version__",
     "assemble_batch",
     "crosscheck",
@@ -64,6 +71,7 @@ __all__ = [
     "load_motion",
     "render",
     "report",
+    "right_hand_side",
     "show",
     "simulate",
     "simulate_batch",

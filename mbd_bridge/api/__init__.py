@@ -7,15 +7,21 @@ from mbd_bridge.api.functions import (
     load_history,
     load_loads,
     load_motion,
-    simulate,
-    simulate_batch,
 )
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
+from mbd_bridge.simulate.batch.run import simulate_batch
+from mbd_bridge.simulate.driver import simulate
+from mbd_bridge.simulate.inputs.signal import Input, Sampled
+from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.simulate.system import System
 
 __all__ = [
+    "Input",
     "Mechanism",
+    "Sampled",
+    "System",
     "assemble_batch",
     "crosscheck",
     "load",
@@ -24,6 +30,7 @@ __all__ = [
     "load_motion",
     "render",
     "report",
+    "right_hand_side",
     "show",
     "simulate",
     "simulate_batch",

@@ -17,13 +17,8 @@ from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
-from mbd_bridge.simulate import Simulation
-from mbd_bridge.simulate import simulate as run_motion
-from mbd_bridge.simulate.batch.result import SimulationBatch
-from mbd_bridge.simulate.batch.run import simulate_batch as run_motions
 from mbd_bridge.solve.assembly_batch import Assemblies, Wishes
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 
@@ -139,34 +134,6 @@ def _check(mechanism: Mechanism, function: str, file: str = "") -> None:
             f"expected a Mechanism, got {type(mechanism).__name__}; load it first: "
             f"mbd.{function}({call})"
         )
-
-
-def simulate(mechanism: Mechanism, duration: float, **options: Any) -> Simulation:
-    """Simulate a mechanism, with or without loops, from a state that satisfies them.
-
-    Parameters
-    ----------
-    duration : s
-    options : step, q, v, torque, external, drives, method, integrator, every, check and others; see
-        `mbd_bridge.simulate.simulate`
-    """
-    _check(mechanism, "simulate")
-    warn_left_out(mechanism.model)
-    return run_motion(mechanism.model, duration, **options)
-
-
-def simulate_batch(mechanism: Mechanism, duration: float, **options: Any) -> SimulationBatch:
-    """Simulate a mechanism from many states at once, or many variants of it, over threads.
-
-    Parameters
-    ----------
-    duration : s
-    options : step, q, v, torque, drives, parameters (each for all or for every trajectory), every,
-        threads, progress; see `mbd_bridge.simulate.batch.run.simulate_batch`
-    """
-    _check(mechanism, "simulate_batch")
-    warn_left_out(mechanism.model)
-    return run_motions(mechanism.model, duration, prepared=mechanism.prepared, **options)
 
 
 def assemble_batch(mechanism: Mechanism, near: Wishes = None, **options: Any) -> Assemblies:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.formats.table import Table
-    from mbd_bridge.simulate.given.forces import Force
     from mbd_bridge.spatial import Array
+
+Given: TypeAlias = "str | tuple[Array, Array]"
+"""A formula, or a table."""
 
 FORCE_UNITS = {"N m": 1.0, "Nm": 1.0, "N": 1.0, "kN": 1e3, "kN m": 1e3, "kNm": 1e3, "": 1.0}
 """Units of forces and moments that a column may have, as written between [ and ]."""
@@ -42,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def motions(robot: Mechanism, words: list[str]) -> dict[str, Force]:
+def motions(robot: Mechanism, words: list[str]) -> dict[str, Given]:
     """Return what --drive prescribes by coordinate, in SI units."""
     from mbd_bridge.loads.units import UNITS, model_units
 
@@ -52,14 +54,12 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, Force]:
         name: {word: unit.factor for word, unit in UNITS.items() if unit.measures == measure}
         for name, measure in units.items()
     }
-    return {
-        name: _what(name, text, factors.get(name), True) for name, text in _pairs(words, "drive")
-    }
+    return {name: _what(name, text, factors.get(name)) for name, text in _pairs(words, "drive")}
 
 
-def forces(robot: Mechanism, words: list[str]) -> dict[str, Force]:
+def forces(robot: Mechanism, words: list[str]) -> dict[str, Given]:
     """Return what --torque gives by velocity, in SI units."""
-    return {name: _what(name, text, FORCE_UNITS, False) for name, text in _pairs(words, "torque")}
+    return {name: _what(name, text, FORCE_UNITS) for name, text in _pairs(words, "torque")}
 
 
 def _pairs(words: list[str], option: str) -> list[tuple[str, str]]:
@@ -79,13 +79,11 @@ def _pairs(words: list[str], option: str) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def _what(name: str, text: str, factors: dict[str, float] | None, smooth: bool) -> Force:
+def _what(name: str, text: str, factors: dict[str, float] | None) -> Given:
     path, column = _file(text)
     if path is None:
         return text
-    from mbd_bridge.cli import screen
     from mbd_bridge.formats.tables import read_table
-    from mbd_bridge.simulate.given.table import thinned
 
     table = read_table(path)
     times = _si(table, "time" if "time" in table.names else "t", {"s": 1.0, "ms": 1e-3})
@@ -93,13 +91,7 @@ def _what(name: str, text: str, factors: dict[str, float] | None, smooth: bool) 
         others = [other for other in table.names if other not in ("time", "t")]
         column = others[0] if name not in table.names and len(others) == 1 else name
     values = _si(table, column, factors)
-    kept, course, apart = thinned(times, values, smooth)
-    if len(kept) < len(times):
-        screen.say(
-            f"{name}: {len(kept)} of {len(times)} rows of {path} are used; the others are off by "
-            f"{apart:.2g} at most"
-        )
-    return kept, course
+    return times, values
 
 
 def _file(text: str) -> tuple[str | None, str | None]:

@@ -15,7 +15,6 @@ from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.simulate import Simulation
-    from mbd_bridge.simulate.given.forces import Force
     from mbd_bridge.solve import Assembly
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
@@ -190,15 +189,18 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     return motion
 
 
-def _start(robot: Mechanism, options: argparse.Namespace, moved: dict[str, Force]) -> Assembly:
+def _start(
+    robot: Mechanism, options: argparse.Namespace, moved: dict[str, drives.Given]
+) -> Assembly:
     """Return the state that is wished for, driven joints where their drives start."""
     from mbd_bridge.errors import StateError
-    from mbd_bridge.simulate.given.motions import prescribe
+    from mbd_bridge.simulate.system import System
+    from mbd_bridge.simulate.trajectory import Trajectory
 
     if not moved:
         return assembled(robot, options)
-    end = max(options.seconds, 0.0)
-    motions = prescribe(robot.model, moved, 0.0, end)
+    motions = Trajectory(System(robot.model, drives=moved)).motions
+    assert motions is not None, "there are drives"
     place, rate, _ = motions.at(0.0)
     names = [*options.fixed, *motions.names]
     wished = argparse.Namespace(fixed=names, closed_to=options.closed_to)
@@ -241,7 +243,7 @@ def _summary(motion: Simulation) -> list[str]:
     energy = motion.energy
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
-    if motion.tau.any() or motion.motions is not None:
+    if motion.tau.any() or motion.system.prescribed:
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (drives work)")
     else:
         lines.append(f"energy {energy[0]:.6g} J, kept to {max(change, span):.1e} J")

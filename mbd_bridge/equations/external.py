@@ -14,12 +14,22 @@ External = Mapping[int, Array]
 """Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""
 
 
-def from_world_axes(model: Model, q: Array, external: External) -> External:
-    """Return wrenches given in the world's axes, in their links' axes (at the same origins)."""
+def from_world_axes(
+    model: Model, q: Array, external: External, *, about_origin: bool = False
+) -> External:
+    """Return wrenches given in the world's axes, in their links' axes and at their origins.
+
+    Parameters
+    ----------
+    about_origin : their moments are about the world's origin, not the links'
+    """
     found = {}
     for link, wrench in external.items():
-        turn = placement(model, q, link)[:3, :3].T
-        found[link] = np.concatenate([turn @ wrench[:3], turn @ wrench[3:]])
+        place = placement(model, q, link)
+        turn, moment = place[:3, :3].T, wrench[3:]
+        if about_origin:
+            moment = moment - cross(place[:3, 3], wrench[:3])
+        found[link] = np.concatenate([turn @ wrench[:3], turn @ moment])
     return found
 
 

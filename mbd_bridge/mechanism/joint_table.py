@@ -1,7 +1,7 @@
 """The joint table: one entry a type, used by tree joints and by cut joints.
 
 An entry tells how the child's frame moves in the joint's frame, for coordinates q and their
-velocities v. Joint frames are turned so that the (first) axis is z; `model` does the turning.
+velocities v. Joint frames are turned so that the (first) axis is z; ``model`` does the turning.
 
     R, p    rotation of the child and position of its origin, in the joint's frame
     H, T    angular and linear velocity of the child against the parent are H v and T v,

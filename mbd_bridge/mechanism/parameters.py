@@ -61,6 +61,10 @@ class Parameters:
     values: Array
     live: Array
     _entries: tuple[_Entry, ...]
+    _given: dict[str, Array]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self.model, self._given, len(self))
 
     @staticmethod
     def of(model: Model, given: Given) -> Parameters:
@@ -84,7 +88,12 @@ class Parameters:
         wide = [np.broadcast_to(rows, (number, rows.shape[1])) for rows in columns]
         values = np.hstack([np.zeros((number, 0)), *wide])
         return Parameters(
-            model, tuple(given), values, np.asarray(values.any(axis=0)), tuple(entries)
+            model,
+            tuple(given),
+            values,
+            np.asarray(values.any(axis=0)),
+            tuple(entries),
+            {name: np.array(value, dtype=np.float64) for name, value in given.items()},
         )
 
     @property
@@ -155,6 +164,11 @@ class Parameters:
             return make(self.model_with(arguments[-1]))(*arguments[:-1])
 
         return function
+
+
+def _remade(model: Model, given: Given, number: int) -> Parameters:
+    """Return parameters that have travelled to another process."""
+    return Parameters.of(model, given).repeated(number)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import numpy as np
 
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.near_singular import NearSingular
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
@@ -42,20 +41,24 @@ class Accelerations:
     solved as a tree; one with drives in one kernel, in which no row can depend on another.
     """
 
-    def __init__(self, model: Model, motions: PrescribedMotions | None = None) -> None:
-        self.model, self.motions = model, motions
+    def __init__(self, model: Model, driven: tuple[int, ...] = ()) -> None:
+        self.model, self.driven = model, driven
         self._driven: Kernel | None = None
         if model.has_loops:
-            driven = () if motions is None else motions.v
             self._closed = ClosedForward(model, driven=driven)
             self._near = NearSingular(model, driven)
-        elif motions is not None:
-            self._driven = _driven_kernel(model, motions)
+        elif driven:
+            self._driven = _driven_kernel(model, driven)
 
-    def __call__(self, q: Array, v: Array, tau: Array, time: Array) -> Answer:
-        """Return the answer at K states: q (K, nq), v, tau (K, nv), time (K,)."""
-        motions, none = self.motions, np.zeros((len(q), 0))
-        wanted = [] if motions is None else [motions.along(time)[2]]
+    def __call__(self, q: Array, v: Array, tau: Array, prescribed: Array | None = None) -> Answer:
+        """Return the answer at K states: q (K, nq), v, tau (K, nv).
+
+        Parameters
+        ----------
+        prescribed : (K, D) accelerations of the prescribed motions
+        """
+        none = np.zeros((len(q), 0))
+        wanted = [] if prescribed is None or not self.driven else [prescribed]
         if self.model.has_loops:
 
             def solve(records: Array, places: Array, rates: Array) -> tuple[Array, Array]:
@@ -73,10 +76,10 @@ class Accelerations:
         return Answer(a, none, -lam)
 
 
-def _driven_kernel(model: Model, motions: PrescribedMotions) -> Kernel:
+def _driven_kernel(model: Model, driven: tuple[int, ...]) -> Kernel:
     def function(q: Array, v: Array, tau: Array, wanted: Array) -> tuple[Array, ...]:
-        found = closed_acceleration(model, (), q, v, tau, motions.v, wanted)
+        found = closed_acceleration(model, (), q, v, tau, driven, wanted)
         return found.a, found.lam
 
-    inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(motions)}
+    inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(driven)}
     return compile_kernel(function, inputs, outputs=("a", "lam"), name="driven_dynamics")

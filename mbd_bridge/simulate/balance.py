@@ -51,7 +51,8 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
         return 0.0, None
     last = len(found.time) - 1
     looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
-    lack, scale = _lack(model, found.q[looks], found.v[looks], found.work[looks])
+    energy = _energies(model, found, looks)
+    lack, scale = _lack(*energy, found.work[looks])
     nothing = _nothing(model)
     if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
@@ -93,10 +94,19 @@ def keep_energy(
     return np.asarray((lack <= LOST * scale) | (not nothing) | (scale <= nothing))
 
 
-def _lack(model: Model, q: Array, v: Array, work: Array) -> tuple[Array, float]:
-    kernel = energy_kernel(model)
+def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
+    """Return kinetic and potential energy (L,) at some records, J; the steps may have told them."""
+    if found.told is not None and np.isfinite(found.told["energy"][looks]).all():
+        kinetic, potential = found.told["energy"][looks].T
+        return kinetic, potential
+    kernel, q, v = energy_kernel(model), found.q[looks], found.v[looks]
     whole, still = kernel(q, v)[0][:, 0], kernel(q, np.zeros_like(v))[0][:, 0]
-    scale = max(float((whole - still).max()), float(np.ptp(still)), float(np.ptp(work)))
+    return whole - still, still
+
+
+def _lack(kinetic: Array, potential: Array, work: Array) -> tuple[Array, float]:
+    scale = max(float(kinetic.max()), float(np.ptp(potential)), float(np.ptp(work)))
+    whole = kinetic + potential
     return (whole - whole[0]) - (work - work[0]), scale
 
 

@@ -7,29 +7,33 @@ by the readable road with singular values, whose rank may change from step to st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels.graph.symbol import TracingError
-from mbd_bridge.kernels.run.march import March, OneStep, compile_march
+from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
-from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.compiled_step import one_step, passage_of, prepared_step
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.knotted_step import step_in_parts
+from mbd_bridge.simulate.outputs import STATE, TOLD, without_doubt
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records
-from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import runge_kutta_step
-from mbd_bridge.simulate.trust import TRUSTED, Now, Taken, taken
+from mbd_bridge.simulate.trust import TRUSTED, Now, Step
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulate.watching import Lookout
+
+STREAM_NUMBERS = 2**18
+"""Numbers of tables that are made at a time (2 MiB)."""
 
 LOOKS = 8
 """Records at which a step is compared with two of half its length."""
@@ -39,10 +43,11 @@ def run_compiled(
     problem: Problem,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    lookout: Lookout | None = None,
 ) -> Records:
     """Return the motion in compiled steps."""
     rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
-    march = compiled_step(problem, rows)
+    march = prepared_step(problem.trajectory.system, rows)
     run = _Run(problem, march, rows)
     if checkpoint is not None:
         run.resume(checkpoint)
@@ -63,47 +68,23 @@ def run_compiled(
             checkpoint.write(run.kept())
         if progress is not None:
             progress(run.done - before)
+        if lookout is not None and lookout.sees(*run.fresh()):
+            break
     run.record_end()
     at, q, v = run.recorded()
     facts = {"rows": rows, "operations": sum(march.counts.values()), "detours": run.detours}
-    found = Records(at[:, 0], q, v, run.done, status, facts, work=at[:, 1])
+    found = Records(
+        at[:, 0],
+        q,
+        v,
+        run.done,
+        status,
+        facts,
+        work=at[:, 1],
+        samples=run.samples(),
+        told=run.told(),
+    )
     return found if status != "finished" else run.judged(found)
-
-
-def compiled_step(problem: Problem, rows: tuple[int, ...]) -> March:
-    """Return the machine code of one Runge-Kutta step with projection."""
-    model, forces, motions = problem.model, problem.forces, problem.motions
-    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1}
-    # forces and motions are constants and formulas in the code: its graph is its address
-    plain = forces is None and motions is None
-    identity = f"{digest(model)} rk4 {rows}" if plain else None
-    step = runge_kutta_step(model, rows, forces, motions)
-    return compile_march(step, inputs, 3, name="rk4", identity=identity)
-
-
-def passage_of(
-    problem: Problem, rows: tuple[int, ...] | None = None, march: March | None = None
-) -> Passage:
-    """Return the way past singular positions in compiled steps; rows may be known already."""
-    model = problem.model
-    if rows is None:
-        rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
-    once: Callable[..., Sequence[Array]]
-    traced = True
-    try:
-        once = OneStep(compiled_step(problem, rows) if march is None else march)
-    except TracingError:  # the same step, state by state
-        once, traced = runge_kutta_step(model, rows, problem.forces, problem.motions), False
-    kernel = energy_kernel(model)
-
-    def step(q: Array, v: Array, t: float, h: float) -> Taken:
-        return taken(once(q, v, np.array([t, 0.0]), np.array([h])))
-
-    def energy(q: Array, v: Array) -> float:
-        return float(kernel(q, v)[0][0])
-
-    slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
-    return Passage(model, step, problem.h, slow, energy, traced)
 
 
 class _Run:
@@ -112,13 +93,28 @@ class _Run:
     def __init__(self, problem: Problem, march: March, rows: tuple[int, ...]) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
         start = np.array([problem.start, 0.0])
-        self.stage = march.start(problem.q, problem.v, start, np.array([self.h]))
+        self.stage = march.start()
+        self._put(problem.q, problem.v, start)
         self.done = self.detours = 0
-        self._records = [(start[None], problem.q[None], problem.v[None])]
+        size = march.inputs.get("stream", 0)
+        self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
+        self._sampled = problem.trajectory.system.sampled
+        if self._sampled:  # each step begins in Python
+            self._portion = 1
+        self._samples: list[Array] = []
+        outputs = problem.trajectory.system.outputs
+        self._told = () if outputs is None else outputs.names[len(STATE) :]
+        self._records: list[tuple[Array, ...]] = []
+        self._seen = 0
+        self._record()
 
     @cached_property
     def _passage(self) -> Passage:
         return passage_of(self.problem, self._rows, self.march)
+
+    def _put(self, q: Array, v: Array, t: Array) -> None:
+        more = self.problem.trajectory.more(float(t[0]), q, v)
+        self.march.put(self.stage, q, v, t, np.array([self.h]), *more)
 
     def now(self) -> tuple[float, Array, Array]:
         """Return time, q and v."""
@@ -135,54 +131,148 @@ class _Run:
         if inside:
             self._over(t, inside)
             return
-        beyond = self.done % every
-        if beyond:  # records go on in step with the march again
+        before, beyond = self.done, self.done % every
+        if beyond and (
+            self._sampled or not self._told
+        ):  # records go on in step with the march again
             wanted = min(wanted, every - beyond)
-        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, TRUSTED)
-        self._records.append((ts, qs, vs))
+        wanted = min(wanted, self._portion)
+        if self._portion < every or self._sampled:
+            every = wanted + 1  # records are taken between calls
+        stream = self._stream(wanted)
+        if self._told and not self._sampled:
+            self.done += self._advance_telling(wanted, stream)
+            if self.done < before + wanted:
+                self._pass()
+            return
+        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, TRUSTED, stream)
+        if len(ts):
+            self._records.append((ts, qs, vs))
         self.done += taken
-        if beyond and taken and self.done % every == 0:
+        if taken and self._sampled:
+            self._put(*self.march.state_of(self.stage))
+        if (beyond or every > wanted) and taken and self.done % self.problem.every == 0:
             self._record()
         if taken < wanted:
             self._pass()
 
+    def _advance_telling(self, wanted: int, stream: Array | None) -> int:
+        """Take steps, whose outputs of the state that they begin with are the records."""
+        every, taken = self.problem.every, 0
+        known = self._records[-1][0][-1, 0] == self.now()[0]
+        ahead = -self.done % every
+        first = 2 if known and not ahead else 1  # one step, recorded if it is not yet
+        for count, each in ((ahead, ahead + 1), (1, first), (wanted, every)):
+            count = min(count, wanted - taken)
+            if count <= 0:
+                continue
+            part = None if stream is None else stream[taken : taken + count]
+            got, out = self.march.advance(self.stage, count, each, TRUSTED, part)
+            if len(out[0]):
+                self._records.append(tuple(out[TOLD:-1]))
+            taken += got
+            if got < count:
+                break
+        return taken
+
     def _over(self, t: float, knots: list[float]) -> None:
         """Take a step in parts that end where forces jump or bend."""
-        if not step_in_parts(self.march, self.stage, t, knots, self.h).all():
+        trajectory = self.problem.trajectory
+
+        def numbers(a: float, b: float, h: float) -> Array | None:
+            return trajectory.stream(np.array([a, b]), h)
+
+        if self._told and self.done % self.problem.every == 0:
+            self._record()
+        if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers).all():
             self._pass()
             return
         self.done += 1
+        if self._sampled:
+            self._put(*self.march.state_of(self.stage))
         if self.done % self.problem.every == 0:
             self._record()
 
     def _pass(self) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
         problem, energy = self.problem, self._passage.energy
+        if self._told and self.done % problem.every == 0:
+            self._record()
         t, q, v = self.now()
         work = float(self.march.state_of(self.stage)[2][1]) - energy(q, v)
         left, begins = problem.steps - self.done, self.done == 0
-        for place in self._passage.over(Now(t, q, v), left, begins):
+        now = Now(t, q, v)
+        with problem.trajectory.holding(now):
+            led = self._passage.over(now, left, begins)
+        for place in led:
             at = np.array([place.t, work + energy(place.q, place.v)])
-            self.march.put(self.stage, place.q, place.v, at, np.array([self.h]))
+            self._put(place.q, place.v, at)
             self.detours += 1
             self.done += 1
             if self.done % problem.every == 0:
                 self._record()
 
     def _record(self) -> None:
+        """Record the state, if it is not yet."""
         q, v, t = self.march.state_of(self.stage)
-        self._records.append((t[None], q[None], v[None]))
+        if self._records and self._records[-1][0][-1, 0] == t[0]:
+            return
+        told = self._tell(q, v, t) if self._told else ()
+        self._records.append((t[None], q[None], v[None], *told))
+        self._samples.append(self._held())
+
+    def _tell(self, q: Array, v: Array, t: Array) -> list[Array]:
+        """Return what a step from here tells, nan where it is not trusted."""
+        trajectory, now = self.problem.trajectory, float(t[0])
+        given = [q, v, t, np.array([self.h]), *trajectory.more(now, q, v)]
+        stream = trajectory.stream(np.array([now, now + self.h]), self.h)
+        out = self._single(*given, stream=stream)
+        good = out[4][0] < TRUSTED
+        return [
+            array[None].copy() if good else np.full_like(array[None], np.nan)
+            for array in out[TOLD + len(STATE) : -1]
+        ]
+
+    @cached_property
+    def _single(self) -> OneStep:
+        return OneStep(self.march)
+
+    def _held(self) -> Array:
+        """Return what the step from here holds."""
+        if not self._sampled:
+            return np.zeros(0)
+        place = self.march.place_of("held")
+        return self.stage[place : place + self.march.inputs["held"]].copy()
+
+    def fresh(self) -> tuple[Array, Array, Array]:
+        """Return time, q and v of the records since the last call."""
+        at, q, v = self.recorded()
+        new, self._seen = slice(self._seen, None), len(at)
+        return at[new, 0], q[new], v[new]
 
     def record_end(self) -> None:
         """Record the last state if it is not yet."""
-        if self.recorded()[0][-1, 0] < self.now()[0]:
-            self._record()
+        self._record()
+
+    def samples(self) -> Array | None:
+        """Return what the steps from the records held, where Python was called."""
+        return np.array(self._samples) if self._sampled else None
 
     def recorded(self) -> tuple[Array, Array, Array]:
         """Return times and works (K, 2), q and v of all records."""
-        times, q, v = (np.concatenate(column) for column in zip(*self._records, strict=True))
-        self._records = [(times, q, v)]
-        return times, q, v
+        columns = tuple(np.concatenate(column) for column in zip(*self._records, strict=True))
+        self._records = [columns]
+        return columns[0], columns[1], columns[2]
+
+    def told(self) -> dict[str, Array] | None:
+        """Return what the steps from the records told."""
+        if not self._told:
+            return None
+        shapes = self.march.shapes[TOLD + len(STATE) : -1]
+        columns = self._records[0][len(STATE) :]
+        each = zip(self._told, columns, shapes, strict=True)
+        found = {name: column.reshape(len(column), *shape) for name, column, shape in each}
+        return without_doubt(found)
 
     def judged(self, found: Records) -> Records:
         """Return the motion up to where its steps are too long, if they are."""
@@ -199,11 +289,26 @@ class _Run:
 
     def _step(self, found: Records, k: int, parts: int) -> Array | None:
         """Return the position a step after a record, made of so many parts."""
-        now = np.array([found.time[k], 0.0])
-        at = found.q[k], found.v[k], now, np.array([self.h / parts])
-        stage = self.march.start(*at)
-        taken, _ = self.march.advance(stage, parts, 1, TRUSTED)
-        return self.march.state_of(stage)[0] if taken == parts else None
+        t, q, v = float(found.time[k]), found.q[k], found.v[k]
+        for part in range(parts):
+            one = self._once(q, v, t + part * self.h / parts, self.h / parts)
+            if (
+                not max(one.near, one.crossed, one.strayed) < TRUSTED
+                or not np.isfinite(one.q).all()
+            ):
+                return None
+            q, v = one.q, one.v
+        return np.asarray(q)
+
+    @cached_property
+    def _once(self) -> Step:
+        return one_step(self.problem.trajectory, self.march)
+
+    def _stream(self, steps: int) -> Array | None:
+        if "stream" not in self.march.inputs:
+            return None
+        times = np.add.accumulate(np.concatenate([[self.now()[0]], np.full(steps, self.h)]))
+        return self.problem.trajectory.stream(times, self.h)
 
     def kept(self) -> Kept:
         """Return what a checkpoint keeps: counts, the state, and the records."""
@@ -218,10 +323,10 @@ class _Run:
             return
         self.done, self.detours, state = found.done, found.detours, found.state
         nq = self.problem.model.nq
-        self.march.put(
-            self.stage, state[2 : nq + 2], state[nq + 2 :], state[:2], np.array([self.h])
-        )
-        self._records = [(found.time, found.q, found.v)]
+        self._put(state[2 : nq + 2], state[nq + 2 :], state[:2])
+        shapes = self.march.shapes[TOLD + len(STATE) : -1] if self._told else ()
+        none = (np.full((len(found.q), prod(shape)), np.nan) for shape in shapes)
+        self._records = [(found.time, found.q, found.v, *none)]
 
     def _probe(self) -> Array:
         """Return numbers that tell whether machine code rounds as it did.
@@ -232,7 +337,6 @@ class _Run:
         half = p.start + 0.5 * p.steps * p.h
         found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
         for t in (p.start, half):
-            stage = self.march.start(p.q, p.v, np.array([t, 0.0]), np.array([p.h]))
-            self.march.advance(stage, 1, 1)
-            found += self.march.state_of(stage)
+            one = self._once(p.q, p.v, t, p.h)
+            found += [one.q, one.v]
         return np.concatenate(found)

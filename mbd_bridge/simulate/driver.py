@@ -7,9 +7,10 @@ driven from Python (`hand_run`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,24 +25,29 @@ from mbd_bridge.errors import (
     warn,
     whole_number,
 )
+from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import Given
 from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch, check_watches
-from mbd_bridge.simulate.given.external import Push, all_forces, given_wrenches
-from mbd_bridge.simulate.given.forces import Drive as Drive
-from mbd_bridge.simulate.given.forces import forces_along, given_forces, lines_of
-from mbd_bridge.simulate.given.knots import Knots
-from mbd_bridge.simulate.given.motions import Prescribed, check_drives, prescribe
 from mbd_bridge.simulate.history import check_correction
+from mbd_bridge.simulate.inputs.motions import Prescribed
+from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.simulate.inputs.torques import Torque
+from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
+from mbd_bridge.simulate.system import Held, System, model_of, system_of
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.watch import first_open
+from mbd_bridge.simulate.watching import Lookout, raised, with_events
+from mbd_bridge.solve.wrenches import Axes
 
 MOST_BYTES = 2**33
 """Records of more bytes are refused as a slip of the pen."""
@@ -55,21 +61,28 @@ TOLERANCE = 1e-8
 EVALUATIONS = 10_000
 """Evaluations of variable steps in a place that needs many: a second or two."""
 
+PLAIN = Wishes("projection", "rk4", TOLERANCE, EVALUATIONS)
+"""Compiled steps."""
+
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
 """Steps between checkpoints: compiled ones take a moment, others a second."""
 
 
 def simulate(
-    model: Model,
+    machine: Held | Model | System,
     duration: float,
     *,
     step: float = 1e-3,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
-    torque: Drive = None,
-    external: Mapping[str, Push] | None = None,
-    external_in: str = "link",
+    torque: Torque = None,
+    external: External | None = None,
+    external_in: Axes = "link",
     drives: Mapping[str, Prescribed] | None = None,
+    parameters: Given | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    loads: Sequence[str] | str | None = None,
+    outputs: Mapping[str, State] | None = None,
     method: str = "projection",
     integrator: str = "rk4",
     tolerance: float = TOLERANCE,
@@ -92,18 +105,26 @@ def simulate(
     q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
         and the nearest to it that closes the loops
     torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
-        `formula`) or a table (times, values) with straight lines from row to row, which jumps
-        where a time stands twice (steps end where it bends or jumps); or a vector
-        (nv,); or a function of (t, q, v), which is traced, and so made of + - * / and NumPy's sin,
-        cos, sqrt
+        `formula`), a table (times, values) of any length with straight lines from row to row, which
+        jumps where a time stands twice (steps end where it bends or jumps), or a function of
+        (t, q, v); or a vector (nv,); or a function of (t, q, v) that returns one.
+        Functions are traced, and so made of + - * / and those of `mbd_bridge.functions`; any other
+        Python is called step by step as `mbd.Sampled(function)`; `mbd.Input(name)` is what
+        `inputs` gives
     external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
-        at the origin of the link's frame; or a function of (t, q, v) that returns one, made like
-        that of the torque. It may ask `Mechanism.placement` and `Mechanism.velocity` where the link
-        is and how it moves. The loads of the motion count these wrenches
+        at the origin of the link's frame; or a table (times, (n, 6)), a function of (t, q, v), a
+        `Sampled` one, an `Input`. A function may ask `Mechanism.placement` and
+        `Mechanism.velocity` where the link is and how it moves. The loads of the motion count
+        these wrenches
     external_in : these are given in the axes of their "link" or of the "world"
     drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
         joint), a formula of t as a text or as a function made like that of the torque, or a table
         (times, values), through which a cubic spline goes. `Simulation.drives` has the forces
+    parameters : masses, lengths, gravity of this run by name (see `mechanism.parameters`): the
+        machine code is the same for all values
+    inputs : what each `mbd.Input` of torque and external gets, whatever may be given there itself
+    loads : joints, tree or cut, whose loads the steps tell while they run: `Simulation.loads`
+    outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`
     method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
         (KimYoo97), "multipliers" (Lee94), which are driven from Python: some 1000 times slower
     integrator : "rk4" is compiled with the method projection. "ab3" has fixed steps; "abm" and
@@ -123,9 +144,11 @@ def simulate(
     checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
         it goes on if it is there, to the same digits. A file of anything else than this very
         problem is refused; functions are told by what they compute, so they must be traceable
-    events : functions (t, q, v) -> number by name, any Python; `Simulation.events` tells where
-        they change their signs. One with an attribute ``terminal = True`` ends the motion, which
-        is simulated first and cut off then
+    events : functions (t, q, v) -> number by name, any Python, looked at as records come;
+        `Simulation.events` tells where they change their signs. One with an attribute
+        ``terminal = True`` ends the motion there; one with an attribute ``action``, a function
+        (t, q, v) -> (q, v), has it go on from the state that this returns (the time stands twice
+        then); ``direction = 1`` or -1 minds only where it grows or falls
     """
     whole_number("most_evaluations", most_evaluations)
     numbers = tolerance, most_evaluations
@@ -136,14 +159,84 @@ def simulate(
     progress = function_or_none("progress", progress, "of the number of steps")
     checkpoint = None if checkpoint is None else file_path("checkpoint", checkpoint)
     events = check_watches("events", events)
-    check_records(model, steps, every)
-    check_drives(drives)
-    motions = prescribe(model, drives, start, start + duration) if drives else None
+    check_records(model_of(machine, "simulate"), steps, every)
+    system = system_of(
+        machine,
+        start,
+        start + duration,
+        torque=torque,
+        external=external,
+        external_in=external_in,
+        drives=drives,
+        parameters=parameters,
+        inputs=inputs,
+        loads=loads,
+        outputs=outputs,
+    )
+    model = system.model
+    warn_left_out(model)
+    if system.number > 1:
+        told = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
+        raise StateError(f"simulate follows one trajectory ({told}): mbd.simulate_batch takes many")
+    if checkpoint_every is None:
+        compiled = (method, integrator) == ("projection", "rk4")
+        checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
+    apart = whole_number("checkpoint_every", checkpoint_every)
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), apart)
+    trajectory = Trajectory(system)
+    if kept is not None and any(hasattr(watch, "action") for watch in events.values()):
+        raise StateError("events that act do not go with checkpoint=")
+
+    def part(
+        duration: float,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        start: float,
+        lookout: Lookout | None = None,
+    ) -> Simulation:
+        return simulate_one(
+            trajectory,
+            duration,
+            q,
+            v,
+            step=step,
+            every=every,
+            start=start,
+            check=False,
+            wishes=wishes,
+            progress=progress,
+            checkpoint=kept,
+            lookout=lookout,
+        )
+
+    if events:
+        run = with_events(part, events, start, duration, q, v)
+    else:
+        run = part(duration, q, v, start)
+    return raised(run) if check else run
+
+
+def simulate_one(
+    trajectory: Trajectory,
+    duration: float,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    *,
+    step: float,
+    every: int,
+    start: float,
+    check: bool,
+    wishes: Wishes = PLAIN,
+    progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+    lookout: Lookout | None = None,
+) -> Simulation:
+    """Return the motion of one trajectory of a system; see `simulate`."""
+    model, motions = trajectory.model, trajectory.motions
+    steps = number_of_steps(duration, step)
     loops = Loops(model) if model.has_loops else None
     q0, v0 = start_state(model, q, v, motions, start, loops)
-    forces = given_forces(model, torque, start, start + duration)
-    wrenches = given_wrenches(model, external, external_in, start, q0, v0)
-    whole = all_forces(model, forces, wrenches)
+    trajectory.try_at(start, q0, v0)
     left = freedoms(model, q0, motions, loops)
     if not left and motions is None:
         warn(
@@ -151,25 +244,28 @@ def simulate(
             f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
             f"move. Remove one, or let one forbid less"
         )
-    clock = start, duration / steps, steps, every
-    tables = [(one.times, one.values) for one in lines_of(forces).values()]
-    knots = Knots.of(tables, start, duration / steps)
-    problem = Problem(model, whole, motions, q0, v0, *clock, loops, knots)
-    if checkpoint_every is None:
-        compiled = (method, integrator) == ("projection", "rk4")
-        checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
-    apart = whole_number("checkpoint_every", checkpoint_every)
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), apart)
-    found = _run(problem, wishes, progress, kept)
-    if found.status != "finished" and check:
-        raise SolveError(f"{found.status}. check=False returns the motion up to there")
-    tau = forces_along(model, forces, found.time, found.q, found.v)
-    facts = {"method": method, "integrator": integrator, "freedoms": left, **found.facts}
+    h = duration / steps
+    knots = trajectory.system.knots(start, h)
+    problem = Problem(trajectory, q0, v0, start, h, steps, every, loops, knots)
+    found = _run(problem, wishes, progress, checkpoint, lookout)
+    method = {"method": wishes.method, "integrator": wishes.integrator}
+    facts = {**method, "freedoms": left, **found.facts}
     detours = int(facts.pop("detours", 0))
-    columns = model, found.time, found.q, found.v, tau
-    counts = found.steps, problem.h, found.status, detours, facts
-    run = Simulation(*columns, *counts, motions=motions, wrenches=wrenches, history=found.history)
-    return run.watched(events) if events else run
+    run = Simulation(
+        trajectory,
+        found.time,
+        found.q,
+        found.v,
+        found.steps,
+        problem.h,
+        found.status,
+        detours,
+        facts,
+        samples=found.samples,
+        told=found.told,
+        history=found.history,
+    )
+    return raised(run) if check else run
 
 
 def _wishes(
@@ -204,6 +300,7 @@ def _run(
     wishes: Wishes,
     progress: Callable[[int], None] | None,
     checkpoint: Checkpoint | None,
+    lookout: Lookout | None,
 ) -> Records:
     """Run a problem by the method and integrator named."""
     kept = contextlib.nullcontext() if checkpoint is None else checkpoint.locked()
@@ -211,9 +308,9 @@ def _run(
         try:
             check_inertia(problem.model, problem.q, problem.motions)
             if wishes[:2] == ("projection", "rk4") and not wishes.history:
-                found = run_compiled(problem, progress, checkpoint)
+                found = run_compiled(problem, progress, checkpoint, lookout)
             else:
-                found = run_by_hand(problem, wishes, progress, checkpoint)
+                found = run_by_hand(problem, wishes, progress, checkpoint, lookout)
         except SolveError as met:
             found = _not_begun(problem, str(met))
     if wishes.correction != "state":

@@ -1,21 +1,16 @@
-"""Kinetic and potential energy of a mechanism, zero potential at the world's origin.
-
-E = Σ m ṙ_c² / 2 + ωᵀ J ω / 2 - m g · r_c
-"""
+"""The energy of a mechanism, compiled (see `equations.energy`)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.variants import Wanted
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.spatial import Array
 
 
 def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
@@ -26,18 +21,9 @@ def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
 
 def _energy_of(model: Model) -> Traceable:
     def energy(q: Array, v: Array) -> tuple[Array, ...]:
-        state = state_vectors(model, q, v, "world")
-        total: Any = 0.0
-        for body, at in zip(model.bodies, state.bodies, strict=True):
-            own = body.inertia
-            centre = at.position + at.rotation @ own.centre
-            velocity = at.Y[:3] + cross(at.Y[3:], centre)
-            spin = at.rotation.T @ at.Y[3:]
-            total = total + 0.5 * own.mass * (velocity @ velocity)
-            total = total + 0.5 * (spin @ (own.central @ spin))
-            total = total - own.mass * (model.gravity @ centre)
         out = np.empty(1, dtype=object)
-        out[0] = total
+        kinetic, potential = energies_of(model, q, v)
+        out[0] = kinetic + potential
         return (out,)
 
     return energy

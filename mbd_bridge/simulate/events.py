@@ -18,8 +18,11 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.spatial import Array
 
 Watch: TypeAlias = Callable[[float, Array, Array], float]
-"""g(t, q, v): an event is where it changes its sign. With an attribute ``terminal = True`` the
-motion ends at the first one."""
+"""g(t, q, v): an event is where it changes its sign; what touches zero, or starts there, does not.
+
+With an attribute ``terminal = True`` the motion ends at the first one. With an attribute
+``action``, a function (t, q, v) -> (q, v), it goes on from the state that this returns.
+``direction = 1`` or -1: only where it grows, or falls."""
 
 EXAMPLE = "{'top': lambda t, q, v: v[0]}"
 
@@ -71,12 +74,18 @@ def crossings(
     state: Callable[[float], tuple[Array, Array, Array]],
 ) -> Events:
     """Return the events of one function along a motion; `state(t)` is its dense output."""
-    told = [_value(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
+    told = [value_of(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
     signs = np.sign(np.array(told))
     times, rising = [], []
-    for k in np.flatnonzero((signs[:-1] != signs[1:]) & (signs[:-1] != 0.0)):
-        times.append(_bisect(watch, state, float(time[k]), float(time[k + 1]), signs[k]))
-        rising.append(signs[k] < 0.0)
+    there = np.flatnonzero(signs)  # a zero on the way belongs to the change around it
+    for a, b in zip(there[:-1].tolist(), there[1:].tolist(), strict=True):
+        if signs[a] == signs[b] or direction_of(watch) * signs[b] < 0.0:
+            continue
+        if b > a + 1:
+            times.append(float(time[a + 1]))
+        else:
+            times.append(_bisect(watch, state, float(time[a]), float(time[b]), signs[a]))
+        rising.append(signs[b] > 0.0)
     found = [state(t) for t in times]
     return Events(
         np.array(times),
@@ -86,7 +95,7 @@ def crossings(
     )
 
 
-def _value(watch: Watch, name: str, time: float, q: Array, v: Array) -> float:
+def value_of(watch: Watch, name: str, time: float, q: Array, v: Array) -> float:
     """Return what a function says of a record, one finite number."""
     told = watch(time, q, v)
     try:
@@ -105,13 +114,14 @@ def is_terminal(watch: Watch) -> bool:
     return bool(getattr(watch, "terminal", False))
 
 
+def direction_of(watch: Watch) -> float:
+    """Return 1 for events at which the function grows only, -1 where it falls, 0 for all."""
+    return float(getattr(watch, "direction", 0.0))
+
+
 def first_end(events: Mapping[str, Events], watches: Mapping[str, Watch]) -> float:
-    """Return the time of the first event that ends the motion, infinity if there is none."""
-    ends = [
-        events[name].time[0]
-        for name, watch in watches.items()
-        if is_terminal(watch) and len(events[name])
-    ]
+    """Return the time of the first of these events, infinity if there is none."""
+    ends = [events[name].time[0] for name in watches if len(events[name])]
     return float(min(ends, default=np.inf))
 
 

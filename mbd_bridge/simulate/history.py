@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from mbd_bridge.errors import StateError, one_of
-from mbd_bridge.simulate.methods.system import System
+from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.spatial import Array
 
 Correction: TypeAlias = Literal["state", "velocity", "none"]
@@ -46,7 +46,7 @@ class History:
 class Recorder:
     """Writes down steps as they are taken."""
 
-    def __init__(self, system: System, start: float) -> None:
+    def __init__(self, system: Equations, start: float) -> None:
         self._system, self._start = system, start
         self._steps: list[tuple[float, int, float]] = []
 

@@ -11,9 +11,10 @@ import hashlib
 import numpy as np
 
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.kernels.graph.trace import Traceable, trace
+from mbd_bridge.kernels.graph.trace import trace
 from mbd_bridge.kernels.native.identity import source_fingerprint
-from mbd_bridge.mechanism import digest
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Signal, Table, jets
 from mbd_bridge.simulate.problem import Problem
 from mbd_bridge.spatial import Array
 
@@ -29,28 +30,41 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     StateError
         A function cannot be traced, and so not be told from another one.
     """
-    model, forces, motions = problem.model, problem.forces, problem.motions
-    state = {"t": 1, "q": model.nq, "v": model.nv}
-
-    def torque(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
-        assert forces is not None
-        return (np.asarray(forces(t[0], q, v)),)
-
-    def course(t: Array) -> tuple[Array, ...]:
-        assert motions is not None
-        return motions.at(t[0])
-
-    driven = "" if motions is None else repr((motions.q, motions.v)) + _graph(course, {"t": 1})
+    model, system = problem.model, problem.trajectory.system
     start = np.concatenate([[problem.start], problem.q, problem.v]).tobytes()
+    parts = {name: _signal(model, signal) for name, signal in system.signals.items()}
+    drives = {name: one for name, one in parts.items() if name.startswith("drive ")}
+    acts = {name: one for name, one in parts.items() if name not in drives}
+    places = [part.places for part in system.torques], [part[1:3] for part in system.wrenches]
     return {
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
-        "torque or external": "" if forces is None else _graph(torque, state),
-        "drives": driven,
+        "torque or external": repr((acts, places)),
+        "drives": repr((drives, system.driven)),
         "method or integrator": repr(method),
         "program": _program(),
     }
+
+
+def _signal(model: Model, signal: Signal) -> str:
+    """Return what tells a signal from all others."""
+    if isinstance(signal, Sampled):
+        raise StateError(
+            "checkpoint: a Sampled function cannot be told from another one when the run goes on. "
+            "Give numbers, tables or formulas, or leave the checkpoint out"
+        )
+    if isinstance(signal, Expression):
+        return _graph(signal, model)
+    if isinstance(signal, Table):
+        content = (
+            signal.times.tobytes() + signal.pieces.tobytes() + repr(signal.pieces.shape).encode()
+        )
+    elif isinstance(signal, Constant):
+        content = signal.values.tobytes()
+    else:
+        content = np.asarray(signal.value, dtype=np.float64).tobytes()
+    return f"{type(signal).__name__} {hashlib.sha256(content).hexdigest()}"
 
 
 def differences(one: Identity, other: Identity) -> list[str]:
@@ -58,9 +72,21 @@ def differences(one: Identity, other: Identity) -> list[str]:
     return [name for name in one if one[name] != other.get(name)]
 
 
-def _graph(function: Traceable, inputs: dict[str, int]) -> str:
+def _graph(signal: Expression, model: Model) -> str:
+    """Return what tells an expression: its graph, of a prescribed motion with its rates."""
+    state = {"t": 1, "q": model.nq, "v": model.nv}
+
+    def force(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+        return (np.asarray(signal.function(t[0], q, v)).reshape(-1),)
+
+    def motion(t: Array) -> tuple[Array, ...]:
+        jet = jets(signal, t[0])
+        out = np.empty(3, dtype=object)
+        out[:] = jet.value, jet.first, jet.second
+        return (out,)
+
     try:
-        graph = trace(function, inputs)
+        graph = trace(motion, {"t": 1}) if signal.of_time else trace(force, state)
     except (MbdError, ValueError, ArithmeticError, LookupError) as problem:
         raise StateError(
             f"checkpoint: what cannot be traced cannot be told from something else when the run "

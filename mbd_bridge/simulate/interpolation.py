@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import plain_places
+from mbd_bridge.simulate.inputs.motions import plain_places
 from mbd_bridge.simulate.step import coordinate_rates, normalised
 from mbd_bridge.simulate.trust import Now
 from mbd_bridge.spatial import Array

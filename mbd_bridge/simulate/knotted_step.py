@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mbd_bridge.kernels.run.march import March
-from mbd_bridge.simulate.given.knots import length_to
+from mbd_bridge.simulate.inputs.knots import length_to
 from mbd_bridge.simulate.trust import TRUSTED
 from mbd_bridge.spatial import Array
 
-Numbers = Callable[[float, float, float], Array]
+Numbers = Callable[[float, float, float], Array | None]
 """What is streamed into a step from one time to another, of the length h."""
 
 
@@ -21,7 +21,7 @@ def step_in_parts(
     start: float,
     knots: Sequence[float],
     h: float,
-    numbers: Numbers | None = None,
+    numbers: Numbers,
 ) -> Array:
     """Take one step of h in parts; return which lanes (lanes,) have taken it.
 
@@ -35,8 +35,7 @@ def step_in_parts(
     for b in (*knots, end):
         part = length_to(a, b)
         stage[at : at + lanes], stage[length : length + lanes] = a, part
-        given = None if numbers is None else numbers(a, b, part)
-        taken = march.advance_into(stage, 1, 2, nowhere, TRUSTED, given)
+        taken = march.advance_into(stage, 1, 2, nowhere, TRUSTED, numbers(a, b, part))
         took &= march.steps_of(stage) > 0 if lanes > 1 else bool(taken)
         a = b
     stage[at : at + lanes], stage[length : length + lanes] = end, h

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.knots import NO_KNOTS, Knots
-from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.history import Correction, History
+from mbd_bridge.simulate.inputs.knots import NO_KNOTS, Knots
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
 
 class Problem(NamedTuple):
     """What is to be simulated: so many steps of h seconds, every `every`-th recorded."""
 
-    model: Model
-    forces: Torque | None
-    motions: PrescribedMotions | None
+    trajectory: Trajectory
     q: Array
     v: Array
     start: float
@@ -27,6 +26,21 @@ class Problem(NamedTuple):
     every: int
     loops: Loops | None = None
     knots: Knots = NO_KNOTS
+
+    @property
+    def model(self) -> Model:
+        """The mechanism."""
+        return self.trajectory.model
+
+    @property
+    def forces(self) -> Torque | None:
+        """What acts, in floats."""
+        return self.trajectory.stage.torque
+
+    @property
+    def motions(self) -> PrescribedMotions | None:
+        """What is prescribed, in floats."""
+        return self.trajectory.motions
 
 
 class Wishes(NamedTuple):
@@ -46,6 +60,8 @@ class Records(NamedTuple):
     Attributes
     ----------
     work : (K,) J that forces and drives have done; None where it is not known
+    samples : (K, H) what steps from the records held, where Python was called
+    told : by name (K, ...) what steps from the records told, nan where they did not
     """
 
     time: Array
@@ -56,6 +72,8 @@ class Records(NamedTuple):
     facts: dict[str, Any]
     history: History | None = None
     work: Array | None = None
+    samples: Array | None = None
+    told: dict[str, Array] | None = None
 
     def until(self, last: int, message: str, problem: Problem) -> Records:
         """Return the records up to one of them, where the motion could not go on."""
@@ -70,4 +88,6 @@ class Records(NamedTuple):
             self.facts,
             None if self.history is None else self.history.until(t),
             None if self.work is None else self.work[kept],
+            None if self.samples is None else self.samples[kept],
+            None if self.told is None else {n: x[kept] for n, x in self.told.items()},
         )

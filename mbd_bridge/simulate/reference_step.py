@@ -12,7 +12,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations
-from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.near_singular import REST
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import Torque
@@ -44,7 +44,7 @@ class ReferenceStep:
     ) -> None:
         self.model, self.motions, self._torque = model, motions, torque
         self._rows = rows
-        self._dynamics = Accelerations(model, motions)
+        self._dynamics = Accelerations(model, () if motions is None else motions.v)
         self._loops = Loops(model) if model.has_loops else None
 
     def __call__(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
@@ -78,7 +78,8 @@ class ReferenceStep:
             raise SolveError(self._at_rest(self._loops, q))
         tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v)
         given = np.asarray(tau, dtype=np.float64)
-        return np.asarray(self._dynamics(q[None], v[None], given[None], np.array([t])).a[0])
+        wanted = None if self.motions is None else self.motions.at(t)[2][None]
+        return np.asarray(self._dynamics(q[None], v[None], given[None], wanted).a[0])
 
     def _singular(self, loops: Loops, q: Array, v: Array) -> bool:
         if self._rows is None:

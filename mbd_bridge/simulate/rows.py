@@ -7,7 +7,7 @@ the rows that are independent a little further on; otherwise a loop would come o
 from __future__ import annotations
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.solve.loop_values import Loops as Loops
 from mbd_bridge.spatial import Array
 

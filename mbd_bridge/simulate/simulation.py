@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,15 +21,20 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.events import Events, Watch, check_watches, crossings, first_end
-from mbd_bridge.simulate.given.external import Wrenches
-from mbd_bridge.simulate.given.motions import PrescribedMotions, fully_driven
+from mbd_bridge.simulate.events import Events, Watch, check_watches
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.told import told_loads
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+EVERY = slice(None)
+"""All records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,36 +62,47 @@ class Simulation:
 
     Attributes
     ----------
-    model : the mechanism
+    trajectory : the mechanism and what acted on it
     time : (K,) s
     q, v : (K, nq), (K, nv): rad or m, and their rates
-    tau : (K, nv) generalised forces that drove it, N m or N; those of external wrenches and of
-        prescribed motions are not among them
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
     detours : steps past singular positions, which were taken with more care (`passage`)
     facts : about the method: rows chosen, operations of a step; `balance`, energy that came from
         nowhere, relative to what moves
-    motions : prescribed ones, if there were any
-    wrenches : external ones, if there were any; `external` has them along the motion
+    samples : (K, H) what was held by the steps from the records, where Python was called
+    told : what the steps told of the records (see `outputs`), nan where they did not
     history : all steps, if they were asked for
     events : by name, where the functions that were watched changed their signs
     """
 
-    model: Model
+    trajectory: Trajectory
     time: Array
     q: Array
     v: Array
-    tau: Array
     steps: int
     step: float
     status: str
     detours: int
     facts: dict[str, Any] = field(default_factory=dict)
-    motions: PrescribedMotions | None = None
     events: dict[str, Events] = field(default_factory=dict)
-    wrenches: Wrenches | None = None
+    samples: Array | None = None
+    told: dict[str, Array] | None = None
     history: History | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process; what follows from it is computed there."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def model(self) -> Model:
+        """The mechanism."""
+        return self.trajectory.model
+
+    @property
+    def system(self) -> System:
+        """What was integrated."""
+        return self.trajectory.system
 
     @property
     def finished(self) -> bool:
@@ -100,24 +116,78 @@ class Simulation:
 
     @cached_property
     def _dynamics(self) -> Answer:
-        return self._solver(self.q, self.v, self.tau + self._pushed[1], self.time)
+        if self.told is None:
+            return self._answer(slice(None))
+        a, lam, drive = (self.told[name].copy() for name in ("a", "lam", "drives"))
+        silent = np.flatnonzero(np.isnan(a).any(axis=1))
+        recovered = np.zeros(len(a), dtype=bool)
+        if len(silent):
+            found = self._answer(silent)
+            a[silent], lam[silent], drive[silent] = found.a, found.lam, found.drive
+            recovered[silent] = True if found.recovered is None else found.recovered
+        return Answer(a, lam, drive, recovered)
+
+    def _answer(self, part: slice | Array) -> Answer:
+        """Return accelerations, multipliers and forces of drives at some records."""
+        tau, _, pushed = (x[part] for x in self._acting)
+        wanted = self.trajectory.accelerations(self.time[part])
+        return self._solver(self.q[part], self.v[part], tau + pushed, wanted)
 
     @cached_property
     def _solver(self) -> Accelerations:
-        return Accelerations(self.model, self.motions)
+        return Accelerations(self.model, self.system.driven)
 
     @cached_property
-    def _pushed(self) -> tuple[Array, Array]:
-        """External wrenches (K, L, 6) in the axes of their links, their share in forces (K, nv)."""
-        if self.wrenches is None:
-            return np.zeros((len(self.time), 0, 6)), np.zeros_like(self.tau)
-        return self.wrenches.along(self.time, self.q, self.v)
+    def _acting(self) -> tuple[Array, Array, Array]:
+        """Torques (K, nv), wrenches (K, L, 6) in the axes of their links, forces of these."""
+        return self.trajectory.acting(self.time, self.q, self.v, self.samples)
+
+    @property
+    def tau(self) -> Array:
+        """Generalised forces (K, nv) that drove it, N m or N.
+
+        Those of external wrenches and of prescribed motions are not among them.
+        """
+        return self._acting[0]
 
     @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
-        links = () if self.wrenches is None else self.wrenches.links
-        return {name: self._pushed[0][:, k] for k, name in enumerate(links)}
+        return {name: self._acting[1][:, k] for k, name in enumerate(self.system.links)}
+
+    @cached_property
+    def loads(self) -> JointLoads:
+        """Loads of the joints that were asked for, as the steps told them: ``simulate(loads=)``."""
+        asked, told = self.system.outputs, self.told
+        if asked is None or not asked.joints or told is None:
+            raise StateError(
+                "loads: none were asked for; mbd.simulate(..., loads=[joints]) has the steps tell "
+                "them, run.joint_loads(joints) computes them afterwards"
+            )
+        names = asked.joint_names(self.model)
+        own = {name: told[name].copy() for name in asked.load_names}
+        silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
+        if len(silent):
+            found = self._loads(names, {}, silent)
+            for name, array in own.items():
+                array[silent] = getattr(found, name)
+        rows = self.facts.get("rows", ())
+        driven = self.system.driven_joints
+        found = told_loads(self.model, asked, own, self.q, rows, driven)
+        return found.along(self.time, self.v)
+
+    @cached_property
+    def outputs(self) -> dict[str, Array]:
+        """Functions that were asked for with ``simulate(outputs=)``, (K,) or (K, n), by name."""
+        asked, found = self.system.outputs, dict[str, Array]()
+        if asked is None or self.told is None:
+            return found
+        for name, function in asked.functions:
+            values = self.told[name].copy()
+            for k in np.flatnonzero(np.isnan(values).any(axis=1)):
+                values[k] = function(float(self.time[k]), self.q[k], self.v[k])
+            found[name] = values[:, 0] if values.shape[1] == 1 else values
+        return found
 
     @property
     def a(self) -> Array:
@@ -138,12 +208,14 @@ class Simulation:
     @cached_property
     def drives(self) -> DriveForces:
         """Forces with which the prescribed motions are driven, beside `tau`."""
-        names = () if self.motions is None else self.motions.names
+        names = tuple(part.name for part in self.system.prescribed)
         return DriveForces(names, self._dynamics.drive)
 
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
+        if self.told is not None and np.isfinite(self.told["energy"]).all():
+            return np.asarray(self.told["energy"].sum(axis=1))
         return energy_kernel(self.model)(self.q, self.v)[0][:, 0]
 
     @cached_property
@@ -168,7 +240,7 @@ class Simulation:
         if k not in self._pieces:
             ends = slice(k, k + 2)  # only these: accelerations of loops take their time
             q, v, t = self.q[ends], self.v[ends], self.time[ends]
-            a = self._solver(q, v, self.tau[ends] + self._pushed[1][ends], t).a
+            a = self._answer(ends).a
             first, second = (State(*row) for row in zip(q, v, a, strict=True))
             self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
         return self._pieces[k].at(float(time - self.time[k]))
@@ -179,31 +251,21 @@ class Simulation:
 
     def watched(self, watches: Mapping[str, Watch]) -> Simulation:
         """Return the motion with its events, cut off at the first one that is terminal."""
-        watches = check_watches("watches", watches)
-        found = {
-            name: crossings(name, watch, self.time, self.q, self.v, self.at)
-            for name, watch in watches.items()
-        }
-        end = first_end(found, watches)
-        if not end < self.time[-1]:
-            return replace(self, events=found)
-        last, kept = self.at(end), self.time < end
-        events = {name: events.until(end) for name, events in found.items()}
+        from mbd_bridge.simulate.watching import watched  # it makes motions
+
+        return watched(self, check_watches("watches", watches))
+
+    def part(self, records: Array | slice) -> Simulation:
+        """Return the motion at some records only."""
+        told, samples = self.told, self.samples
         return replace(
             self,
-            time=np.append(self.time[kept], end),
-            q=np.vstack([self.q[kept], last.q]),
-            v=np.vstack([self.v[kept], last.v]),
-            tau=self._forces_until(end, kept),
-            steps=round((end - float(self.time[0])) / self.step),
-            status="event",
-            events=events,
-            history=None if self.history is None else self.history.until(end),
+            time=self.time[records],
+            q=self.q[records],
+            v=self.v[records],
+            samples=None if samples is None else samples[records],
+            told=None if told is None else {name: x[records] for name, x in told.items()},
         )
-
-    def _forces_until(self, end: float, kept: Array) -> Array:
-        last = [np.interp(end, self.time, column) for column in self.tau.T]
-        return np.vstack([self.tau[kept], last])
 
     def state(self, index: int = -1) -> tuple[Array, Array]:
         """Return q and v at one record, to start again from."""
@@ -220,15 +282,21 @@ class Simulation:
         """
         return self._loads(joints, options).along(self.time, self.v)
 
-    def _loads(self, joints: Iterable[str] | str | None, options: dict[str, Any]) -> JointLoads:
-        links = () if self.wrenches is None else self.wrenches.links
+    def _loads(
+        self,
+        joints: Iterable[str] | str | None,
+        options: dict[str, Any],
+        part: slice | Array = EVERY,
+    ) -> JointLoads:
+        system = self.system
+        pushes = self._acting[1][part] if system.links else None
+        q, v, a = self.q[part], self.v[part], self.a[part]
         if not self.model.has_loops:
-            solve = LoadSolver(self.model, joints, links=links, **options)
-            return solve(self.q, self.v, self.a, self._pushed[0] if links else None)
-        driven = () if self.motions is None else fully_driven(self.model, self.motions)
-        solver = LoadSolver(self.model, joints, actuated=driven, links=links, **options)
-        pushes = self._pushed[0] if links else None
-        return solver(self.q, self.v, self.a, pushes, lam=self.lam)
+            solve = LoadSolver(self.model, joints, links=system.links, **options)
+            return solve(q, v, a, pushes)
+        actuated = system.driven_joints
+        solver = LoadSolver(self.model, joints, actuated=actuated, links=system.links, **options)
+        return solver(q, v, a, pushes, lam=self.lam[part])
 
     def save(
         self,

@@ -16,7 +16,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
 from mbd_bridge.spatial import Array, zeros
 
@@ -87,9 +87,17 @@ def runge_kutta_step(
 
 
 def staged_step(
-    model: Model, rows: Sequence[int], stages: tuple[Stage, Stage, Stage]
+    model: Model,
+    rows: Sequence[int],
+    stages: tuple[Stage, Stage, Stage],
+    tell: Callable[..., tuple[Array, ...]] | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
-    """Return such a step for what is given at its start, in its middle and at its end."""
+    """Return such a step for what is given at its start, in its middle and at its end.
+
+    Parameters
+    ----------
+    tell : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
+    """
     at_start, at_middle, at_end = (slopes(model, rows, *stage) for stage in stages)
 
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
@@ -112,7 +120,8 @@ def staged_step(
         end = zeros(2, t, h)
         end[0] = last
         end[1] = t[1] + sixth * (first + 2.0 * (second + third) + fourth)
-        return q_end, v_end, end, one.a, risks, risk
+        told = () if tell is None else tell(q, v, t, one)
+        return q_end, v_end, end, one.a, risks, *told, risk
 
     return step
 

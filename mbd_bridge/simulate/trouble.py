@@ -6,7 +6,7 @@ import numpy as np
 
 from mbd_bridge.errors import count
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.spatial import Array
 
 SHARE = 0.1

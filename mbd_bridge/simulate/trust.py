@@ -42,6 +42,11 @@ class Taken(NamedTuple):
     correction: float = 0.0
 
     @property
+    def risk(self) -> float:
+        """Return all together, as the step sums it up."""
+        return self.near + self.crossed + self.strayed
+
+    @property
     def strayed(self) -> float:
         """Return the risk that it has come off its branch."""
         return STRAYED * self.near**3 * self.correction**2
@@ -49,7 +54,7 @@ class Taken(NamedTuple):
 
 def taken(outputs: Sequence[Array]) -> Taken:
     """Return what came of a compiled step (`simulate.step`), from its outputs."""
-    q, v, _, a, risks, _ = outputs
+    q, v, _, a, risks, *_ = outputs
     near, crossed, square = (float(x) for x in risks)
     return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5)
 

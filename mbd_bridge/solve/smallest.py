@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.factor import elimination_operations, factorise, substitute
 from mbd_bridge.spatial import Array, zeros
 
@@ -107,3 +110,19 @@ def not_zero(matrix: Array) -> Array:
     """Return where a matrix of symbols is not structurally zero (floats: where it is not 0)."""
     flat = [not (isinstance(x, float) and x == 0.0) for x in matrix.ravel()]
     return np.array(flat, dtype=bool).reshape(matrix.shape)
+
+
+def smallest_multipliers(
+    model: Model, rows: Sequence[int], driven: Sequence[int], q: Array, v: Array, chosen: Array
+) -> Array:
+    """Return the smallest multipliers of all rows for those of the independent ones."""
+    cut = len(model.row_scale)
+    if len(rows) == cut:
+        return chosen
+    own = np.eye(model.nv)[list(driven)]
+    scale = np.concatenate([model.row_scale, model.velocity_scale[list(driven)]])
+    found = constraints(model, state_vectors(model, q, v)).phi_q
+    phi_q = np.vstack([found, own]) if len(own) else found
+    phi_q = phi_q / scale[:, None] * model.velocity_scale
+    places = [*rows, *range(cut, cut + len(driven))]
+    return np.asarray(spread(phi_q, places, chosen * scale[places])[0] / scale)

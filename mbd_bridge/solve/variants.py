@@ -14,25 +14,27 @@ from mbd_bridge.mechanism.parameters import Parameters
 class Wanted(NamedTuple):
     """What is to be compiled: a function of a model, its inputs, outputs and name.
 
-    ``identity`` says all that the function depends on beside the model and its parameters.
+    ``identity`` says all that the function depends on beside the model and its parameters; None:
+    only its graph tells.
     """
 
     function_of: Callable[[Model], Traceable]
     inputs: dict[str, int]
     outputs: tuple[str, ...]
     name: str
-    identity: str
+    identity: str | None
 
     def kernel(self, model: Model, parameters: Parameters | None = None) -> Kernel:
         """Return the kernel; with parameters these are its last input, ``p``."""
         function, inputs = self.function_of, self.inputs
-        identity = f"{digest(model)} {self.identity}"
+        known = self.identity is not None
         if parameters is None:
             traced = function(model)
         else:
             traced = parameters.traced(function)
             inputs = {**inputs, "p": parameters.size}
-            identity += f" {parameters.identity}"
+        own = "" if parameters is None else f" {parameters.identity}"
+        identity = f"{digest(model)} {self.identity}{own}" if known else None
         return compile_kernel(
             traced, inputs, outputs=self.outputs, name=self.name, identity=identity
         )

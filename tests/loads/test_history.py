@@ -184,7 +184,7 @@ def test_loads_without_times_or_of_one_state_are_not_saved(tmp_path, arm, motion
     loads = arm.joint_loads(motion.q, motion.v, motion.a, JOINTS)
     with pytest.raises(StateError, match=r"give time=\(N,\) s"):
         loads.save(tmp_path / "l.csv")
-    with pytest.raises(StateError, match="expected 201 times"):
+    with pytest.raises(StateError, match="expected 201, one a state"):
         loads.save(tmp_path / "l.csv", motion.time[:-1])
     with pytest.raises(StateError, match="as many times as states"):
         loads.along(motion.time[:-1], motion.v[:-1])

@@ -11,6 +11,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
 from mbd_bridge.functions import sin
+from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.right_hand_side import right_hand_side
 from tests.pairs.machines import machine
 
@@ -23,7 +24,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "torque: vector": {"torque": np.array([1.0, 0.0, 0.0])},
     "torque: formula by name": {"torque": {"crank": "sin(t)"}},
     "torque: table by name": {"torque": {"crank": (TIMES, TIMES)}},
-    "torque: function by name": {"torque": {"crank": lambda t: sin(t)}},
+    "torque: function by name": {"torque": {"crank": lambda t, q, v: sin(t)}},
+    "torque: called from Python": {"torque": {"crank": mbd.Sampled(lambda t, q, v: 1.0)}},
+    "torque: an input": {"torque": {"crank": mbd.Input("grip")}, "inputs": {"grip": 2.0}},
     "torque: function of t, q, v": {"torque": lambda t, q, v: np.array([sin(t), 0.0, 0.0])},
     "torque: one for each of N": {"torque": {"crank": np.array([1.0, 2.0])}},
     "drive: number": {"drives": {"crank": 0.5}},
@@ -35,6 +38,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "external: world axes": {"external": {"coupler": PUSH}, "external_in": "world"},
     "external: one for each of N": {"external": {"coupler": np.stack([PUSH, PUSH])}},
     "external: function of t, q, v": {"external": {"coupler": lambda t, q, v: PUSH * sin(t)}},
+    "external: table": {"external": {"coupler": (TIMES, np.outer(TIMES, PUSH))}},
+    "external: called from Python": {"external": {"coupler": mbd.Sampled(lambda t, q, v: PUSH)}},
+    "external: an input": {"external": {"coupler": mbd.Input("wind", PUSH)}},
+    "loads while it runs": {"loads": ["elbow"]},
+    "outputs while it runs": {"outputs": {"tip": lambda t, q, v: q[0]}},
     "parameters": {"parameters": {"coupler.mass": 2.0}},
     "parameters: one for each of N": {"parameters": {"coupler.mass": np.array([2.0, 3.0])}},
     "states: N": {"q": "N", "v": "N"},
@@ -86,6 +94,7 @@ def roads() -> dict[str, Callable[..., Any]]:
     return {
         "simulate": lambda **given: mbd.simulate(m, SPAN, **states_of(given)),
         "simulate_batch": lambda **given: _sound(mbd.simulate_batch(m, SPAN, **states_of(given))),
+        "step by step": lambda **given: _steps(m, start, given),
         "right_hand_side": lambda **given: right_hand_side(
             m.model, span=(0.0, SPAN), **states_of(given)
         ),
@@ -100,6 +109,11 @@ def roads() -> dict[str, Callable[..., Any]]:
             **given
         ),
     }
+
+
+def _steps(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
+    core = CoupledStep(mbd.System(m, **given), start.q, start.v)
+    core(start.q, start.v, np.zeros(3), np.zeros((len(m.model.bodies), 6)), SPAN / 4)
 
 
 def _sound(batch: mbd.SimulationBatch) -> mbd.SimulationBatch:

@@ -172,7 +172,7 @@ def test_drives_of_what_the_loops_decide_are_explained():
         ({"torque": {"crank": (TIMES, TORQUES[:, :4])}}, "torque 'crank': a table"),
         ({"torque": {"crank": (TIMES / 2, TORQUES)}}, "the table goes from 0 to 0.1 s"),
         ({"torque": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),
-        ({"torque": {"crank": lambda t: t}}, "by name give numbers or tables"),
+        ({"torque": {"crank": lambda t: t}}, "a function of (t, q, v)"),
         ({"torque": {"crank": object()}}, "expected a number, one for each trajectory"),
         ({"torque": {"crank": "much"}}, "no name named 'much'"),
         ({"drives": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.simulate.given.formula import DEEPEST, LONGEST, Formula
-from mbd_bridge.simulate.given.jet import Jet
-from mbd_bridge.simulate.given.table import MOST, thinned
+from mbd_bridge.simulate.inputs.formula import DEEPEST, LONGEST, Formula
+from mbd_bridge.simulate.inputs.jet import Jet
 from tests.machines import four_bar
 
 TEXTS = {
@@ -129,13 +128,3 @@ def test_formulas_push_in_a_batch():
 def test_forces_that_mean_nothing_are_explained(torque):
     with pytest.raises(StateError, match="torque"):
         mbd.simulate(four_bar(), 0.1, torque=torque)
-
-
-def test_long_tables_are_thinned_and_say_by_how_much():
-    times = np.linspace(0, 10, 20001)
-    values = np.sin(times)
-    t, x, apart = thinned(times, values)
-    assert len(t) <= MOST and t[0] == 0 and t[-1] == 10
-    assert 0 < apart < 1e-9
-    assert np.array_equal(x, np.sin(t))
-    assert thinned(times[:100], values[:100])[2] == 0.0

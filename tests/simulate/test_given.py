@@ -29,7 +29,7 @@ FOR_ALL = [
     ({"start": 1e17}, "the same number"),
 ]
 OF_ONE = [
-    ({"torque": {"crank": [1, 2]}}, "torque 'crank': expected a number"),
+    ({"torque": {"crank": [1, 2]}}, "one trajectory"),
     ({"q": "abc"}, "q: expected"),
     ({"q": {"crank": 1.0}}, "q: expected"),
     ({"tolerance": "a"}, "tolerance: expected"),

@@ -5,7 +5,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
-from mbd_bridge.simulate.given.motions import prescribe
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
 from tests import car, independent
 from tests.machines import four_bar
 
@@ -170,7 +171,7 @@ def test_the_printed_acceleration_omits_a_term_where_constraints_depend_on_time(
     near = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
     q = machine.assemble(near, fixed="crank").q
     first = mbd.simulate(machine, 0.5, q=q, step=1e-4, every=5000, drives=drives)
-    motions = prescribe(machine.model, drives, 0.0, 0.5)
+    motions = Trajectory(System(machine.model, drives=drives)).motions
     errors = {}
     for name, options in {
         "printed": {},

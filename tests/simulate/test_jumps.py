@@ -5,7 +5,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.given.knots import Knots, length_to
+from mbd_bridge.simulate.inputs.knots import Knots, length_to
+from mbd_bridge.simulate.inputs.signal import Table
 from tests.machines import four_bar
 
 INERTIA, PUSH = 0.7, 3.0
@@ -141,9 +142,11 @@ def test_times_may_stand_twice_and_not_three_times():
 
 def test_a_table_on_the_grid_of_the_steps_costs_no_step_more():
     times = np.linspace(0.0, 1.0, 101)
-    table = times, np.sin(times)
+    table = Table.lines("x", times, np.sin(times))
     assert not len(Knots.of([table], 0.0, 1e-2).times)
-    assert not len(Knots.of([(times, 2.0 * times)], 0.0, 0.7e-2).times)  # a straight line
+    assert not len(
+        Knots.of([Table.lines("x", times, 2.0 * times)], 0.0, 0.7e-2).times
+    )  # a straight line
     assert len(Knots.of([table], 0.0, 0.7e-2).times) == 99 - 14
 
 

@@ -52,7 +52,7 @@ class StepLoads:
     ) -> JointLoads:
         """Return the loads at the accelerations that forces and wrenches give."""
         model = self.model
-        answer = self._core.answer(q, v, tau + self._core.forces(q, self.on_bodies(wrenches)))
+        answer = self._core.answer(q, v, tau, self.on_bodies(wrenches))
         # Links once touched stay in the code: contacts come and go, machine code should not.
         self._touched = tuple(sorted({*self._touched, *wrenches}))
         names = (joints,) if isinstance(joints, str) else joints

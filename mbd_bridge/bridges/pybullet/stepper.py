@@ -36,15 +36,17 @@ from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
-from mbd_bridge.simulate.given.forces import Drive, given_forces
+from mbd_bridge.simulate.inputs.torques import Torque as Forces
 from mbd_bridge.simulate.start import start_state
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array, Frame, quaternion_matrix
 
 SAME = 1e-6
 """How far pybullet's gravity may be from the mechanism's, m/s²."""
 
-Torque = Drive | Callable[[float, Array, Array], ArrayLike]
+Torque = Forces | Callable[[float, Array, Array], ArrayLike]
 """Generalised forces: as for a simulation, or any function of (t, q, v), called once a step."""
 
 
@@ -215,8 +217,8 @@ class Stepper:
         world = self.body.world()
         h = self._time_step(world)
         tau, wrenches = self._forces(torque), self._wrenches(external, external_in)
-        given = self._core.forces(self.q, self._loads.on_bodies(wrenches))
-        a = self._core.accelerations(self.q, self.v, tau + given)
+        on_bodies = self._loads.on_bodies(wrenches)
+        a = self._core.accelerations(self.q, self.v, tau, on_bodies, self.time)
         (found,) = self._drives.run(self.q, self.v, a)
         drives = {name: found[place].copy() for name, place in self._places.items()}
         base = self._loads.placement(self.q, 0) if self.model.floating else world
@@ -240,8 +242,9 @@ class Stepper:
                 f"pybullet's contact forces on body {self.body.number} are not finite: a mass or a "
                 f"moment of inertia is 0 there, or a shape is broken"
             )
-        for _ in range(self.substeps):
-            q, v = self._core(q, v, tau, on_bodies, h / self.substeps)
+        for k in range(self.substeps):
+            part = h / self.substeps
+            q, v = self._core(q, v, tau, on_bodies, part, self.time + k * part)
         self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self.body.write(q, v)
 
@@ -284,10 +287,12 @@ class Stepper:
     def _forces(self, torque: Torque) -> Array:
         model = self.model
         given = torque(self.time, self.q, self.v) if callable(torque) else torque
-        forces = given_forces(model, given, self.time, self.time)
+        forces = Trajectory(
+            System(model, torque=given, start=self.time, end=self.time)
+        ).stage.torque
         if forces is None:
             return np.zeros(model.nv)
-        tau = np.asarray(forces(self.time, self.q, self.v), dtype=np.float64)
+        tau = forces(self.time, self.q, self.v)
         bad = np.flatnonzero(~np.isfinite(tau))
         if len(bad):
             name = model.velocity_names[bad[0]]

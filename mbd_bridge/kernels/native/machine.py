@@ -176,7 +176,7 @@ class Loaded:
 
     def __del__(self) -> None:
         # Not here and now: this thread may be anywhere, and another one in LLVM.
-        if not hasattr(self, "_engine") or sys.is_finalizing():
+        if not hasattr(self, "_engine") or sys is None or sys.is_finalizing():
             return
         _UNUSED.append(self._engine)
         if _LOCK.acquire(blocking=False):

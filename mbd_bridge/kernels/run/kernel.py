@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import whole_number
+from mbd_bridge.errors import KernelError, whole_number
 from mbd_bridge.kernels.graph.trace import Graph
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.instructions.source import Source
@@ -68,6 +68,12 @@ class Kernel:
     _source: Source
     _store: Store
     from_cache: bool
+
+    def __reduce__(self) -> NoReturn:
+        raise KernelError(
+            "machine code does not travel to another process; send the mechanism, or a solver, and "
+            "ask there: it is found in the cache"
+        )
 
     def __init__(
         self, artifact: Artifact, source: Source, store: Store, *, from_cache: bool

@@ -97,7 +97,12 @@ class March:
         return sum(self.inputs[other] for other in before) * self.lanes
 
     def advance(
-        self, stage: Floats, steps: int, every: int = 1, limit: float = np.inf
+        self,
+        stage: Floats,
+        steps: int,
+        every: int = 1,
+        limit: float = np.inf,
+        stream: Floats | None = None,
     ) -> tuple[int, list[Floats]]:
         """Take steps; return how many were taken and the outputs of each `every`-th.
 
@@ -106,6 +111,7 @@ class March:
         stage : from `start`; its state is that after the last step taken
         limit : a step whose last output is not below this, or that gives what is not finite, is
             not taken: one lane stops there; of several, that one stays while the others go on
+        stream : see `advance_into`
 
         Returns
         -------
@@ -115,7 +121,8 @@ class March:
         """
         out = [np.empty((self.lanes, steps // every, size)) for size in self._sizes]
         places = [array.ctypes.data + np.arange(self.lanes) * array.strides[0] for array in out]
-        taken = self.advance_into(stage, steps, every, np.array(places, dtype=np.int64), limit)
+        where = np.array(places, dtype=np.int64)
+        taken = self.advance_into(stage, steps, every, where, limit, stream)
         kept = [array[:, : taken // every].transpose(1, 0, 2) for array in out]
         return taken, [array[:, 0] for array in kept] if self.lanes == 1 else kept
 

@@ -6,12 +6,12 @@ import ctypes
 from collections.abc import Callable
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels.native import machine
 from mbd_bridge.kernels.native.artifact import Artifact
 from mbd_bridge.kernels.run import layout
@@ -59,6 +59,12 @@ class Single:
     inputs: tuple[Floats, ...]
     outputs: tuple[Floats, ...]
     run: Callable[..., tuple[Floats, ...]]
+
+    def __reduce__(self) -> NoReturn:
+        raise KernelError(
+            "machine code does not travel to another process; send the mechanism, or a solver, and "
+            "ask there: it is found in the cache"
+        )
 
     def __init__(self, code: machine.Loaded, artifact: Artifact) -> None:
         self._signature = artifact.signature

@@ -6,22 +6,23 @@ it would have had there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels.run.march import March, OneStep
-from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.knots import NO_KNOTS
+from mbd_bridge.kernels.run.march import March
+from mbd_bridge.simulate.compiled_step import one_step
 from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.trust import TRUSTED, Now, Taken, taken
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.simulate.trust import TRUSTED, Now
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.simulate.batch.lanes import Clock, Stream
+    from mbd_bridge.simulate.batch.lanes import Clock
 
 AT_ONCE = 1_000
 """Steps of the march between two looks at what it says."""
@@ -32,16 +33,14 @@ class Road(NamedTuple):
 
     Attributes
     ----------
-    model : the mechanism, for its scales; lengths of a variant are its parameters
+    system : whose trajectories they are
     march : of one lane
     energy : at q, v and the parameters of a variant, J
-    variant : whether the last constant input is a variant's parameters
     """
 
-    model: Model
+    system: System
     march: March
     energy: Callable[..., tuple[Array, ...]]
-    variant: bool
 
 
 class Alone:
@@ -50,24 +49,16 @@ class Alone:
     Parameters
     ----------
     number : of the trajectory
-    more : its constant inputs behind q, v, t and h
-    variant : its parameters, if it has some
     """
 
-    def __init__(
-        self,
-        road: Road,
-        clock: Clock,
-        stream: Stream | None,
-        number: int,
-        more: Sequence[Array],
-        variant: Sequence[Array],
-    ) -> None:
-        self.road, self.clock, self.stream = road, clock, stream
-        self._own, self._more, self._variant = np.array([number]), list(more), list(variant)
-        self._knots = NO_KNOTS if stream is None else stream.knots(clock.start, clock.h)
-        self._stage, self._once = road.march.start(), OneStep(road.march, more)
-        self._passage = Passage(road.model, self._step, clock.h, _nothing_else, self._energy)
+    def __init__(self, road: Road, clock: Clock, number: int) -> None:
+        self.road, self.clock = road, clock
+        self.trajectory = Trajectory(road.system, number)
+        self._knots = road.system.knots(clock.start, clock.h)
+        self._stage = road.march.start()
+        step = one_step(self.trajectory, road.march)
+        # lengths of a variant are its parameters: the model's scales serve all
+        self._passage = Passage(road.system.model, step, clock.h, _nothing_else, self._energy)
 
     def on(self, now: Now, steps: int, left: int) -> list[Now]:
         """Return the states after each of the next steps, beginning with one that is not trusted.
@@ -83,7 +74,9 @@ class Alone:
         """
         found: list[Now] = []
         while len(found) < steps:
-            found += self._passage.over(found[-1] if found else now, left - len(found))
+            here = found[-1] if found else now
+            with self.trajectory.holding(here):
+                found += self._passage.over(here, left - len(found))
             found += self.plain(found[-1], steps - len(found))
         return found
 
@@ -105,7 +98,8 @@ class Alone:
                 found.append(over)
                 now = over
                 continue
-            wanted = min(AT_ONCE, steps - len(found), max(1, free))
+            most = 1 if self.road.system.sampled else AT_ONCE
+            wanted = min(most, steps - len(found), max(1, free))
             qs, vs, ts = (np.empty((wanted, size)) for size in (len(now.q), len(now.v), 2))
             nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
             self._put(now, h)
@@ -122,10 +116,8 @@ class Alone:
         march, h = self.road.march, self.clock.h
         self._put(now, h)
 
-        def numbers(a: float, b: float, h: float) -> Array:
-            assert self.stream is not None, "it has the knots"
-            given = self.stream.numbers(np.array([a, b]), h, self._own)
-            return np.ascontiguousarray(given[:, :, :1])
+        def numbers(a: float, b: float, h: float) -> Array | None:
+            return self.trajectory.stream(np.array([a, b]), h)
 
         if not step_in_parts(march, self._stage, now.t, knots, h, numbers).all():
             return None
@@ -134,19 +126,17 @@ class Alone:
 
     def _put(self, now: Now, h: float) -> None:
         given = now.q, now.v, np.array([now.t, 0.0]), np.array([h])
-        self.road.march.put(self._stage, *given, *self._more)
+        self.road.march.put(self._stage, *given, *self.trajectory.more(now.t, now.q, now.v))
 
     def _numbers(self, t: float, h: float, steps: int) -> Array | None:
-        if self.stream is None:
+        if "stream" not in self.road.march.inputs:
             return None
         times = np.add.accumulate(np.concatenate([[t], np.full(steps, h)]))
-        return np.ascontiguousarray(self.stream.numbers(times, h, self._own)[:, :, :1])
-
-    def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
-        return taken(self._once(q, v, np.array([t, 0.0]), h, stream=self._numbers(t, h, 1)))
+        return self.trajectory.stream(times, h)
 
     def _energy(self, q: Array, v: Array) -> float:
-        return float(self.road.energy(q, v, *self._variant)[0][0])
+        p = self.trajectory.p
+        return float(self.road.energy(q, v, *([] if p is None else [p]))[0][0])
 
 
 def _nothing_else() -> NoReturn:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
-from mbd_bridge.simulate.given.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.knotted_step import step_in_parts
+from mbd_bridge.simulate.outputs import STATE, TOLD
 from mbd_bridge.simulate.pace import Pace
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import sampled
+from mbd_bridge.simulate.trajectory import stream as streamed
 from mbd_bridge.simulate.trust import TRUSTED, Now
 from mbd_bridge.simulate.watch import STEP_ERROR
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
 """Steps of a march between two looks whether they are short enough, at most."""
+
+MOST_BYTES = 2**33
+"""What is told of more bytes is refused as a slip of the pen."""
+
+LOOK_STEPS = 1_000
+"""Steps between two looks whether they are short enough, where calls are shorter than that."""
 
 HELD = 200
 """Steps of a call at most, once one of the trajectories had to be led past a singular position."""
@@ -49,26 +59,20 @@ class Clock(NamedTuple):
         return np.add.accumulate(np.concatenate([[start], np.full(count, self.h)]))
 
 
-class Stream(Protocol):
-    """Numbers that a step takes from outside, other ones at each step."""
-
-    @property
-    def size(self) -> int:
-        """How many."""
-
-    @property
-    def common(self) -> bool:
-        """Whether they are the same for all trajectories."""
-
-    def numbers(self, times: Array, h: float, own: Array) -> Array:
-        """Return (steps, size, lanes) for steps between times (steps + 1,) of trajectories."""
-
-    def knots(self, start: float, h: float) -> Knots:
-        """Return where steps of h from `start` have to end."""
-
-
 Led = tuple[int, int, list[Now]]
 """A trajectory, the steps it had taken, and its states after those that follow."""
+
+
+def told_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
+    """Return places (N, K, ...) for what steps tell of the records, beside q and v."""
+    sizes = march.shapes[TOLD + len(STATE) : -1]
+    needed = 8 * shape[0] * shape[1] * sum(prod(size) for size in sizes)
+    if needed > MOST_BYTES:
+        raise StateError(
+            f"loads and outputs of {shape[0]} trajectories with {shape[1]} records need "
+            f"{needed / 2**30:.1f} GiB; record less often (every=) or simulate in parts"
+        )
+    return [np.full((*shape, prod(size)), np.nan) for size in sizes]
 
 
 class Lanes:
@@ -76,34 +80,38 @@ class Lanes:
 
     Parameters
     ----------
+    system : whose trajectories they are
     clock : of all of them
     inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
     q, v : (N, K, nq), (N, K, nv), where records go; the first one is there; `work` (N,) in the end
-    stream : the last input, if it is one
     report : is called with the number of steps taken
     scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
     """
 
     def __init__(
         self,
+        system: System,
         clock: Clock,
         inputs: Sequence[Array],
         q: Array,
         v: Array,
-        stream: Stream | None = None,
         report: Callable[[int], None] | None = None,
         scale: Array | None = None,
     ) -> None:
-        self.clock, self.inputs, self.stream = clock, inputs, stream
+        self.system, self.clock, self.inputs = system, clock, inputs
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self.work = np.zeros(len(q))
+        self.told: list[Array] = []
         self._lock = threading.Lock()
-        self._knots = NO_KNOTS if stream is None else stream.knots(clock.start, clock.h)
+        self._knots = system.knots(clock.start, clock.h)
         self._halted = False
         self._streamed: tuple[tuple[int, int], Array] | None = None
-        most = BLOCK_STEPS if stream is None else STREAM_NUMBERS // (16 * stream.size)
+        size = system.layout.sizes[1]
+        most = STREAM_NUMBERS // (16 * size) if size else BLOCK_STEPS
         self._most = most - most % clock.every if most >= clock.every else max(1, most)
+        if system.sampled:
+            self._most = 1
 
     def run(
         self, march: March, members: Array, threads: int, road: Callable[[], Road] | None = None
@@ -116,6 +124,8 @@ class Lanes:
         """
         lanes = self._lanes = march.lanes
         self._road = road
+        if self.system.outputs is not None and not self.told:
+            self.told = told_arrays(self.system, march, self.q.shape[:2])
         groups = -(-len(members) // lanes)
         # lanes left over in the last group do what its last trajectory does
         own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
@@ -175,16 +185,19 @@ class Lanes:
         for k, array in enumerate((self.q, self.v)):
             places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
         going = np.ones(march.lanes, dtype=bool)
-        taken, held = 0, False
+        taken, held, look = 0, False, 0
         while taken < clock.steps:
             portion = min(self._most, clock.steps - taken)
-            going &= self._short_enough(march, stages, nowhere, now, own)
+            if self.system.sampled:
+                self._sample(march, stage, own, going)
+            if taken >= look:
+                look = taken + max(self._most, LOOK_STEPS)
+                going &= self._short_enough(march, stages, nowhere, now, own)
             if not going.any():
                 return
-            stream, times = None, np.zeros(0)
-            if self.stream is not None:
-                times = clock.of_steps(now, portion)
-                stream, now = self._numbers(self.stream, taken, times, own), float(times[-1])
+            times = clock.of_steps(now, portion)
+            stream = self._numbers(taken, times, own) if self._streams else None
+            now = float(times[-1])
             first, end = taken, taken + portion
             while taken < end:
                 until = min(end, taken + HELD) if held else end
@@ -192,9 +205,10 @@ class Lanes:
                 wanted, every = self._call(taken, min(until, taken + free), pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
                 if inside:
-                    every = self._over(
-                        march, stage, float(times[taken - first]), inside, taken, own
-                    )
+                    t = float(times[taken - first])
+                    every = self._over(march, stage, t, inside, taken, own)
+                elif self.told:
+                    self._advance_telling(march, stage, taken, wanted, part, own)
                 else:
                     march.advance_into(stage, wanted, every, places, TRUSTED, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
@@ -213,9 +227,43 @@ class Lanes:
                         self.report(wanted * int(going[:real].sum()))
         q_end, v_end, t_end, *_ = march.state_of(stage)
         self.work[own[going]] = t_end.reshape(march.lanes, 2)[going, 1]
-        if clock.steps % clock.every:
+        if self.told or clock.steps % clock.every:
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
+        if self.told:  # what a step from the end would tell
+            stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
+            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), TRUSTED, stream)
         self.done[own[going]] = True
+
+    def _tellers(self, march: March, own: Array, record: int) -> Addresses:
+        """Return where the outputs of steps from a record on go: q, v and what is told."""
+        places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
+        record %= self.q.shape[1]
+        for k, array in enumerate((self.q, self.v, *self.told), TOLD + 1):
+            places[k] = array.ctypes.data + own * array.strides[0] + record * array.strides[1]
+        return places
+
+    def _advance_telling(
+        self,
+        march: March,
+        stage: Array,
+        taken: int,
+        wanted: int,
+        stream: Array | None,
+        own: Array,
+    ) -> None:
+        """Take steps, whose outputs of the states that they begin with are the records."""
+        every, ahead, done = self.clock.every, -taken % self.clock.every, 0
+        counts = np.zeros(march.lanes)
+        for count, each in ((ahead, ahead + 1), (1, 1), (wanted, every)):
+            count = min(count, wanted - done)
+            if count <= 0:
+                continue
+            part = None if stream is None else stream[done : done + count]
+            places = self._tellers(march, own, (taken + done + each - 1) // every)
+            march.advance_into(stage, count, each, places, TRUSTED, part)
+            counts += stage[-march.lanes :]
+            done += count
+        stage[-march.lanes :] = counts
 
     def _ahead(self, times: Array, k: int) -> tuple[int, list[float]]:
         """Return how many steps may be taken together, and the knots in one that is in parts."""
@@ -229,12 +277,14 @@ class Lanes:
         self, march: March, stage: Array, t: float, knots: list[float], taken: int, own: Array
     ) -> int:
         """Take a step in parts, and record it; return after how many steps the record is."""
-        source, clock = self.stream, self.clock
-        assert source is not None, "it has the knots"
+        clock = self.clock
 
         def numbers(a: float, b: float, h: float) -> Array:
-            return np.ascontiguousarray(source.numbers(np.array([a, b]), h, own))
+            return np.ascontiguousarray(streamed(self.system, np.array([a, b]), h, own))
 
+        if self.told and taken % clock.every == 0:
+            q, v, *_ = march.state_of(stage)
+            self.q[own, taken // clock.every], self.v[own, taken // clock.every] = q, v
         took = step_in_parts(march, stage, t, knots, clock.h, numbers)
         stage[-march.lanes :] = took
         if (taken + 1) % clock.every:
@@ -256,12 +306,11 @@ class Lanes:
         if self._road is None or first == 0:
             return False
         road, left = self._road(), clock.steps - first
-        nq, nv = road.model.nq, road.model.nv
+        nq, nv = road.system.model.nq, road.system.model.nv
         state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
-        work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
         now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
-        more = [self._of(x, number) for x in self.inputs[4:]]
-        alone = Alone(road, clock, self.stream, number, more, more[-1:] if road.variant else [])
+        work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
+        alone = Alone(road, clock, number)
         try:
             found = alone.on(now, taken + wanted - first, left)
             if len(found) > taken + wanted - first:
@@ -275,8 +324,8 @@ class Lanes:
             self.work[number] = work[lane] + alone.gained(now, found[-1])
             late.append((number, first, found))  # its lane, which stands, writes into its records
             return False
-        self._write(number, first, found)
         work[lane] += alone.gained(now, found[-1])
+        self._write(number, first, found)
         last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
         stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
         return True
@@ -288,10 +337,28 @@ class Lanes:
             if k % clock.every == 0 or k == clock.steps:
                 self.q[number, -(-k // clock.every)] = place.q
                 self.v[number, -(-k // clock.every)] = place.v
+        # near singular positions nothing is told
+        self.silence(number, slice(first // clock.every, -(-(first + len(found)) // clock.every)))
 
-    def _of(self, values: Array, number: int) -> Array:
-        """Return an input of one trajectory."""
-        return values if values.ndim == 1 else values[number]
+    @property
+    def _streams(self) -> bool:
+        return self.system.layout.sizes[1] > 0
+
+    def _sample(self, march: March, stage: Array, own: Array, going: Array) -> None:
+        """Call the Python functions of the trajectories that go on, and put what they say."""
+        lanes, nq = march.lanes, self.system.model.nq
+        rows = stage[: sum(march.inputs.values()) * lanes].reshape(-1, lanes)
+        place, size = march.place_of("held") // lanes, march.inputs["held"]
+        nv = self.system.model.nv
+        for lane in np.flatnonzero(going):
+            q, v, t = rows[:nq, lane], rows[nq : nq + nv, lane], float(rows[nq + nv, lane])
+            held = rows[place : place + size, lane].copy()
+            rows[place : place + size, lane] = sampled(self.system, held, t, q, v)
+
+    def silence(self, number: int, records: slice) -> None:
+        """Forget what was told of some records."""
+        for array in self.told:
+            array[number, records] = np.nan
 
     def _short_enough(
         self, march: March, stages: tuple[Array, Array], nowhere: Addresses, now: float, own: Array
@@ -307,20 +374,20 @@ class Lanes:
             h = self.clock.h / parts
             spare[:] = stage
             spare[place : place + lanes] = h
-            stream = None
-            if self.stream is not None:
-                stream = self.stream.numbers(now + h * np.arange(parts + 1), h, own)
+            times = now + h * np.arange(parts + 1)
+            stream = streamed(self.system, times, h, own) if self._streams else None
             march.advance_into(spare, parts, parts + 1, nowhere, stream=stream)
             end[:] = spare[: end.size].reshape(end.shape)
         apart = np.abs(whole - halves) / self._scale[:, None]
         return np.asarray(apart.max(axis=0, initial=0.0) <= STEP_ERROR)
 
-    def _numbers(self, stream: Stream, taken: int, times: Array, own: Array) -> Array:
-        """Return what the stream gives, made once where it is the same for all groups."""
+    def _numbers(self, taken: int, times: Array, own: Array) -> Array:
+        """Return the numbers of tables, made once where they are the same for all groups."""
         key, last = (taken, len(own)), self._streamed
-        if stream.common and last is not None and last[0] == key:
+        common = self.system.common
+        if common and last is not None and last[0] == key:
             return last[1]
-        found = stream.numbers(times, self.clock.h, own)
+        found = streamed(self.system, times, self.clock.h, own)
         self._streamed = (key, found)
         return found
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mbd_bridge.arguments import place_among
+from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadSolver
@@ -20,13 +22,13 @@ from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.given.motions import prescribe
-from mbd_bridge.simulate.given.signals import Signals
-from mbd_bridge.simulate.right_hand_side import RISK
+from mbd_bridge.simulate.outputs import DOUBTFUL
 from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.told import told_loads
+from mbd_bridge.simulate.trajectory import Trajectory, held, instants, nothing, prescribed
 from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open
-from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
 
 SAMPLES = 9
@@ -43,19 +45,17 @@ class SimulationBatch:
 
     Attributes
     ----------
-    model : the mechanism
+    system : the mechanism and what acted on it
     time : (K,) s
     q, v : (N, K, nq), (N, K, nv): rad or m, and their rates; nan after a trajectory stopped
     status : N times "finished", or why a trajectory ended before its time
     alone : numbers of the trajectories that were simulated outside the lanes
     steps, step : of each trajectory; s
-    signals : forces and prescribed motions
-    parameters : in which the trajectories' mechanisms differ, or none
     row_sets : independent rows of the constraints, and who went by them
-    prepared : holds the machine code of the mechanism
+    told : what the steps told of the records (see `outputs`), nan where they did not
     """
 
-    model: Model
+    system: System
     time: Array
     q: Array
     v: Array
@@ -63,10 +63,22 @@ class SimulationBatch:
     alone: tuple[int, ...]
     steps: int
     step: float
-    signals: Signals
-    parameters: Parameters | None
     row_sets: RowSets
-    prepared: Prepared
+    told: dict[str, Array] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process; what follows from it is computed there."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def model(self) -> Model:
+        """The mechanism; that of a trajectory is `model_of`."""
+        return self.system.model
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """In which the trajectories' mechanisms differ, or none."""
+        return self.system.parameters
 
     @property
     def finished(self) -> Array:
@@ -96,21 +108,46 @@ class SimulationBatch:
         number = place_among("number", number, len(self))
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
-        model, signals = self.model_of(number), self.signals
-        (tau,) = signals.tau(time, q[None], v[None], np.array([number]))
-        drives, motions = signals.drives_of(number), None
-        if drives is not None:
-            motions = prescribe(model, drives, float(self.time[0]), float(self.time[-1]))
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
         told = taken, self.step, self.status[number], 0
-        return Simulation(model, time, q, v, tau, *told, motions=motions)
+        return Simulation(Trajectory(self.system, number), time, q, v, *told)
 
     @cached_property
+    def _acting(self) -> tuple[Array, Array, Array]:
+        """Torques (N, K, nv), wrenches (N, K, L, 6) in link axes, forces of these (N, K, nv)."""
+        system, (number, count) = self.system, self.q.shape[:2]
+        if not (system.torques or system.wrenches):
+            tau, wrenches, pushed = nothing(self.model.nv, number, count)
+        elif system.sampled:
+            runs = (Trajectory(system, k) for k in range(number))
+            each = [
+                run.acting(self.time, q, v) for run, q, v in zip(runs, self.q, self.v, strict=False)
+            ]
+            tau, wrenches, pushed = (np.array(column) for column in zip(*each, strict=True))
+        else:
+            members = np.arange(number)
+            own = np.repeat(held(system, members)[:, None], count, axis=1)
+            now = instants(system, self.time, members).transpose(1, 0, 2)
+            time = np.broadcast_to(self.time[:, None], (number, count, 1))
+            tau, packed, pushed = self._all(system.acting, self.q, self.v, time, own, now)
+            wrenches = packed.reshape(number, count, len(system.wrenches), 6)
+        gone = np.isnan(self.q).any(axis=2)
+        for array in (tau, wrenches, pushed):
+            array[gone] = np.nan
+        return tau, wrenches, pushed
+
+    @property
     def tau(self) -> Array:
-        """Generalised forces (N, K, nv) that drove them, N m or N, without those of drives."""
-        found = self.signals.tau(self.time, self.q, self.v, np.arange(len(self)))
-        found[np.isnan(self.q).any(axis=2)] = np.nan
-        return found
+        """Generalised forces (N, K, nv) that drove them, N m or N.
+
+        Those of external wrenches and of prescribed motions are not among them.
+        """
+        return self._acting[0]
+
+    @property
+    def external(self) -> dict[str, Array]:
+        """External wrenches by link, (N, K, 6) N and N m at the link's origin, in its axes."""
+        return {name: self._acting[1][:, :, k] for k, name in enumerate(self.system.links)}
 
     @property
     def a(self) -> Array:
@@ -125,7 +162,11 @@ class SimulationBatch:
     @property
     def drives(self) -> dict[str, Array]:
         """Forces of the prescribed motions by coordinate, (N, K) N m or N, beside `tau`."""
-        return {name: self._dynamics.drive[:, :, d] for d, name in enumerate(self.signals.drives)}
+        return {name: self._dynamics.drive[:, :, d] for d, name in enumerate(self._driven_names)}
+
+    @property
+    def _driven_names(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self.system.prescribed)
 
     @cached_property
     def energy(self) -> Array:
@@ -163,14 +204,64 @@ class SimulationBatch:
         determined if it is so at all of them.
         """
         model = self.model
-        driven, parameters = self.signals.driven_joints, self.parameters
         solver = LoadSolver(
-            model, joints, on=on, at=at, in_=in_, actuated=driven, parameters=parameters
+            model,
+            joints,
+            on=on,
+            at=at,
+            in_=in_,
+            actuated=self.system.driven_joints,
+            links=self.system.links,
+            parameters=self.parameters,
         )
-        known = (self.lam,) if model.has_loops else ()
+        known = [self.lam] if model.has_loops else []
+        known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if self.system.links else []
         found = self._all(solver.kernel, self.q, self.v, self.a, *known)
         flags = self._determined(solver) if model.has_loops else None
         return self._batch_loads(solver.result(found, flags))
+
+    @cached_property
+    def loads(self) -> BatchLoads:
+        """Loads of the joints asked for, as the steps told them: ``simulate_batch(loads=)``."""
+        asked, model = self.system.outputs, self.model
+        if asked is None or not asked.joints:
+            raise StateError(
+                "loads: none were asked for; mbd.simulate_batch(..., loads=[joints]) has the steps "
+                "tell them, batch.joint_loads(joints) computes them afterwards"
+            )
+        names = asked.joint_names(model)
+        if self.told is None:
+            return self.joint_loads(names)
+        own = {
+            name: self.told[name].reshape(*self.q.shape[:2], *shape)
+            for name, shape in asked.load_shapes(model).items()
+        }
+        there = np.asarray(np.isfinite(self.q).all(axis=2))
+        silent = np.asarray(there & np.isnan(own["force"]).any(axis=(2, 3)))
+        for k in map(int, np.flatnonzero(silent.any(axis=1))):
+            found = self[k].part(silent[k, there[k]]).joint_loads(names)
+            for name, array in own.items():
+                array[k, silent[k]] = getattr(found, name)
+        rows = min((rows for rows, _ in self.row_sets), key=len, default=())
+        places = np.argwhere(there)
+        some = places[np.linspace(0, len(places) - 1, min(SAMPLES, len(places))).astype(int)]
+        q = np.array([self.q[n, k] for n, k in some]).reshape(-1, model.nq)
+        driven = self.system.driven_joints
+        return self._batch_loads(told_loads(model, asked, own, q, rows, driven))
+
+    @cached_property
+    def outputs(self) -> dict[str, Array]:
+        """Functions asked for with ``simulate_batch(outputs=)``, (N, K) or (N, K, n), by name."""
+        asked, found = self.system.outputs, dict[str, Array]()
+        if asked is None or self.told is None:
+            return found
+        for name, function in asked.functions:
+            values = self.told[name].copy()
+            silent = np.asarray(np.isfinite(self.q).all(axis=2) & np.isnan(values).any(axis=2))
+            for n, k in np.argwhere(silent):
+                values[n, k] = function(float(self.time[k]), self.q[n, k], self.v[n, k])
+            found[name] = values[:, :, 0] if values.shape[2] == 1 else values
+        return found
 
     def _batch_loads(self, loads: JointLoads) -> BatchLoads:
         arrays = loads.force, loads.moment, loads.drive, loads.determined
@@ -180,9 +271,9 @@ class SimulationBatch:
         """Return which components (J, 6) and drives (F,) are determined wherever it is looked."""
         there = np.argwhere(np.isfinite(self.v).all(axis=-1))
         some = there[np.linspace(0, len(there) - 1, min(SAMPLES, len(there))).astype(int)]
-        constraints = constraints_of(self.model, self.parameters, self.prepared)
+        constraints = constraints_of(self.model, self.parameters, self.system.prepared)
         assert constraints is not None, "there are loops"
-        driven = driven_velocities(self.model, self.signals.driven_joints)
+        driven = driven_velocities(self.model, self.system.driven_joints)
         flags: list[tuple[Array, ...]] = []
         for n, k in some:
             q, v = self.q[n, k], self.v[n, k]
@@ -196,28 +287,28 @@ class SimulationBatch:
     @cached_property
     def _dynamics(self) -> Answer:
         """Accelerations, multipliers and driving forces of all records."""
-        model, motions, shape = self.model, self.signals.motions, self.q.shape[:2]
+        model, driven, shape = self.model, self.system.driven, self.q.shape[:2]
         a = np.full((*shape, model.nv), np.nan)
         lam = np.full((*shape, len(model.row_scale)), np.nan)
-        drive = np.full((*shape, len(self.signals.drives)), np.nan)
-        slow = set(self.alone)
+        drive = np.full((*shape, len(driven)), np.nan)
+        there = np.asarray(np.isfinite(self.q).all(axis=2))
+        doubtful, alone = there.copy(), set(self.alone)
+        tau, _, pushed = self._acting
         for rows, members in self.row_sets:
-            own = np.array([k for k in members if k not in slow], dtype=int)
+            own = np.array([k for k in members if k not in alone], dtype=int)
             if not len(own):
                 continue
-            key = "batch dynamics", rows, self.signals.driven, self._variant_key
-            make = partial(dynamics_kernel, model, rows, motions, self.parameters)
-            kernel = self.prepared.get(key, make)
-            wanted = self.signals.accelerations(self.time, own)
-            states = self.q[own], self.v[own], self.tau[own], wanted
+            key = "batch dynamics", rows, driven, self._variant_key
+            make = partial(dynamics_kernel, model, rows, driven, self.parameters)
+            kernel = self.system.prepared.get(key, make)
+            wanted = prescribed(self.system, self.time, own)[:, :, :, 2].transpose(1, 0, 2)
+            states = self.q[own], self.v[own], tau[own] + pushed[own], wanted
             a[own], lam[own], drive[own], risk = self._some(kernel, own, *states)
-            slow |= set(own[~(risk < RISK).all(axis=(1, 2))].tolist())
-        for k in slow:
-            run = self[k]
-            if len(run.time):
-                there = np.isfinite(self.q[k]).all(axis=-1)
-                a[k, there], lam[k, there] = run.a, run.lam
-                drive[k, there] = run.drives.force
+            doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL)
+        for k in map(int, np.flatnonzero(doubtful.any(axis=1))):
+            run = self[k].part(doubtful[k, there[k]])
+            a[k, doubtful[k]], lam[k, doubtful[k]] = run.a, run.lam
+            drive[k, doubtful[k]] = run.drives.force
         return Answer(a, lam, drive)
 
     @property
@@ -226,8 +317,8 @@ class SimulationBatch:
 
     def _kernel_of_constraints(self) -> Kernel:
         if self.parameters is None:
-            return self.prepared.kernel("constraints")
-        return self.prepared.variants(self.parameters, "constraints")
+            return self.system.prepared.kernel("constraints")
+        return self.system.prepared.variants(self.parameters, "constraints")
 
     def _all(self, kernel: Kernel, *values: Array) -> tuple[Array, ...]:
         """Return a kernel's outputs (N, K, ...) at all records."""

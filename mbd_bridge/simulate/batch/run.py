@@ -8,20 +8,20 @@ not depend on its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name, function_or_none
+from mbd_bridge.arguments import as_floats, function_or_none
 from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
-from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels.run.march import MOST_LANES
+from mbd_bridge.loads.oddities import warn_left_out
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.simulate.balance import keep_energy
 from mbd_bridge.simulate.batch.alone import Road
@@ -40,16 +40,22 @@ from mbd_bridge.simulate.batch.start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulate.driver import Drive, check_start, number_of_steps, simulate
+from mbd_bridge.simulate.compiled_step import prepared_step
+from mbd_bridge.simulate.driver import check_start, number_of_steps, simulate_one
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.given.signals import Signals
-from mbd_bridge.simulate.step import staged_step
+from mbd_bridge.simulate.inputs.motions import Prescribed
+from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.simulate.inputs.torques import Torque
+from mbd_bridge.simulate.inputs.wrenches import External
+from mbd_bridge.simulate.outputs import STATE, without_doubt
+from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
+from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
-from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 MOST_BYTES = 2**33
@@ -64,20 +70,24 @@ REFUSED: dict[int, str] = {
 
 
 def simulate_batch(
-    model: Model,
+    machine: Held | Model | System,
     duration: float,
     *,
     step: float = 1e-3,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
-    torque: Drive = None,
-    drives: Mapping[str, Any] | None = None,
+    torque: Torque = None,
+    external: External | None = None,
+    external_in: Axes = "link",
+    drives: Mapping[str, Prescribed] | None = None,
     parameters: Given | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    loads: Sequence[str] | str | None = None,
+    outputs: Mapping[str, State] | None = None,
     every: int = 1,
     start: float = 0.0,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
-    prepared: Prepared | None = None,
 ) -> SimulationBatch:
     """Return the motions of a mechanism from N states that satisfy its loops.
 
@@ -86,16 +96,16 @@ def simulate_batch(
     duration, step, every, start : as for `simulate`, the same for all trajectories
     q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what the
         drives prescribe and the nearest to it that closes the loops
-    torque : as for `simulate`; or (N, nv), constant forces of each trajectory; or by velocity name
-        numbers, (N,) of them, or tables (times, values) with straight lines from row to row (a jump
-        where a time stands twice), values (n,) for all or (N, n)
+    torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
+        (N, n): one for each trajectory
+    loads, outputs : as for `simulate`
+    external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
     drives : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
         with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
         N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`)
     threads : that share the trajectories
     progress : is called with the number of steps taken since the last call, over all trajectories
-    prepared : holds the machine code from call to call
 
     Notes
     -----
@@ -105,19 +115,33 @@ def simulate_batch(
     duration = float(duration)
     start = check_start(start, duration / steps)
     progress = function_or_none("progress", progress, "of the number of steps")
-    threads = whole_number("threads", threads)
-    prepared = Prepared(model) if prepared is None else prepared
-    signals = Signals.of(model, torque, drives, start, start + duration)
-    parameters = by_name("parameters", parameters, "{'rod.mass': 2.0}")
-    variants = Parameters.of(model, parameters) if parameters else None
     q, v = (x if x is None else as_floats(name, x) for name, x in (("q", q), ("v", v)))
-    number = _number(model, q, v, signals, variants)
-    variants = None if variants is None else variants.repeated(number)
-    if signals.constant is not None:
-        signals = replace(signals, constant=_rows(signals.constant, number, model.nv))
-    q0, v0 = start_states(model, q, v, signals, variants, number, start, prepared)
+    threads = whole_number("threads", threads)
+    model_of(machine, "simulate_batch")
+    system = system_of(
+        machine,
+        start,
+        start + duration,
+        torque=torque,
+        external=external,
+        external_in=external_in,
+        drives=drives,
+        parameters=parameters,
+        inputs=inputs,
+        loads=loads,
+        outputs=outputs,
+    )
+    model = system.model
+    prepared = system.prepared
+    warn_left_out(model)
+    number = _number(system, q, v)
+    variants = system.parameters
+    if variants is not None:
+        system = system.with_parts(parameters=variants.repeated(number))
+    q0, v0 = start_states(system, q, v, number, start)
     turned = are_rotations(model, q0)  # what is none goes alone, and is refused there
     q0[turned] = unit_quaternions(model, q0[turned])
+    Trajectory(system).try_at(start, q0[0], v0[0])
     clock = Clock(start, duration / steps, steps, every)
     time = clock.times()
     needed = 8 * number * len(time) * (model.nq + model.nv)
@@ -128,30 +152,30 @@ def simulate_batch(
         )
     qs, vs = new_arrays([(number, len(time), model.nq), (number, len(time), model.nv)])
     qs[:, 0], vs[:, 0] = q0, v0
-    inputs = [q0, v0, np.array([start, 0.0]), np.array([clock.h])]
-    inputs += [] if signals.constant is None else [signals.constant]
-    inputs += [] if variants is None else [variants.inputs]
-    stream = signals if signals.size else None
-    lanes = Lanes(clock, inputs, qs, vs, stream, progress, coordinate_scale(model))
-    constraints = constraints_of(model, variants, prepared)
-    kind, sets = sorted_starts(model, constraints, q0, v0, signals.driven)
-    kind[(kind == GOOD) & ~(turned & on_course(signals, q0, v0, start))] = OFF_COURSE
+    given = [q0, v0, np.array([start, 0.0]), np.array([clock.h])]
+    given += [held(system, np.arange(number))] if "held" in system.more else []
+    given += [system.parameters.inputs] if system.parameters and "p" in system.more else []
+    lanes = Lanes(system, clock, given, qs, vs, progress, coordinate_scale(model))
+    constraints = constraints_of(model, system.parameters, prepared)
+    kind, sets = sorted_starts(model, constraints, q0, v0, system.driven)
+    kind[(kind == GOOD) & ~(turned & on_course(system, q0, v0, start))] = OFF_COURSE
     for rows, members in sets:
         going = members[kind[members] == GOOD]
-        if not len(going) or not moves_inertia(model, variants, signals, q0, int(going[0])):
+        if not len(going) or not moves_inertia(system, q0, int(going[0])):
             continue
         try:
-            march = _compiled(model, rows, signals, variants, prepared)
+            march = prepared_step(system, rows, MOST_LANES)
         except SolveError:  # masses vanish: each one alone says which
             continue
-        lanes.run(march, going, threads, partial(_road, model, rows, signals, variants, prepared))
+        lanes.run(march, going, threads, partial(_road, system, rows))
     if constraints is not None:
         ended = np.flatnonzero(lanes.done)
-        least = max(STILL_CLOSED, row_choice(model, signals.driven).leeway)
+        least = max(STILL_CLOSED, row_choice(model, system.driven).leeway)
         phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
         lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
     ended = np.flatnonzero(lanes.done)
     if len(ended):
+        variants = system.parameters
         energy = partial(_energy, energy_kernel(model, variants), variants, ended)
         kept = keep_energy(model, energy, qs[ended], vs[ended], lanes.work[ended])
         lanes.done[ended] = kept
@@ -159,16 +183,16 @@ def simulate_batch(
     alone = np.flatnonzero(~lanes.done)
     qs[alone, 1:], vs[alone, 1:] = np.nan, np.nan
     for k in map(int, alone):
+        lanes.silence(k, slice(None))
+    options: dict[str, Any] = {"step": step, "every": every, "start": start, "check": False}
+    for k in map(int, alone):
         if kind[k] in REFUSED:
             loops = _open_loops(model, kind[k], constraints, q0, v0, k)
             status[k] = f"not started: {REFUSED[kind[k]].format(loops)}"
             continue
-        one = model if variants is None else variants.variant(k)
-        given: dict[str, Any] = {"torque": signals.torque_of(k), "drives": signals.drives_of(k)}
-        given |= {"q": q0[k], "v": v0[k], "step": step, "every": every, "start": start}
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # the status says it
-                run = simulate(one, duration, check=False, **given)
+                run = simulate_one(Trajectory(system, k), duration, q0[k], v0[k], **options)
         except (StateError, SolveError) as problem:
             status[k] = f"not started: {problem}"
             continue
@@ -178,7 +202,12 @@ def simulate_batch(
         if progress is not None:
             progress(run.steps)
     told = tuple(status), tuple(map(int, alone)), steps, clock.h
-    return SimulationBatch(model, time, qs, vs, *told, signals, variants, sets, prepared)
+    found = None
+    if system.outputs is not None:
+        names = system.outputs.names[len(STATE) :]
+        if lanes.told:
+            found = without_doubt(dict(zip(names, lanes.told, strict=True)))
+    return SimulationBatch(system, time, qs, vs, *told, sets, found)
 
 
 def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array) -> Array:
@@ -201,17 +230,10 @@ def _open_loops(
     return named(model, lack / model.row_scale, per)
 
 
-def _number(
-    model: Model,
-    q: ArrayLike | None,
-    v: ArrayLike | None,
-    signals: Signals,
-    variants: Parameters | None,
-) -> int:
+def _number(system: System, q: ArrayLike | None, v: ArrayLike | None) -> int:
     """Return the number of trajectories that all that is given agrees on."""
-    numbers = {} if variants is None else {"parameters": len(variants)}
-    given = (("q", q, model.nq), ("v", v, model.nv), ("torque", signals.constant, model.nv))
-    for name, value, size in given:
+    numbers = system.numbers_of
+    for name, value, size in (("q", q, system.model.nq), ("v", v, system.model.nv)):
         if value is None:
             continue
         shape = np.shape(value)
@@ -220,59 +242,11 @@ def _number(
                 f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got {shape}"
             )
         numbers |= {name: shape[0]} if len(shape) == 2 else {}
-    numbers |= signals.numbers_of
-    several = set(numbers.values()) - {1}
-    if len(several) > 1:
-        told = ", ".join(f"{name}: {count}" for name, count in numbers.items())
-        raise StateError(f"expected the same N everywhere, or one for all, got {told}")
-    return max(several, default=1)
+    return agreed(numbers)
 
 
-def _rows(array: Array, number: int, size: int) -> Array:
-    return np.ascontiguousarray(np.broadcast_to(array, (number, size)))
-
-
-def _compiled(
-    model: Model,
-    rows: tuple[int, ...],
-    signals: Signals,
-    variants: Parameters | None,
-    prepared: Prepared,
-    lanes: int = MOST_LANES,
-) -> March:
-    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1}
-    constant = signals.constant is not None
-    inputs |= {"tau": model.nv} if constant else {}
-    inputs |= {} if variants is None else {"p": variants.size}
-    inputs |= {"stream": signals.size} if signals.size else {}
-
-    def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
-        more = dict(zip(list(inputs)[4:], rest, strict=True))
-        own = model if variants is None else variants.model_with(more["p"])
-        stages = signals.stages(more.get("tau"), more.get("stream", np.zeros(0)))
-        return staged_step(own, rows, stages)(q, v, t, h)
-
-    what = f"rk4 {lanes} {rows} {signals.identity} {'' if variants is None else variants.identity}"
-
-    def compiled() -> March:
-        identity = f"{digest(model)} {what}" if signals.formula is None else None
-        streamed = "stream" in inputs
-        return compile_march(
-            step, inputs, 3, name="rk4", identity=identity, lanes=lanes, streamed=streamed
-        )
-
-    # a formula may be another one at the next call: it is traced each time
-    return compiled() if signals.formula is not None else prepared.get(what, compiled)
-
-
-def _road(
-    model: Model,
-    rows: tuple[int, ...],
-    signals: Signals,
-    variants: Parameters | None,
-    prepared: Prepared,
-) -> Road:
-    march = _compiled(model, rows, signals, variants, prepared, lanes=1)
+def _road(system: System, rows: tuple[int, ...]) -> Road:
+    model, variants = system.model, system.parameters
     key = "energy", "" if variants is None else variants.identity
-    energy = prepared.get(key, lambda: energy_kernel(model, variants))
-    return Road(model, march, energy, variants is not None)
+    energy = system.prepared.get(key, lambda: energy_kernel(model, variants))
+    return Road(system, prepared_step(system, rows), energy)

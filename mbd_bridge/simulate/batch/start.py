@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.simulate.given.signals import Signals
 from mbd_bridge.simulate.start import still, weightless
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory, prescribed
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.prepared import Prepared
@@ -46,43 +47,45 @@ def constraints_of(
 
 
 def start_states(
-    model: Model,
+    system: System,
     q: ArrayLike | None,
     v: ArrayLike | None,
-    signals: Signals,
-    variants: Parameters | None,
     number: int,
     start: float,
-    prepared: Prepared,
 ) -> tuple[Array, Array]:
     """Return q (N, nq) and v (N, nv), given or found as `simulate` finds them."""
-    f, f1 = signals.prescribed(start, number)
-    names = [*signals.drives]
-    search = signals.motions is not None and model.has_loops and (q is None or v is None)
+    model, parts = system.model, system.prescribed
+    follows = prescribed(system, np.array([start]), np.arange(number))[0]
+    search = bool(parts) and model.has_loops and (q is None or v is None)
     q0, v0 = np.empty((number, model.nq)), np.empty((number, model.nv))
     q0[:] = model.neutral() if q is None else q
     v0[:] = 0.0 if v is None else v
-    if signals.motions is not None:
-        if q is None:
-            q0[:, list(signals.motions.q)] = f
-        if v is None:
-            v0[:, list(signals.driven)] = f1
+    if q is None:
+        q0[:, [part.q for part in parts]] = follows[:, :, 0]
+    if v is None:
+        v0[:, list(system.driven)] = follows[:, :, 1]
     if not search:
         return q0, v0
     found = assemble_batch(
-        model, q0, fixed=names, velocity=v0, parameters=variants, check=False, prepared=prepared
+        model,
+        q0,
+        fixed=[part.name for part in parts],
+        velocity=v0,
+        parameters=system.parameters,
+        check=False,
+        prepared=system.prepared,
     )
     return (q0 if q is not None else found.q), (v0 if v is not None else found.v)
 
 
-def on_course(signals: Signals, q: Array, v: Array, start: float) -> Array:
+def on_course(system: System, q: Array, v: Array, start: float) -> Array:
     """Return which trajectories start as their prescribed motions do (N,)."""
-    motions = signals.motions
-    if motions is None:
+    if not system.prescribed:
         return np.ones(len(q), dtype=bool)
-    f, f1 = signals.prescribed(start, len(q))
-    off = np.abs(q[:, list(motions.q)] - f) / motions.scale
-    rate = np.abs(v[:, list(motions.v)] - f1) / np.maximum(motions.scale, np.abs(f1))
+    follows = prescribed(system, np.array([start]), np.arange(len(q)))[0]
+    scale, f1 = system.model.velocity_scale[list(system.driven)], follows[:, :, 1]
+    off = np.abs(q[:, [part.q for part in system.prescribed]] - follows[:, :, 0]) / scale
+    rate = np.abs(v[:, list(system.driven)] - f1) / np.maximum(scale, np.abs(f1))
     return np.asarray((off <= CONSISTENT).all(axis=1) & (rate <= CONSISTENT).all(axis=1))
 
 
@@ -119,12 +122,10 @@ def sorted_starts(
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items() if members]
 
 
-def moves_inertia(
-    model: Model, variants: Parameters | None, signals: Signals, q: Array, first: int
-) -> bool:
+def moves_inertia(system: System, q: Array, first: int) -> bool:
     """Return whether all that moves at a start has inertia; alone a trajectory tells."""
-    one = model if variants is None else variants.variant(first)
-    return not (needs_support(one) and weightless(one, q[first], signals.motions))
+    one = Trajectory(system, first)
+    return not (needs_support(one.model) and weightless(one.model, q[first], one.motions))
 
 
 def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, scaled: Array) -> None:

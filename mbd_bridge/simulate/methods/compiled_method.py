@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
 from mbd_bridge.simulate.methods.method import Method
-from mbd_bridge.simulate.right_hand_side import rate_kernel, settle_kernel
+from mbd_bridge.simulate.rate import Rate, Settle
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import Torque
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.trust import STAGE
 from mbd_bridge.solve.bases.base import SINGULAR
 from mbd_bridge.spatial import Array
@@ -27,40 +25,35 @@ class CompiledMethod(Method):
     pull : 1/s, with which accelerations close what is open (see `right_hand_side`)
     """
 
-    def __init__(
-        self,
-        model: Model,
-        torque: Torque | None,
-        motions: PrescribedMotions | None,
-        pull: float = 0.0,
-    ) -> None:
-        self.model, self._torque, self._motions, self._pull = model, torque, motions, pull
+    def __init__(self, trajectory: Trajectory, pull: float = 0.0) -> None:
+        self.trajectory, self._pull = trajectory, pull
         self._choices = 0
         self._rows: tuple[int, ...] | None = None
 
     def init(self, q: Array, v: Array, t: float) -> None:
         """Choose rows, and compile if they are others."""
-        rows = independent_rows(self.model, q, self._motions, v)
+        model, motions = self.trajectory.model, self.trajectory.motions
+        rows = independent_rows(model, q, motions, v)
         self._choices += 1
         if rows != self._rows:
-            self._rate = rate_kernel(self.model, rows, self._torque, self._motions, self._pull)
-            self._settle = settle_kernel(self.model, rows, self._motions)
+            self._rate = Rate(self.trajectory, rows, self._pull)
+            self._settle = Settle(self.trajectory, rows)
         self._rows = rows
-        self._bound = bool(rows) or self._motions is not None
+        self._bound = bool(rows) or motions is not None
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
         """Return q̈ by the Schur complement of independent rows."""
-        rate, risk = self._rate(q, v, np.array([t]))
-        self._trust(risk[0])
-        return np.asarray(rate[self.model.nq :])
+        rate, risk = self._rate(t, q, v)
+        self._trust(risk)
+        return np.asarray(rate[self.trajectory.model.nq :])
 
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Project in the sense of M."""
         if not self._bound:
             return q, v
-        q, v, facts = self._settle(q, v, np.array([t]))
-        self._trust(facts[1])
-        if not facts[0] < OPEN:
+        q, v, left, risk = self._settle(t, q, v)
+        self._trust(risk)
+        if not left < OPEN:
             raise SolveError("loops or drives stay open")
         return q, v
 

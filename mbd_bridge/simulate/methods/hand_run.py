@@ -8,15 +8,15 @@ compare methods, and for variable steps. Past singular positions it goes as the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
-from mbd_bridge.simulate.compiled_run import passage_of
+from mbd_bridge.simulate.compiled_step import passage_of
 from mbd_bridge.simulate.history import Recorder
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.integrators import (
@@ -27,13 +27,14 @@ from mbd_bridge.simulate.integrators import (
     ScipyIntegrator,
 )
 from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
+from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
-from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
-from mbd_bridge.simulate.right_hand_side import STABILISATION, rate_kernel
+from mbd_bridge.simulate.rate import Rate
+from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
 from mbd_bridge.simulate.trust import STAGE, Now
@@ -41,6 +42,9 @@ from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import SINGULAR
 from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulate.watching import Lookout
 
 METHODS = ("projection", *BASES, "multipliers")
 """Names of the methods."""
@@ -60,14 +64,13 @@ LOOKS = 12
 
 def make_method(problem: Problem, wishes: Wishes) -> Method:
     """Return the method that is wished for."""
-    model, forces, motions = problem.model, problem.forces, problem.motions
     if wishes.method == "projection":
         pull = STABILISATION if wishes.integrator.startswith("scipy:") else 0.0
-        return CompiledMethod(model, forces, motions, pull)
-    system = System(model, forces, motions)
+        return CompiledMethod(problem.trajectory, pull)
+    equations = Equations(problem.model, problem.forces, problem.motions)
     if wishes.method == "multipliers":
-        return MultiplierMethod(system, wishes.correction)
-    return ReducedMethod(system, BASES[wishes.method], wishes.correction)
+        return MultiplierMethod(equations, wishes.correction)
+    return ReducedMethod(equations, BASES[wishes.method], wishes.correction)
 
 
 def run_by_hand(
@@ -75,6 +78,7 @@ def run_by_hand(
     wishes: Wishes,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    lookout: Lookout | None = None,
 ) -> Records:
     """Return the motion by a method and an integrator."""
     run = _Run(problem, wishes)
@@ -91,6 +95,8 @@ def run_by_hand(
                 run.begin()
             if progress is not None:
                 progress(run.done - before)
+            if lookout is not None and lookout.sees(*run.fresh()):
+                break
     except (SolveError, np.linalg.LinAlgError) as met:
         status = f"stopped at t = {run.t:.6g} s: {met}"
         run.record()
@@ -117,12 +123,12 @@ class _Run:
         self.t, self.y = problem.start, np.concatenate([problem.q, problem.v])
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
-        self._begun = False
+        self._begun, self._seen = False, 0
         self._met: Exception = SolveError(SINGULAR)
         self._recorder: Recorder | None = None
         if wishes.history:
-            system = System(model, problem.forces, problem.motions)
-            self._recorder = Recorder(system, problem.start)
+            equations = Equations(model, problem.forces, problem.motions)
+            self._recorder = Recorder(equations, problem.start)
 
     def _way(self, integrator: str, tolerance: float) -> Integrator:
         name = integrator.removeprefix("scipy:")
@@ -210,6 +216,12 @@ class _Run:
             self._times.append(self.t)
             self._states.append(self.y)
 
+    def fresh(self) -> tuple[Array, Array, Array]:
+        """Return time, q and v of the records since the last call."""
+        first, self._seen = self._seen, len(self._times)
+        whole = np.array(self._states[first:]).reshape(-1, len(self.y))
+        return np.array(self._times[first:]), whole[:, : self._nq], whole[:, self._nq :]
+
     def found(self, status: str) -> Records:
         """Return the records."""
         whole = np.array(self._states)
@@ -224,18 +236,18 @@ class _Run:
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
             q, v = y[: self._nq], y[self._nq :]
-            if not self._risk(q, v, np.array([t]))[1][0] < STAGE:
+            if not self._risk(t, q, v)[1] < STAGE:
                 raise SolveError(SINGULAR)
         return self._rate_of(self.method, t, y)
 
     @cached_property
-    def _risk(self) -> Kernel | None:
+    def _risk(self) -> Rate | None:
         """Tells how near a singular position is, where neither method nor steps do."""
         p = self.problem
         if self._fixed or not p.model.has_loops or isinstance(self.method, CompiledMethod):
             return None
         rows = independent_rows(p.model, p.q, p.motions, p.v, p.loops)
-        return rate_kernel(p.model, rows, None, p.motions)
+        return Rate(p.trajectory.without_torques(), rows)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
         q, v = y[: self._nq], y[self._nq :]
@@ -260,7 +272,8 @@ class _Run:
         """Looks ahead in compiled steps: without forces that cannot be traced."""
         if self._passage.traced:
             return self._passage
-        return passage_of(self.problem._replace(forces=None))
+        still = self.problem.trajectory.without_torques()
+        return passage_of(self.problem._replace(trajectory=still))
 
     def _now(self) -> Now:
         return Now(self.t, self.y[: self._nq], self.y[self._nq :])
@@ -276,7 +289,8 @@ class _Run:
                 if ahead:
                     break  # what there is comes first
                 singular = True
-                ahead = self._passage.over(now, p.steps - self.done, begins=not self.done)
+                with p.trajectory.holding(now):
+                    ahead = self._passage.over(now, p.steps - self.done, begins=not self.done)
             else:
                 ahead.append(self._passage.controlled(now, now.t + p.h))
         if not singular and len(ahead) >= taken:

@@ -14,8 +14,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
+from mbd_bridge.simulate.methods.equations import Equations, Terms
 from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.simulate.methods.system import System, Terms
 from mbd_bridge.solve.bases.base import LARGEST, SINGULAR
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur
@@ -25,7 +25,7 @@ from mbd_bridge.spatial import Array
 class MultiplierMethod(Method):
     """The method multipliers."""
 
-    def __init__(self, system: System, correction: Correction = "state") -> None:
+    def __init__(self, system: Equations, correction: Correction = "state") -> None:
         self.system, self.correction = system, correction
         self._rows: list[int] = []
         self._support = needs_support(system.model)

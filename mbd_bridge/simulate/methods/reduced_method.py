@@ -13,8 +13,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
+from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.simulate.methods.system import System
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
 from mbd_bridge.spatial import Array
@@ -23,7 +23,9 @@ from mbd_bridge.spatial import Array
 class ReducedMethod(Method):
     """The methods svd, qr and projection-reference."""
 
-    def __init__(self, system: System, basis: NullSpace, correction: Correction = "state") -> None:
+    def __init__(
+        self, system: Equations, basis: NullSpace, correction: Correction = "state"
+    ) -> None:
         self.system, self.basis, self.correction = system, basis, correction
         self._held: Held | None = None
         self._updates = 0

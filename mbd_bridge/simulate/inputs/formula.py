@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.simulate.given.jet import Jet, lift
+from mbd_bridge.simulate.inputs.jet import Jet, lift
 
 Node = Callable[[Any], Any]
 
@@ -101,6 +101,9 @@ class Formula:
             return self._node(t)
         except (ZeroDivisionError, OverflowError, ValueError) as problem:
             raise StateError(f"formula {self.text!r} has no value: {problem}") from None
+
+    def __reduce__(self) -> tuple[type[Formula], tuple[str]]:
+        return Formula, (self.text,)
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"

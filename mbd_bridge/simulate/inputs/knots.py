@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.simulate.inputs.signal import Table
 from mbd_bridge.spatial import Array
 
 SHARP = 1e-2
@@ -41,14 +42,14 @@ class Knots:
     sharp: Array
 
     @staticmethod
-    def of(tables: Iterable[tuple[Array, Array]], start: float, h: float) -> Knots:
-        """Return those of tables, times (n,) and values (..., n), for steps of h from `start`."""
+    def of(tables: Iterable[Table], start: float, h: float) -> Knots:
+        """Return those of tables of forces, for steps of h from `start`."""
         found: dict[float, bool] = {}
-        for times, values in tables:
-            lengths = np.diff(times)
-            rise = np.abs(np.diff(np.atleast_2d(values)))
-            slope = np.diff(np.atleast_2d(values)) / lengths
-            largest = max(float(np.abs(values).max()), 1e-300)
+        for table in tables:
+            times, lengths = table.times, np.diff(table.times)
+            slope, values = table.pieces.reshape(*table.pieces.shape[:2], -1).transpose(0, 2, 1)
+            rise = np.abs(slope * lengths)
+            largest = max(float(np.abs(values).max()), float(rise.max()), 1e-300)
             moved = (rise > STRAIGHT * largest).any(axis=0)
             jump = (lengths < SHARP * h) & moved
             sharp = jump[:-1] | jump[1:]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.methods.method import LEFT
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
@@ -40,7 +40,7 @@ class Lack(NamedTuple):
     phi_q: Array
 
 
-class System:
+class Equations:
     """A mechanism with its forces and prescribed motions.
 
     Attributes

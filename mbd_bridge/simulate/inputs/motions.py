@@ -9,24 +9,33 @@ forces, what is free gives accelerations (hybrid dynamics).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import StateError, real_number, unknown_name
+from mbd_bridge.arguments import as_floats, by_name
+from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.given.formula import text_formula
-from mbd_bridge.simulate.given.jet import ADVICE, Jet, lift
-from mbd_bridge.simulate.given.table import Table, check_covers
+from mbd_bridge.simulate.inputs.formula import Formula, text_formula
+from mbd_bridge.simulate.inputs.jet import ADVICE, Jet, lift
+from mbd_bridge.simulate.inputs.signal import (
+    Constant,
+    Expression,
+    Input,
+    Sampled,
+    Table,
+    finite,
+)
 from mbd_bridge.spatial import Array
 
-Prescribed: TypeAlias = float | str | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
-"""A constant (0 locks the joint in its zero position), a formula of t as a text (see `formula`) or
-as a function, or a table."""
+Prescribed: TypeAlias = (
+    ArrayLike | str | Formula | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike]
+)
+"""A constant (0 locks the joint in its zero position; of a batch N of them), a formula of t as a
+text (see `formula`) or as a function, or a table through which a cubic spline goes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,41 +69,33 @@ class PrescribedMotions:
         )
         return _vector(parts[0]), _vector(parts[1]), _vector(parts[2])
 
-    def along(self, time: Array) -> tuple[Array, Array, Array]:
-        """Return f, f', f'' (K, D) at many times."""
-        out = np.empty((3, len(time), len(self.names)))
-        for k, function in enumerate(self.functions):
-            jet = lift(function(Jet(time, 1.0, 0.0)))
-            out[0, :, k], out[1, :, k], out[2, :, k] = jet.value, jet.first, jet.second
-        return out[0], out[1], out[2]
+
+class MotionPart(NamedTuple):
+    """A coordinate that follows a signal, and its places in q and v."""
+
+    name: str
+    q: int
+    v: int
+    signal: Constant | Expression | Table
 
 
-def prescribe(
-    model: Model, drives: Mapping[str, Prescribed] | None, start: float, end: float
-) -> PrescribedMotions:
-    """Return the prescribed motions of a mechanism between two times, checked."""
+def motion_parts(
+    model: Model, drives: Mapping[str, Prescribed] | None, start: float
+) -> tuple[MotionPart, ...]:
+    """Return the prescribed motions of a mechanism, checked and tried at the start."""
     places = plain_places(model)
-    check_drives(drives)
-    names, functions = [], []
+    by_name("drives", drives, "{'crank': '2*pi*t'}")
+    found = []
     for name, given in (drives or {}).items():
         if name not in places:
             raise StateError(_unknown(model, name, places))
-        names.append(name)
-        functions.append(_function(name, given, start, end))
-    q, v = [places[name][0] for name in names], [places[name][1] for name in names]
-    return PrescribedMotions(
-        tuple(names), tuple(q), tuple(v), tuple(functions), model.velocity_scale[v]
-    )
+        found.append(MotionPart(name, *places[name], _signal(name, given, start)))
+    return tuple(found)
 
 
-def check_drives(drives: Any) -> None:
-    """Complain of drives that are not given by name."""
-    by_name("drives", drives, "{'crank': '2*pi*t'}")
-
-
-def fully_driven(model: Model, motions: PrescribedMotions) -> tuple[str, ...]:
+def fully_driven(model: Model, velocities: Sequence[int]) -> tuple[str, ...]:
     """Return the joints all of whose freedoms are driven: their forces are not known before."""
-    driven = set(motions.v)
+    driven = set(velocities)
     return tuple(
         model.joints[body.joint].name
         for body in model.bodies
@@ -134,21 +135,34 @@ def _unknown(model: Model, name: str, places: Mapping[str, Any]) -> str:
     return unknown_name("coordinate that can be driven", name, places)
 
 
-def _function(name: str, given: Prescribed, start: float, end: float) -> Callable[[Jet], Any]:
+def _signal(name: str, given: Any, start: float) -> Constant | Expression | Table:
+    where = f"drive {name!r}"
+    if isinstance(given, Sampled | Input):
+        raise StateError(
+            f"{where}: a prescribed motion needs its rates too, which {type(given).__name__} does "
+            f"not have; give a formula, a traceable function of t or a table (times, values)"
+        )
     if isinstance(given, tuple):
         if len(given) != 2:
-            raise StateError(f"drive {name!r}: a table is (times, values), got {len(given)} parts")
-        table = Table.through(name, *given)
-        check_covers(f"drive {name!r}", *table.span, start, end)
-        return table
+            raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
+        return Table.spline(where, *given)
     if isinstance(given, str):
         given = text_formula("drive", name, given)
     if callable(given):
         _try(name, given, start)
-        return given
-    expected = "a number, a formula such as '2*pi*t', a function of t or (times, values)"
-    value = real_number(f"drive {name!r}", given, expected)
-    return lambda t: value
+        return Expression(given, given.text if isinstance(given, Formula) else None, of_time=True)
+    try:
+        values = np.atleast_1d(as_floats(where, given))
+    except StateError:
+        values = np.zeros((0, 0))
+    if values.shape == (0,):
+        raise StateError(f"{where}: expected at least one trajectory, got none")
+    if values.ndim != 1:
+        raise StateError(
+            f"{where}: expected a number, one for each trajectory, a formula such as '2*pi*t', "
+            f"a function of t or (times, values), got {given!r:.60}"
+        )
+    return Constant(finite(where, values)[:, None])
 
 
 def _try(name: str, function: Callable[[Any], Any], t: float) -> None:

@@ -1,0 +1,186 @@
+"""What acts on a mechanism at one time: the equations' right-hand sides, of floats or symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd_bridge.equations.external import from_world_axes
+from mbd_bridge.equations.newton_euler import external_forces
+from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.jet import Jet
+from mbd_bridge.simulate.inputs.motions import PrescribedMotions
+from mbd_bridge.simulate.inputs.signal import Expression
+from mbd_bridge.simulate.step import Stage
+from mbd_bridge.solve.variants import Wanted
+from mbd_bridge.spatial import Array, zeros
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulate.system import System
+
+
+class Acting:
+    """What the parts of a system make at one time.
+
+    Parameters
+    ----------
+    model : the mechanism, maybe with symbols for its parameters
+    held : numbers that stay during a step (see `layout`)
+    numbers : those of a table, by the number of the part: (size,), of a motion its `Jet`
+    """
+
+    def __init__(
+        self, system: System, model: Model, held: Array, numbers: Callable[[int], Any]
+    ) -> None:
+        self.system, self.model = system, model
+        self._held, self._numbers = held, numbers
+
+    @staticmethod
+    def in_step(system: System, model: Model, held: Array, stream: Array, k: int) -> Acting:
+        """Return what acts at the start (k = 0), in the middle or at the end of a step."""
+
+        def numbers(part: int) -> Any:
+            mine = stream[system.layout.stream[part]]
+            if not system.moves(part):
+                size = len(mine) // 3
+                return mine[k * size : (k + 1) * size]
+            f, f1 = (mine[3], mine[4]) if k == 2 else (0.0, 0.0)
+            return Jet(f, f1, mine[k])
+
+        return Acting(system, model, held, numbers)
+
+    @staticmethod
+    def at(system: System, model: Model, held: Array, instant: Array) -> Acting:
+        """Return what acts at one time, from the numbers of that time."""
+
+        def numbers(part: int) -> Any:
+            mine = instant[system.layout.instant[part]]
+            return Jet(*mine) if system.moves(part) else mine
+
+        return Acting(system, model, held, numbers)
+
+    def stage(self) -> Stage:
+        """Return the generalised forces and the prescribed motions as functions."""
+        system = self.system
+        first = len(system.torques) + len(system.wrenches)
+        follows = [partial(self.value, first + k) for k in range(len(system.prescribed))]
+        return Stage(self.forces if first else None, motions(system, follows))
+
+    def value(self, part: int, *state: Any) -> Any:
+        """Return the numbers of a part at (t, q, v), a motion's at the `Jet` of time."""
+        system = self.system
+        signal = system.parts[part].signal
+        if isinstance(signal, Expression):
+            return signal.function(*state)
+        if part not in system.layout.held:
+            return self._numbers(part)
+        mine = self._held[system.layout.held[part]]
+        return mine[0] if system.moves(part) else mine
+
+    def forces(self, t: Any, q: Array, v: Array) -> Array:
+        """Return all generalised forces (nv,)."""
+        tau = self.torque(t, q, v) if self.system.torques else 0.0
+        if not self.system.wrenches:
+            return np.asarray(tau)
+        return np.asarray(tau + self.pushed(q, self.wrenches(t, q, v)))
+
+    def torque(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the generalised forces (nv,) along velocities."""
+        torques = self.system.torques
+        parts = [np.asarray(self.value(k, t, q, v)).reshape(-1) for k in range(len(torques))]
+        if len(parts) == 1 and len(parts[0]) == self.model.nv:
+            return parts[0]
+        out = zeros(self.model.nv, *parts)
+        for part, mine in zip(torques, parts, strict=True):
+            out[list(part.places)] = out[list(part.places)] + mine
+        return out
+
+    def wrenches(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the wrenches (6 L,) in the axes of their links, about their origins."""
+        first, parts = len(self.system.torques), self.system.wrenches
+        found = [np.asarray(self.value(first + k, t, q, v)) for k in range(len(parts))]
+        out = zeros(6 * len(found), *found)
+        for k, (part, wrench) in enumerate(zip(parts, found, strict=True)):
+            if part.reference != "link":
+                origin = part.reference == "origin"
+                turned = from_world_axes(self.model, q, {part.link: wrench}, about_origin=origin)
+                wrench = turned[part.link]
+            out[6 * k : 6 * k + 6] = wrench
+        return out
+
+    def pushed(self, q: Array, wrenches: Array) -> Array:
+        """Return the generalised forces (nv,) of wrenches (6 L,)."""
+        return external_forces(self.model, q, self.on_links(wrenches))
+
+    def on_links(self, wrenches: Array) -> dict[int, Array]:
+        """Return wrenches (6 L,) by link, summed up."""
+        found: dict[int, Array] = {}
+        for k, part in enumerate(self.system.wrenches):
+            mine = wrenches[6 * k : 6 * k + 6]
+            there = found.get(part.link)
+            found[part.link] = mine if there is None else there + mine
+        return found
+
+
+def motions(system: System, functions: Sequence[Callable[[Any], Any]]) -> PrescribedMotions | None:
+    """Return the prescribed motions of a system that follow such functions of time."""
+    if not system.prescribed:
+        return None
+    names, q, v, _ = zip(*system.prescribed, strict=True)
+    scale = system.model.velocity_scale[list(v)]
+    return PrescribedMotions(names, q, v, tuple(functions), scale)
+
+
+def kernel_of(
+    system: System,
+    function_of: Callable[[Callable[[Array, Array], Acting]], Traceable],
+    outputs: tuple[str, ...],
+    name: str,
+    what: str = "",
+) -> Kernel:
+    """Return the kernel of a function of (q, v, t, held, instant), and of parameters.
+
+    Parameters
+    ----------
+    function_of : of what gives `Acting` from held and instant
+    what : all that the function depends on beside the system
+    """
+    model, (held, _, instant) = system.model, system.layout.sizes
+    inputs = {"q": model.nq, "v": model.nv, "t": 1, "held": held, "instant": instant}
+    identity = None if system.identity is None else f"{name} {what} {system.identity}"
+
+    def of(own: Model) -> Traceable:
+        return function_of(lambda held, now: Acting.at(system, own, held, now))
+
+    return Wanted(of, inputs, outputs, name, identity).kernel(model, system.parameters)
+
+
+def acting_kernel(system: System) -> Kernel:
+    """Return the kernel of torques (nv,), wrenches (6 L,) and the forces of these (nv,)."""
+    none = np.zeros(system.model.nv)
+
+    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
+        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
+            acts = acting(held, now)
+            wrenches = acts.wrenches(t[0], q, v)
+            tau = acts.torque(t[0], q, v) if system.torques else none
+            return tau, wrenches, acts.pushed(q, wrenches) if system.wrenches else none
+
+        return function
+
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
+            return kernel_of(system, of, ("tau", "wrenches", "pushed"), "acting")
+    except KernelError as problem:
+        raise StateError(
+            f"torque, external: {problem}. A force or a wrench is a constant, a table, or a "
+            f"function of (t, q, v) made of + - * / ** and the functions of "
+            f"mbd_bridge.functions; placement and velocity of the mechanism may be asked in "
+            f"it. What cannot be traced can be called step by step: mbd.Sampled(function)"
+        ) from problem

@@ -1,0 +1,94 @@
+"""The machine code of a step of a system, one step of it, and the way past singular positions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from mbd_bridge.kernels.graph.symbol import TracingError
+from mbd_bridge.kernels.run.march import March, OneStep, compile_march
+from mbd_bridge.mechanism import digest
+from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.passage import Passage
+from mbd_bridge.simulate.problem import Problem
+from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.step import runge_kutta_step, staged_step
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.simulate.trust import Step, Taken, taken
+from mbd_bridge.spatial import Array
+
+NONE = np.zeros(0)
+
+
+def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
+    """Return the machine code of one Runge-Kutta step with projection."""
+    model, more, asked = system.model, list(system.more), system.outputs
+
+    def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
+        own = dict(zip(more, rest, strict=True))
+        variant = system.model_with(own.get("p"))
+        held, stream = own.get("held", NONE), own.get("stream", NONE)
+        first, second, third = (Acting.in_step(system, variant, held, stream, k) for k in range(3))
+        stages = first.stage(), second.stage(), third.stage()
+        tell = None if asked is None else partial(asked.told, first, rows)
+        return staged_step(variant, rows, stages, tell)(q, v, t, h)
+
+    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
+    identity = system.step_identity
+    if identity is not None:
+        identity = f"{digest(model)} rk4 {lanes} {rows} {identity}"
+    streamed = "stream" in inputs
+    return compile_march(
+        step, inputs, 3, name="rk4", identity=identity, lanes=lanes, streamed=streamed
+    )
+
+
+def prepared_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
+    """Return such machine code, kept with the mechanism where it has an address without tracing."""
+    if system.step_identity is None:
+        return compiled_step(system, rows, lanes)
+    key = f"rk4 {lanes} {rows} {system.step_identity}"
+    return system.prepared.get(key, lambda: compiled_step(system, rows, lanes))
+
+
+def passage_of(
+    problem: Problem, rows: tuple[int, ...] | None = None, march: March | None = None
+) -> Passage:
+    """Return the way past singular positions in compiled steps; rows may be known already."""
+    model, trajectory = problem.model, problem.trajectory
+    if rows is None:
+        rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
+    step: Step
+    traced = True
+    try:
+        step = one_step(
+            trajectory, prepared_step(trajectory.system, rows) if march is None else march
+        )
+    except TracingError:  # the same step, state by state
+        plain, traced = runge_kutta_step(model, rows, problem.forces, problem.motions), False
+
+        def step(q: Array, v: Array, t: float, h: float) -> Taken:
+            return taken(plain(q, v, np.array([t, 0.0]), np.array([h])))
+
+    kernel = energy_kernel(model)
+
+    def energy(q: Array, v: Array) -> float:
+        return float(kernel(q, v)[0][0])
+
+    slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
+    return Passage(model, step, problem.h, slow, energy, traced)
+
+
+def one_step(trajectory: Trajectory, march: March) -> Step:
+    """Return the step of a march for one trajectory, of any length from any state."""
+    once = OneStep(march)
+
+    def step(q: Array, v: Array, t: float, h: float) -> Taken:
+        given = [q, v, np.array([t, 0.0]), np.array([h]), *trajectory.more(t, q, v)]
+        return taken(once(*given, stream=trajectory.stream(np.array([t, t + h]), h)))
+
+    return step

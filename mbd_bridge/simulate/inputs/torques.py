@@ -1,0 +1,145 @@
+"""Generalised forces that a user gives: by velocity name, as a vector, as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import as_floats
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.formula import Formula, text_formula
+from mbd_bridge.simulate.inputs.signal import (
+    Constant,
+    Expression,
+    Input,
+    Sampled,
+    Signal,
+    State,
+    Table,
+    finite,
+)
+from mbd_bridge.spatial import Array
+
+Force: TypeAlias = (
+    float | str | Formula | tuple[ArrayLike, ArrayLike] | State | Sampled | Input | ArrayLike
+)
+"""Along one velocity: a number (of a batch N of them), a formula of t ("5*sin(t)"), a table
+(times, values) with straight lines from row to row, a function of (t, q, v) that is traced, a
+`Sampled` one that is called, an `Input`."""
+
+Torque: TypeAlias = Mapping[str, Force] | ArrayLike | State | Sampled | Input | None
+"""Forces by velocity name; constants (nv,), of a batch also (N, nv); a function of (t, q, v) that
+returns (nv,), traced or `Sampled`; an `Input` of nv numbers; or none."""
+
+EXPECTED = (
+    "a number, one for each trajectory, a formula such as '5*sin(t)', a table (times, values), "
+    "a function of (t, q, v), mbd.Sampled(function) or mbd.Input(name)"
+)
+
+
+class TorquePart(NamedTuple):
+    """One signal, and the velocities (indices) along which its numbers act."""
+
+    places: tuple[int, ...]
+    signal: Signal
+
+
+def torque_parts(model: Model, torque: Torque) -> tuple[TorquePart, ...]:
+    """Return what acts along velocities, checked."""
+    if torque is None:
+        return ()
+    every = tuple(range(model.nv))
+    if isinstance(torque, Sampled | Input):
+        return (TorquePart(every, torque),)
+    if callable(torque):
+        return (TorquePart(every, Expression(Checked(model, torque))),)
+    if not isinstance(torque, Mapping):
+        return (TorquePart(every, _vector(model, torque)),)
+    return tuple(
+        TorquePart((velocity_place(model, name),), force_signal(name, given))
+        for name, given in torque.items()
+    )
+
+
+def force_signal(name: str, given: Any) -> Signal:
+    """Return the signal that is given along one velocity."""
+    where = f"torque {name!r}"
+    if isinstance(given, Sampled | Input):
+        return given
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
+        return Table.lines(where, *given)
+    if isinstance(given, str | Formula):
+        formula = given if isinstance(given, Formula) else text_formula("torque", name, given)
+        return Expression(OfTime(formula), formula.text)
+    if callable(given):
+        return Expression(given)
+    try:
+        values = np.atleast_1d(as_floats(where, given))
+    except StateError:
+        values = np.zeros((0, 0))
+    if values.shape == (0,):
+        raise StateError(f"{where}: expected at least one trajectory, got none")
+    if values.ndim != 1:
+        raise StateError(f"{where}: expected {EXPECTED}, got {given!r:.60}")
+    return Constant(finite(where, values)[:, None])
+
+
+def velocity_place(model: Model, name: str) -> int:
+    """Return the index of a velocity by its name."""
+    if not isinstance(name, str) or name not in model.velocity_names:
+        raise StateError("torque: " + unknown_name("velocity", name, model.velocity_names))
+    return model.velocity_names.index(name)
+
+
+def _vector(model: Model, torque: Any) -> Constant:
+    try:
+        values = np.array(as_floats("torque", torque))
+    except StateError as problem:
+        raise StateError(
+            f"torque: expected forces by velocity name, a vector of numbers, or a function of "
+            f"(t, q, v), got {torque!r:.60} ({problem})"
+        ) from None
+    if values.ndim == 2 and not len(values):
+        raise StateError("torque: expected at least one trajectory, got none")
+    if values.shape[-1:] != (model.nv,) or values.ndim > 2:
+        raise StateError(
+            f"torque: expected ({model.nv},) or (N, {model.nv}) with the same N everywhere, got "
+            f"{values.shape}"
+        )
+    return Constant(finite("torque", np.atleast_2d(values)))
+
+
+@dataclass(frozen=True)
+class OfTime:
+    """A formula of t as a function of (t, q, v)."""
+
+    formula: Formula
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Any:
+        """Return the value."""
+        return self.formula(t)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A function of (t, q, v) that complains of forces that are not one a velocity."""
+
+    model: Model
+    torque: State
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the forces (nv,)."""
+        found = np.asarray(self.torque(t, q, v))
+        if found.shape != (self.model.nv,) or found.dtype.kind not in "fiubO":
+            raise StateError(
+                f"torque: the function returned {found!r:.60}; expected ({self.model.nv},) forces, "
+                f"along {', '.join(self.model.velocity_names)}"
+            )
+        return found

@@ -1,0 +1,152 @@
+"""What a step tells of the state that it begins with: loads of joints, energy, functions of a user.
+
+The step has formed the equations there: accelerations and multipliers are known, so that the loads
+of chosen joints cost no more than their own recursion (KimYou97 (30), (31), (36) from the K, L, M
+and P of the equations of motion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.arguments import by_name
+from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.selected import Asked, asked_for, drive_names, selected_loads
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.smallest import smallest_multipliers
+from mbd_bridge.spatial import Array, zeros
+
+TOLD = 5
+"""Outputs of a step before those that are told (see `step.staged_step`)."""
+
+DOUBTFUL = 1e4
+"""Risk of a state from which on what its step tells has lost digits: a hundredth from a singular
+position. There loads are computed as they are afterwards (`near_singular`)."""
+
+EXACT = ("risk", "energy")
+"""What is told with all digits everywhere."""
+
+STATE = ("time", "q", "v")
+"""Of what is told, what is not computed."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is asked of each recorded state.
+
+    Attributes
+    ----------
+    joints : places of the joints whose loads are wanted
+    convention, reaction : of these (see `loads.LoadSolver`)
+    functions : of (t, q, v), traceable, by name
+    """
+
+    joints: tuple[Asked, ...]
+    convention: Convention
+    reaction: bool = False
+    functions: tuple[tuple[str, State], ...] = ()
+
+    @staticmethod
+    def of(
+        model: Model, loads: Sequence[str] | str | None, functions: Mapping[str, State] | None
+    ) -> Outputs | None:
+        """Return what a caller asks for, checked; None for nothing."""
+        named = by_name("outputs", functions, "{'tip': lambda t, q, v: q[0]}")
+        for name, function in named.items():
+            if not callable(function):
+                raise StateError(
+                    f"outputs[{name!r}]: expected a function of (t, q, v), got {function!r:.60}"
+                )
+        if loads is None and not named:
+            return None
+        joints = () if loads is None else asked_for(model, loads, cuts=model.has_loops)[1]
+        return Outputs(joints, Convention(), functions=tuple(named.items()))
+
+    def joint_names(self, model: Model) -> tuple[str, ...]:
+        """Return the names of the joints."""
+        return tuple(model.cuts[k].name if cut else model.joints[k].name for cut, k in self.joints)
+
+    @property
+    def identity(self) -> str | None:
+        """What of the machine code depends on it; None where only its graph tells."""
+        if self.functions:
+            return None
+        return f"{[tuple(one) for one in self.joints]} {self.convention!r} {self.reaction}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arrays that are told."""
+        return (
+            *STATE,
+            "a",
+            "lam",
+            "drives",
+            "risk",
+            "energy",
+            *self.load_names,
+            *dict(self.functions),
+        )
+
+    @property
+    def load_names(self) -> tuple[str, ...]:
+        """Names of the arrays of loads."""
+        loads = ("force", "moment", "drive") if self.joints else ()
+        more = ("reaction_force", "reaction_moment") if self.joints and self.reaction else ()
+        return (*loads, *more)
+
+    def load_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the arrays of loads at one state."""
+        joints, drives = len(self.joints), len(drive_names(model, self.joints)[0])
+        return {name: (drives,) if name == "drive" else (joints, 3) for name in self.load_names}
+
+    def told(
+        self, acting: Acting, rows: Sequence[int], q: Array, v: Array, t: Array, found: Closed
+    ) -> tuple[Array, ...]:
+        """Return the arrays, in the order of the names, from the acceleration that a step found."""
+        model = acting.model
+        lam = smallest_multipliers(model, rows, acting.system.driven, q, v, found.lam)
+        cut = len(model.row_scale)
+        energy = zeros(2, q, v)
+        energy[:] = energies_of(model, q, v)
+        risk = zeros(1, q, v)
+        risk[0] = found.risk
+        out = [t, q, v, found.a, lam[:cut], -lam[cut:], risk, energy]
+        if self.joints:
+            wrenches = acting.wrenches(t[0], q, v)
+            external = acting.on_links(wrenches)
+            own = lam[:cut] if model.has_loops else None
+            how = self.convention
+            out += selected_loads(
+                model, self.joints, how, q, v, found.a, external, self.reaction, own
+            )
+        out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
+        return tuple(out)
+
+
+def without_doubt(told: dict[str, Array]) -> dict[str, Array]:
+    """Return what is told with nan where digits were lost."""
+    doubtful = ~(told["risk"][..., 0] < DOUBTFUL)
+    for name, array in told.items():
+        if name not in EXACT:
+            array[doubtful] = np.nan
+    return told
+
+
+def _flat(name: str, told: Any) -> Array:
+    array = np.asarray(told)
+    if array.ndim > 1:
+        raise KernelError(f"outputs[{name!r}]: expected a number or a vector, got {array.shape}")
+    return array.reshape(-1)
+
+
+Tell = Callable[[Array, Array, Array, Closed], tuple[Array, ...]]
+"""What is told of (q, v, t) and the acceleration there."""

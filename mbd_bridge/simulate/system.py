@@ -1,0 +1,322 @@
+"""What is integrated: a mechanism and all that acts on it.
+
+    M(q) q̈ + Φ_qᵀ λ + Eᵀ λ_d = h(q, v) + τ(t, q, v) + Σ J_linkᵀ w(t, q, v),    Φ = 0,  q_d = f(t)
+
+Every way of integrating it, and every look at a motion, takes from here what acts (`acting`). What
+varies is a `Signal`; where its numbers are in the inputs of machine code, the `layout` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbd_bridge.arguments import by_name
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.simulate.acting import acting_kernel
+from mbd_bridge.simulate.inputs.knots import Knots
+from mbd_bridge.simulate.inputs.motions import (
+    MotionPart,
+    Prescribed,
+    fully_driven,
+    motion_parts,
+)
+from mbd_bridge.simulate.inputs.outside import resolved
+from mbd_bridge.simulate.inputs.signal import Expression, Input, Sampled, Signal, State, Table
+from mbd_bridge.simulate.inputs.table import check_covers
+from mbd_bridge.simulate.inputs.torques import Torque, TorquePart, torque_parts
+from mbd_bridge.simulate.inputs.wrenches import External, WrenchPart, wrench_parts
+from mbd_bridge.simulate.layout import Layout
+from mbd_bridge.simulate.outputs import Outputs
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.spatial import Array
+
+
+class Held(Protocol):
+    """A mechanism as its user holds it."""
+
+    @property
+    def model(self) -> Model:
+        """The immutable model."""
+
+
+class System:
+    """A mechanism, what acts on it, and the numbers in which its N trajectories differ.
+
+    Parameters
+    ----------
+    mechanism : a `Mechanism`, or its model
+    torque, external, external_in, drives, parameters, inputs, loads, outputs : as for `simulate`,
+        and of several trajectories as for `simulate_batch`
+    start, end : s, which tables must cover; without an end they are taken as they are
+
+    Attributes
+    ----------
+    model : the mechanism
+    torques, wrenches, prescribed : what acts along velocities, on links; what follows a function
+    parameters : numbers of the mechanism that are inputs of the machine code, or none
+    outputs : what a step tells of the state that it begins with, or none
+    prepared : machine code of the mechanism
+
+    Examples
+    --------
+    >>> pushed = mbd.System(arm, external={"hand": [0, 0, -9.81, 0, 0, 0]})     # doctest: +SKIP
+    >>> run = mbd.simulate(pushed, 2.0)                                         # doctest: +SKIP
+    """
+
+    model: Model
+    torques: tuple[TorquePart, ...]
+    wrenches: tuple[WrenchPart, ...]
+    prescribed: tuple[MotionPart, ...]
+    parameters: Parameters | None
+    outputs: Outputs | None
+    prepared: Prepared
+
+    def __init__(
+        self,
+        mechanism: Held | Model,
+        *,
+        torque: Torque = None,
+        external: External | None = None,
+        external_in: Axes = "link",
+        drives: Mapping[str, Prescribed] | None = None,
+        parameters: Given | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        loads: Sequence[str] | str | None = None,
+        outputs: Mapping[str, State] | None = None,
+        start: float = 0.0,
+        end: float | None = None,
+    ) -> None:
+        model = model_of(mechanism)
+        named = by_name("parameters", parameters, "{'rod.mass': 2.0}")
+        kept = getattr(mechanism, "prepared", None)
+        self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
+        self._put(
+            model,
+            torque_parts(model, torque),
+            wrench_parts(model, external, external_in),
+            motion_parts(model, drives, start),
+            Parameters.of(model, named) if named else None,
+        )
+        self.torques, self.wrenches = resolved(self, inputs)
+        self.outputs = Outputs.of(model, loads, outputs)
+        if end is not None:
+            self.check_covers(start, end)
+        if self.parameters is not None:
+            self.parameters = self.parameters.repeated(self.number)
+
+    def _put(
+        self,
+        model: Model,
+        torques: tuple[TorquePart, ...],
+        wrenches: tuple[WrenchPart, ...],
+        prescribed: tuple[MotionPart, ...],
+        parameters: Parameters | None,
+    ) -> None:
+        self.model, self.parameters = model, parameters
+        self.torques, self.wrenches, self.prescribed = torques, wrenches, prescribed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: machine code is found or made there."""
+        return {name: getattr(self, name) for name in System.__annotations__}
+
+    def with_parts(
+        self,
+        *,
+        torques: tuple[TorquePart, ...] | None = None,
+        wrenches: tuple[WrenchPart, ...] | None = None,
+        parameters: Parameters | None = None,
+    ) -> System:
+        """Return the system with other parts."""
+        other = System.__new__(System)
+        other.prepared, other.outputs = self.prepared, self.outputs
+        other._put(
+            self.model,
+            self.torques if torques is None else torques,
+            self.wrenches if wrenches is None else wrenches,
+            self.prescribed,
+            self.parameters if parameters is None else parameters,
+        )
+        return other
+
+    def check_covers(self, start: float, end: float) -> None:
+        """Complain of tables that do not reach from start to end, s."""
+        for name, signal in self.signals.items():
+            if isinstance(signal, Table):
+                check_covers(name, *signal.span, start, end)
+
+    @property
+    def parts(self) -> tuple[TorquePart | WrenchPart | MotionPart, ...]:
+        """All that acts, in the order of their numbers."""
+        return (*self.torques, *self.wrenches, *self.prescribed)
+
+    @property
+    def signals(self) -> dict[str, Signal]:
+        """The signals by what they are given for, in words for messages."""
+        names = self.model.velocity_names
+        found: dict[str, Signal] = {}
+        for part in self.parts:
+            if isinstance(part, WrenchPart):
+                found[f"external[{part.name!r}]"] = part.signal
+            elif isinstance(part, MotionPart):
+                found[f"drive {part.name!r}"] = part.signal
+            else:
+                whole = len(part.places) != 1 or len(names) == 1
+                name = "torque" if whole else f"torque {names[part.places[0]]!r}"
+                found[name] = part.signal
+        return found
+
+    @property
+    def numbers_of(self) -> dict[str, int]:
+        """For how many trajectories each thing is given, where that is more than one."""
+        found = {name: signal.number for name, signal in self.signals.items()}
+        if self.parameters is not None:
+            found["parameters"] = len(self.parameters)
+        return {name: number for name, number in found.items() if number > 1}
+
+    @property
+    def number(self) -> int:
+        """N, the number of trajectories that all that is given agrees on, or 1."""
+        return agreed(self.numbers_of)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the numbers of the signals are."""
+        sizes = [len(part.places) for part in self.torques] + [6] * len(self.wrenches)
+        sizes += [1] * len(self.prescribed)
+        parts = zip(self.parts, sizes, strict=True)
+        return Layout.of([(part.signal, n, isinstance(part, MotionPart)) for part, n in parts])
+
+    @cached_property
+    def sampled(self) -> bool:
+        """Whether Python is called at each step."""
+        return any(isinstance(signal, Sampled) for signal in self.signals.values())
+
+    @property
+    def inputs_by_name(self) -> dict[str, slice]:
+        """Where in `held` the inputs from outside are."""
+        places = self.layout.held
+        inputs = ((k, part.signal) for k, part in enumerate(self.parts))
+        return {one.name: places[k] for k, one in inputs if isinstance(one, Input)}
+
+    @property
+    def common(self) -> bool:
+        """Whether the stream is the same for all trajectories."""
+        return all(self.parts[k].signal.number == 1 for k in self.layout.stream)
+
+    def knots(self, start: float, h: float) -> Knots:
+        """Return where steps of h from `start` have to end, since tables of forces jump there."""
+        parts: tuple[TorquePart | WrenchPart, ...] = (*self.torques, *self.wrenches)
+        tables = [part.signal for part in parts if isinstance(part.signal, Table)]
+        return Knots.of(tables, start, h)
+
+    @property
+    def driven(self) -> tuple[int, ...]:
+        """Velocities that are prescribed."""
+        return tuple(part.v for part in self.prescribed)
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Joints all of whose freedoms are prescribed."""
+        return fully_driven(self.model, self.driven)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links that carry external wrenches."""
+        return tuple(part.name for part in self.wrenches)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing acts on the mechanism."""
+        return not self.parts
+
+    def model_with(self, p: Array | None) -> Model:
+        """Return the model, with the symbols of its parameters in it."""
+        if self.parameters is None:
+            return self.model
+        return self.parameters.model_with(np.zeros(0) if p is None else p)
+
+    def moves(self, part: int) -> bool:
+        """Return whether a part is a prescribed motion."""
+        return part >= len(self.torques) + len(self.wrenches)
+
+    @property
+    def more(self) -> dict[str, int]:
+        """Inputs of a step beside q, v, t and h, and their sizes."""
+        held, stream, _ = self.layout.sizes
+        sizes = {"held": held, "p": 0 if self.parameters is None else self.parameters.size}
+        return {name: size for name, size in (sizes | {"stream": stream}).items() if size}
+
+    @cached_property
+    def identity(self) -> str | None:
+        """What of the machine code depends on what acts; None where only its graph tells."""
+        said = []
+        for name, signal in self.signals.items():
+            if isinstance(signal, Expression):
+                if signal.text is None:
+                    return None
+                name += f" = {signal.text!r}"
+            said.append(f"{type(signal).__name__} {name}")
+        places = [part.places for part in self.torques], [part[1:3] for part in self.wrenches]
+        parameters = "" if self.parameters is None else self.parameters.identity
+        return f"{said} {places} {self.driven} {self.layout} {parameters}"
+
+    @cached_property
+    def step_identity(self) -> str | None:
+        """The same for a step, which tells the outputs."""
+        if self.outputs is None or self.identity is None:
+            return self.identity
+        asked = self.outputs.identity
+        return None if asked is None else f"{self.identity} tells {asked}"
+
+    @cached_property
+    def acting(self) -> Kernel:
+        """The kernel of what acts; see `acting.acting_kernel`."""
+        return acting_kernel(self)
+
+
+def agreed(numbers: Mapping[str, int]) -> int:
+    """Return the number of trajectories that all that is given agrees on, or 1."""
+    several = set(numbers.values()) - {1}
+    if len(several) > 1:
+        told = ", ".join(f"{name}: {count}" for name, count in numbers.items())
+        raise StateError(f"expected the same N everywhere, or one for all, got {told}")
+    return max(several, default=1)
+
+
+def model_of(mechanism: Held | Model, call: str = "System") -> Model:
+    """Return the model of what a user holds and gives to a function `call`."""
+    if isinstance(mechanism, Model):
+        return mechanism
+    model = getattr(mechanism, "model", None)
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"expected a Mechanism or a System, got {type(mechanism).__name__}; load it first: "
+            f'mbd.{call}(mbd.load("robot.urdf"), ...)'
+        )
+    return model
+
+
+def system_of(machine: Held | Model | System, start: float, end: float, **acts: Any) -> System:
+    """Return the system that is held, or that of a mechanism and what acts on it, over a time.
+
+    Parameters
+    ----------
+    acts : torque, external, ... of `System`
+    """
+    if not isinstance(machine, System):
+        return System(machine, start=start, end=end, **acts)
+    given = [name for name, value in acts.items() if value is not None and name != "external_in"]
+    if given:
+        raise StateError(
+            f"{given[0]}: a System has its own; give it there, mbd.System(robot, {given[0]}=...)"
+        )
+    machine.check_covers(start, end)
+    return machine

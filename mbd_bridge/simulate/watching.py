@@ -1,0 +1,234 @@
+"""Events while a motion runs: it ends at them, or goes on from a state that they give.
+
+A run looks at its records as they come, and stops soon after the first event that ends it or acts.
+The event is then located: by steps from the record before it, the last one as long as it takes, so
+that the state is as good as the motion's; where such steps are not trusted, on the dense output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.simulate.compiled_step import one_step, prepared_step
+from mbd_bridge.simulate.events import (
+    Events,
+    Watch,
+    crossings,
+    direction_of,
+    first_end,
+    is_terminal,
+    value_of,
+)
+from mbd_bridge.simulate.interpolation import State
+from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.trust import TRUSTED, Step
+from mbd_bridge.spatial import Array
+
+MOST_EVENTS = 10_000
+"""Events that act, of one motion: a ball that bounces ever faster has no end of them."""
+
+
+class Lookout:
+    """Tells a run that it need not go on: an event that ends it, or acts, lies behind."""
+
+    def __init__(self, watches: Mapping[str, Watch]) -> None:
+        self._watches = {name: one for name, one in watches.items() if _stops(one)}
+        self._signs = dict.fromkeys(self._watches, 0.0)
+
+    def sees(self, time: Array, q: Array, v: Array) -> bool:
+        """Return whether such an event is before or among these records, the next ones."""
+        for name, watch in self._watches.items():
+            for t, *state in zip(time, q, v, strict=True):
+                sign = float(np.sign(value_of(watch, name, float(t), *state)))
+                before = self._signs[name]
+                if sign and before and sign != before and direction_of(watch) * sign >= 0.0:
+                    return True
+                self._signs[name] = sign or before
+        return False
+
+
+def watched(run: Simulation, watches: Mapping[str, Watch]) -> Simulation:
+    """Return a motion with its events, cut off at the first one that is terminal or acts."""
+    finer = Finer(run)
+    found = {
+        name: crossings(name, watch, run.time, run.q, run.v, finer)
+        for name, watch in watches.items()
+    }
+    stops = {name: watch for name, watch in watches.items() if _stops(watch)}
+    end = first_end(found, stops)
+    if not end <= run.time[-1]:
+        return replace(run, events=found)
+    last, kept = finer(end), run.time < end
+    told, samples = run.told, run.samples
+    if told is not None:
+        told = {name: _longer(array[kept], np.nan) for name, array in told.items()}
+    if samples is not None:
+        samples = np.vstack([samples[kept], samples[kept][-1:]])
+    return replace(
+        run,
+        time=np.append(run.time[kept], end),
+        q=np.vstack([run.q[kept], last.q]),
+        v=np.vstack([run.v[kept], last.v]),
+        samples=samples,
+        told=told,
+        steps=round((end - float(run.time[0])) / run.step),
+        status="event",
+        events={name: events.until(end) for name, events in found.items()},
+        history=None if run.history is None else run.history.until(end),
+    )
+
+
+def acting_event(run: Simulation, watches: Mapping[str, Watch]) -> Watch | None:
+    """Return the event at the end of a motion, if it acts: where it gives a state to go on from."""
+    if run.status != "event":
+        return None
+    at_end = [
+        watch
+        for name, watch in watches.items()
+        if len(run.events[name]) and run.events[name].time[-1] == run.time[-1] and _stops(watch)
+    ]
+    if any(is_terminal(watch) for watch in at_end):
+        return None
+    return at_end[0]
+
+
+def with_events(
+    simulate: Callable[..., Simulation],
+    watches: Mapping[str, Watch],
+    start: float,
+    duration: float,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+) -> Simulation:
+    """Return a motion in as many parts as events make of it, joined.
+
+    Parameters
+    ----------
+    simulate : (duration, q, v, start, lookout) -> the motion of a part
+    """
+    parts: list[Simulation] = []
+    begin, end = start, start + duration
+    for _ in range(MOST_EVENTS):
+        part = simulate(end - begin, q, v, begin, Lookout(watches))
+        part = watched(part, watches)
+        parts.append(part)
+        watch = acting_event(part, watches)
+        begin = float(part.time[-1])
+        if watch is None or end - begin <= 1e-12 * max(abs(end), duration):
+            return joined(parts)
+        q, v = _changed(watch, begin, part.q[-1], part.v[-1])
+    why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
+    return replace(joined(parts), status=why)
+
+
+def joined(parts: Sequence[Simulation]) -> Simulation:
+    """Return parts of a motion as one; where they meet, the time stands twice."""
+    if len(parts) == 1:
+        return parts[0]
+    last = parts[-1]
+    facts = {**last.facts, "balance": max(part.facts.get("balance", 0.0) for part in parts)}
+    events = {
+        name: Events(
+            *(
+                np.concatenate([getattr(part.events[name], column) for part in parts])
+                for column in ("time", "q", "v", "rising")
+            )
+        )
+        for name in last.events
+    }
+    told = None
+    if last.told is not None:
+        several = [part.told for part in parts if part.told is not None]
+        told = {name: np.concatenate([one[name] for one in several]) for name in last.told}
+    samples = None
+    if last.samples is not None:
+        samples = np.concatenate([part.samples for part in parts if part.samples is not None])
+    return replace(
+        last,
+        time=np.concatenate([part.time for part in parts]),
+        q=np.concatenate([part.q for part in parts]),
+        v=np.concatenate([part.v for part in parts]),
+        steps=sum(part.steps for part in parts),
+        detours=sum(part.detours for part in parts),
+        facts=facts,
+        events=events,
+        samples=samples,
+        told=told,
+        history=None,
+    )
+
+
+class Finer:
+    """States of a motion at any time, by steps from the record before; see `Simulation.at`."""
+
+    def __init__(self, run: Simulation) -> None:
+        self.run = run
+        self._known: list[tuple[float, Array, Array]] = []
+
+    def __call__(self, time: float) -> State:
+        """Return q, v and a."""
+        run = self.run
+        k = int(np.clip(np.searchsorted(run.time, time, "right") - 1, 0, len(run.time) - 1))
+        step = self._step
+        if step is None or time == run.time[k]:
+            return run.at(time)
+        if not self._known or self._known[0][0] != run.time[k]:
+            self._known = [(float(run.time[k]), run.q[k], run.v[k])]
+        while self._known[-1][0] > time:
+            self._known.pop()
+        while True:
+            t, q, v = self._known[-1]
+            whole = time - t > run.step
+            found = step(q, v, t, run.step if whole else time - t)
+            if not (found.risk < TRUSTED and np.isfinite(found.q).all()):
+                return run.at(time)
+            if not whole:
+                return State(found.q, found.v, found.a)
+            self._known.append((t + run.step, found.q, found.v))
+
+    @cached_property
+    def _step(self) -> Step | None:
+        run = self.run
+        if "rows" not in run.facts or len(run.system.knots(float(run.time[0]), run.step).times):
+            return None
+        return one_step(run.trajectory, prepared_step(run.system, run.facts["rows"]))
+
+
+def _stops(watch: Watch) -> bool:
+    return is_terminal(watch) or callable(getattr(watch, "action", None))
+
+
+def _longer(array: Array, value: float) -> Array:
+    return np.concatenate([array, np.full((1, *array.shape[1:]), value)])
+
+
+def _changed(watch: Watch, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+    action = getattr(watch, "action", None)
+    assert callable(action), "it acts"
+    told = action(t, q.copy(), v.copy())
+    try:
+        new_q, new_v = (np.array(part, dtype=np.float64) for part in told)
+    except (TypeError, ValueError):
+        raise StateError(
+            f"event: at t = {t:.6g} s its action returned {told!r:.60}; expected (q, v)"
+        ) from None
+    return new_q, new_v
+
+
+def raised(run: Simulation) -> Simulation:
+    """Return a motion that reached its end; raise what ended it before.
+
+    Raises
+    ------
+    SolveError
+        The motion could not go on.
+    """
+    if not run.finished:
+        raise SolveError(f"{run.status}. check=False returns the motion up to there")
+    return run
