@@ -241,6 +241,8 @@ def _number(system: System, q: ArrayLike | None, v: ArrayLike | None) -> int:
             raise StateError(
                 f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got {shape}"
             )
+        if shape[0] == 0:
+            raise StateError(f"{name}: expected at least one trajectory, got none")
         numbers |= {name: shape[0]} if len(shape) == 2 else {}
     return agreed(numbers)
 
