@@ -31,7 +31,7 @@ PLOT = Path(__file__).parents[2] / "docs" / "cost_of_loops.png"
 SECOND = 1000
 """Steps of a run of the four-bar."""
 SIZES = (1, 2, 5, 10, 20, 40)
-ROW_STEPS = 200
+ROW_STEPS = 500
 """Of a run of a row; a machine whose step takes longer than `SLOW` has `FEW`."""
 SLOW, FEW = 5e-3, 10
 TRAJECTORIES = 1024
@@ -67,7 +67,7 @@ class Batch:
 
         def call() -> None:
             found = mbd.simulate_batch(self.bar, 1.0, step=H, **self.start, **self.options)
-            self.ends = found.q[:, -1]
+            self.ends = found.q[:, -1].copy()  # not a view that keeps all of it
 
         return seconds_of(call)
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.kernels.run.march import MOST_LANES
+from tests.benchmarks.engines import Ours, error_in
 from tests.machines import four_bar, n_four_bar
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
@@ -30,3 +32,15 @@ def test_a_crank_rocker_moves_as_its_one_equation_says():
     end = mbd.simulate(bar, 1.0, step=5e-4, q=at.q, v=at.v).q[-1]
     exact = FourBar(*lengths).after(1.0, at.q, 2.0)
     assert np.abs(wrapped(end - exact)).max() < CLOSE
+
+
+@pytest.mark.parametrize("lanes", [1, MOST_LANES])
+def test_the_step_that_benchmarks_time_is_that_of_the_exact_motion(lanes):
+    row = n_four_bar(1)
+    at = row.assemble(velocity={"crank0": 1.0}, fixed="crank0")
+    step = Ours(row.model, at.q, at.v, 1e-3, lanes)
+    step.run(500)
+    angle = row_of_parallelograms(1, 1.0, 0.5)
+    exact = np.array([angle if n.startswith("crank") else -angle for n in row.coordinate_names])
+    assert error_in(step, exact, wrapped) < CLOSE
+    assert step.open() < CLOSE
