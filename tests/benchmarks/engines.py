@@ -109,7 +109,7 @@ def settings() -> dict[str, Any]:
         found[name] = version(name) if find_spec(module) else "not there"
     found["lanes"] = machine.host().lanes
     found["threads"] = "one, of each engine (MuJoCo's rollout too), in one process"
-    found["times"] = "the processor's own seconds, the best of 3 to 200 turns, engines in turns"
+    found["times"] = "the processor's own seconds, the best of 5 to 200 turns, engines in turns"
     found["mujoco, default loops"], found["mujoco, stiff loops"] = DEFAULT, stiff(H)
     found["mujoco"] += "; contacts and refsafe off, Newton solver, Jacobian auto"
     proximal = peer_pinocchio.ACCURACY, peer_pinocchio.MU, peer_pinocchio.ITERATIONS

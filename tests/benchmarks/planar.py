@@ -10,10 +10,10 @@ import numpy as np
 
 MOST_TURNS = 200
 """Turns that each work has at most."""
-LEAST_TURNS = 3
+LEAST_TURNS = 5
 """Turns that each work has at least."""
-ENOUGH = 0.3
-"""s in its turns, after which a work has no more than it must have."""
+ENOUGH = 1.0
+"""s."""
 
 
 class Engine(Protocol):
@@ -42,12 +42,17 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def least_seconds(runs: list[Callable[[], float]]) -> list[float]:
-    """Return the least of what each run says that it took, in turns, so that none has bad luck."""
+def least_seconds(runs: list[Callable[[], float]], enough: float = ENOUGH) -> list[float]:
+    """Return the least of what each run says that it took, in turns, so that none has bad luck.
+
+    Parameters
+    ----------
+    enough : s in its turns, after which a work has no more than it must have
+    """
     least, spent = [np.inf] * len(runs), [0.0] * len(runs)
     for turn in range(MOST_TURNS):
         for k, run in enumerate(runs):
-            if turn < LEAST_TURNS or spent[k] < ENOUGH:
+            if turn < LEAST_TURNS or spent[k] < enough:
                 took = run()
                 least[k], spent[k] = min(least[k], took), spent[k] + took
     return least

@@ -126,7 +126,7 @@ def measure(problem: Problem) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for steps in STEPS:
         present = [make(problem.seconds / steps) for make in makers]
-        times = least_seconds([partial(engine.run, steps) for engine in present])
+        times = least_seconds([partial(engine.run, steps) for engine in present], LONGEST)
         for engine, seconds in zip(present, times, strict=True):
             row = {"problem": problem.title, "engine": engine.name, "steps": steps}
             row |= {"seconds": seconds, "error": error_in(engine, problem.exact, wrapped)}
