@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    everything,
     freedoms,
     hour,
     loop_loads,
@@ -19,6 +20,7 @@ from tests.benchmarks import (
     questions,
     robots,
     table3,
+    work_precision,
 )
 
 PARTS = {
@@ -26,6 +28,8 @@ PARTS = {
     "table3": table3,
     "freedoms": freedoms,
     "loops": loops,
+    "work_precision": work_precision,
+    "everything": everything,
     "loop_loads": loop_loads,
     "hour": hour,
     "operations": operations,
