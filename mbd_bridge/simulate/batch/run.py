@@ -252,18 +252,9 @@ class _Batch:
         return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, told)
 
     def _one(self, k: int, duration: float, step: float) -> Simulation:
-        trajectory, clock = Trajectory(self.system, k), self.clock
+        state, clock = (self.q0[k], self.v0[k], self.clock.start), self.clock
         with np.errstate(over="ignore", invalid="ignore"):  # the status says it
-            return simulate_one(
-                trajectory,
-                duration,
-                self.q0[k],
-                self.v0[k],
-                step=step,
-                every=clock.every,
-                start=clock.start,
-                check=False,
-            )
+            return simulate_one(Trajectory(self.system, k), duration, *state, step, clock.every)
 
     def _refusal(self, k: int) -> str:
         """Return why a trajectory does not start, with the loops that are open."""
