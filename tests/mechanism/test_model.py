@@ -241,8 +241,8 @@ def test_gravity_is_three_finite_numbers(gravity):
         (lambda b: b.joint("root_joint", "fixed", "base", "new"), "rename it"),
         (lambda b: b.joint("x", "revolute", "base", "new", mimic="elbw"), "did you mean 'elbow'"),
         (
-            lambda b: b.joint("x", "universal", "base", "new", axis=(0, 0, 1), axis2=(0, 1, 1)),
-            "perpendicular",
+            lambda b: b.joint("x", "universal", "base", "new", axis=(0, 0, 1), axis2=(0, 0, -2)),
+            "must differ",
         ),
     ],
 )
