@@ -50,6 +50,14 @@ class Accelerations:
         elif driven:
             self._driven = _driven_kernel(model, driven)
 
+    def prepare(self) -> None:
+        """Compile what answers need, near singular positions too."""
+        if self.model.has_loops:
+            self._closed.prepare()
+            prepare(self.model, "inverse_dynamics")
+        elif self._driven is None:
+            prepare(self.model, "forward_dynamics")
+
     def __call__(self, q: Array, v: Array, tau: Array, prescribed: Array | None = None) -> Answer:
         """Return the answer at K states: q (K, nq), v, tau (K, nv).
 

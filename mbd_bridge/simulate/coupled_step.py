@@ -78,6 +78,16 @@ class CoupledStep:
         """Choose rows for steps that go on from another state."""
         self.rows = independent_rows(self.model, q, self.trajectory.motions, v)
 
+    def prepare(self) -> None:
+        """Compile all that steps and questions may need, past singular positions too.
+
+        Only where other rows come to matter on the way is a step compiled once more.
+        """
+        self._compiled_step()
+        self._compiled_rate()
+        self._accelerations.prepare()
+        _ = self._energy, self.system.acting
+
     def __call__(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float, t: float = 0.0
     ) -> tuple[Array, Array]:
@@ -117,9 +127,7 @@ class CoupledStep:
     ) -> Array:
         """Return the accelerations (nv,) under forces and wrenches, loops closed."""
         self._hold(tau, wrenches)
-        if self.rows not in self._rates:
-            self._rates[self.rows] = Rate(self.trajectory, self.rows)
-        rate, risk = self._rates[self.rows](t, q, v)
+        rate, risk = self._compiled_rate()(t, q, v)
         a = rate[self.model.nq :]
         if risk < STAGE and np.isfinite(a).all():
             return a.copy()
@@ -154,10 +162,18 @@ class CoupledStep:
         return place.q, place.v
 
     def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
+        return self._compiled_step()(q, v, t, h)
+
+    def _compiled_step(self) -> Step:
         if self.rows not in self._steps:
             march = compiled_step(self.system, self.rows)
             self._steps[self.rows] = one_step(self.trajectory, march)
-        return self._steps[self.rows](q, v, t, h)
+        return self._steps[self.rows]
+
+    def _compiled_rate(self) -> Rate:
+        if self.rows not in self._rates:
+            self._rates[self.rows] = Rate(self.trajectory, self.rows)
+        return self._rates[self.rows]
 
     def _passage(self, h: float) -> Passage:
         """Return the way past singular positions under these forces."""

@@ -70,6 +70,10 @@ class ClosedForward:
         self._terms = prepare_terms(model, links, axes)
         self._loops, self._choice = row_choice(model), row_choice(model, driven)
 
+    def prepare(self) -> None:
+        """Compile now what the first answer would compile."""
+        _ = self._whole
+
     def __call__(
         self,
         q: ArrayLike,
