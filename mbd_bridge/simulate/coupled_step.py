@@ -30,8 +30,8 @@ from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import STAGE, TRUSTED, Now, Step, Taken
-from mbd_bridge.simulate.watch import OPEN
+from mbd_bridge.simulate.trust import Now, Step, Taken
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 
 
@@ -129,7 +129,7 @@ class CoupledStep:
         self._hold(tau, wrenches)
         rate, risk = self._compiled_rate()(t, q, v)
         a = rate[self.model.nq :]
-        if risk < STAGE and np.isfinite(a).all():
+        if risk < STAGE_RISK and np.isfinite(a).all():
             return a.copy()
         return np.asarray(self.answer(q, v, tau, wrenches, t).a[0])
 
@@ -155,7 +155,7 @@ class CoupledStep:
 
     def _once(self, now: Now, h: float) -> tuple[Array, Array]:
         found = self._step(now.q, now.v, now.t, h)
-        if found.risk < TRUSTED and np.isfinite(found.q).all() and np.isfinite(found.v).all():
+        if found.risk < STEP_RISK and np.isfinite(found.q).all() and np.isfinite(found.v).all():
             return found.q, found.v
         with self.trajectory.holding(now):
             place = self._passage(h).over(now, 1, begins=True)[0]
@@ -188,7 +188,7 @@ class CoupledStep:
     @cached_property
     def _allowed(self) -> float:
         """How far the loops may be open, relative to the mechanism's size: as far as in runs."""
-        return OPEN if self._loops is None else max(OPEN, self._loops.choice().leeway)
+        return OPEN_LOOP if self._loops is None else max(OPEN_LOOP, self._loops.choice().leeway)
 
     def _open(self, q: Array) -> float:
         """Return the largest residual of the loops, relative to the mechanism's size."""

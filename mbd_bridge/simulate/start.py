@@ -13,10 +13,9 @@ from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble
-from mbd_bridge.solve.closed import MASSLESS, needs_support
-from mbd_bridge.solve.closing import CLOSED
+from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.quaternions import unit_quaternions
-from mbd_bridge.solve.tolerances import CONSISTENT, SINGULAR
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
 from mbd_bridge.spatial import Array
 
 
@@ -106,7 +105,7 @@ def _check_loops(loops: Loops, q: Array, v: Array) -> None:
 def still(model: Model, v: Array) -> Array:
     """Return the speed (..., 1), relative to each row's scale, that is rest beside velocities v."""
     fastest = np.abs(v / model.velocity_scale).max(axis=-1, initial=0.0)
-    return np.asarray(np.maximum(CLOSED, CONSISTENT * fastest))[..., None]
+    return np.asarray(np.maximum(ASSEMBLED, CONSISTENT * fastest))[..., None]
 
 
 def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> None:

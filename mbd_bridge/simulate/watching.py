@@ -28,7 +28,8 @@ from mbd_bridge.simulate.events import (
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.interpolation import State
 from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.trust import TRUSTED, Step
+from mbd_bridge.simulate.trust import Step
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 MOST_EVENTS = 10_000
@@ -220,7 +221,7 @@ class Finer:
             knots = self._knots.within(t, end)
             for b in (*knots, end):
                 found = step(q, v, t, run.step if whole and not knots else length_to(t, b))
-                if not (found.risk < TRUSTED and np.isfinite(found.q).all()):
+                if not (found.risk < STEP_RISK and np.isfinite(found.q).all()):
                     return run.at(time)
                 t, q, v = b, found.q, found.v
             if not whole:

@@ -24,10 +24,10 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Across, Model
 from mbd_bridge.mechanism.cut_table import Coupled, Row
-from mbd_bridge.solve.closing import CLOSED, Closing
+from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import CONSISTENT
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
 Wish = Mapping[str, float] | ArrayLike | None
@@ -84,7 +84,7 @@ def assemble(
     weights: Mapping[str, float] | None = None,
     velocity: Wish = None,
     acceleration: Wish = None,
-    tolerance: float = CLOSED,
+    tolerance: float = ASSEMBLED,
     check: bool = True,
 ) -> Assembly:
     """Return the state nearest to a wish at which every loop is closed.

@@ -24,14 +24,11 @@ from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of
-from mbd_bridge.solve.tolerances import ROUNDED
+from mbd_bridge.solve.tolerances import NEARLY_REDUNDANT, ROUNDED
 from mbd_bridge.spatial import Array
 
 NEARBY = 0.02
 """How far away the other positions are, rad or sizes of the mechanism."""
-
-WEAK = 100.0
-"""A row that counts by less than so many rank tolerances may be meant to be redundant."""
 
 TRIES = 3
 """Positions nearby that are looked at, in random directions among those that the loops allow."""
@@ -167,7 +164,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         _passive(model, phi_q),
         drives,
         _off(model, choice, rows, phi) if choice.imprecise else {},
-        choice.weakest if choice.weakest < WEAK * choice.tolerance else None,
+        choice.weakest if choice.weakest < NEARLY_REDUNDANT * choice.tolerance else None,
         model.rank_tolerance,
     )
 

@@ -20,8 +20,8 @@ from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import sampled
 from mbd_bridge.simulate.trajectory import stream as streamed
-from mbd_bridge.simulate.trust import TRUSTED, Now
-from mbd_bridge.simulate.watch import STEP_ERROR
+from mbd_bridge.simulate.trust import Now
+from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
@@ -210,7 +210,7 @@ class Lanes:
                 elif self.told:
                     self._advance_telling(march, stage, taken, wanted, part, own)
                 else:
-                    march.advance_into(stage, wanted, every, places, TRUSTED, part)
+                    march.advance_into(stage, wanted, every, places, STEP_RISK, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
                     held = True
                     going[lane] = self._led(stage, lane, int(own[lane]), taken, wanted, late)
@@ -231,7 +231,7 @@ class Lanes:
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         if self.told:  # what a step from the end would tell
             stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
-            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), TRUSTED, stream)
+            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), STEP_RISK, stream)
         self.done[own[going]] = True
 
     def _tellers(self, march: March, own: Array, record: int) -> Addresses:
@@ -260,7 +260,7 @@ class Lanes:
                 continue
             part = None if stream is None else stream[done : done + count]
             places = self._tellers(march, own, (taken + done + each - 1) // every)
-            march.advance_into(stage, count, each, places, TRUSTED, part)
+            march.advance_into(stage, count, each, places, STEP_RISK, part)
             counts += stage[-march.lanes :]
             done += count
         stage[-march.lanes :] = counts
@@ -310,6 +310,9 @@ class Lanes:
         state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
         now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
         work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
+        if first % clock.every == 0:  # a step that is not taken has told nothing of it
+            self.q[number, first // clock.every] = now.q
+            self.v[number, first // clock.every] = now.v
         alone = Alone(road, clock, number)
         try:
             found = alone.on(now, taken + wanted - first, left)

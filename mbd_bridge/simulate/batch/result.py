@@ -22,13 +22,14 @@ from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.outputs import DOUBTFUL
+from mbd_bridge.simulate.near_singular import near_singular
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.told import told_loads
 from mbd_bridge.simulate.trajectory import Trajectory, held, instants, nothing, prescribed
 from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array
 
 SAMPLES = 9
@@ -158,6 +159,24 @@ class SimulationBatch:
     def lam(self) -> Array:
         """Multipliers of the cut joints' rows (N, K, m), the smallest where not unique."""
         return self._dynamics.lam
+
+    @cached_property
+    def near_singular(self) -> Array:
+        """Which records (N, K) are near a singular position; see `Simulation.near_singular`."""
+        model, near = self.model, np.zeros(self.q.shape[:2], dtype=bool)
+        if model.has_loops:
+            kernel = self._kernel_of_constraints()
+            for k in range(len(self)):
+                phi_q = self._some(kernel, np.array([k]), self.q[k : k + 1], self.v[k : k + 1])[1]
+                J = phi_q[0] / model.row_scale[:, None] * model.velocity_scale
+                near[k] = near_singular(model, self.system.driven, J)
+        return near
+
+    @property
+    def recovered(self) -> Array:
+        """Which records (N, K) have `a` and `lam` from beside them; see `Simulation.recovered`."""
+        found = self._dynamics.recovered
+        return np.zeros(self.q.shape[:2], dtype=bool) if found is None else found
 
     @property
     def drives(self) -> dict[str, Array]:
@@ -304,12 +323,15 @@ class SimulationBatch:
             wanted = prescribed(self.system, self.time, own)[:, :, :, 2].transpose(1, 0, 2)
             states = self.q[own], self.v[own], tau[own] + pushed[own], wanted
             a[own], lam[own], drive[own], risk = self._some(kernel, own, *states)
-            doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL)
+            doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL_RISK)
+        recovered = np.zeros(shape, dtype=bool)
         for k in map(int, np.flatnonzero(doubtful.any(axis=1))):
-            run = self[k].part(doubtful[k, there[k]])
-            a[k, doubtful[k]], lam[k, doubtful[k]] = run.a, run.lam
-            drive[k, doubtful[k]] = run.drives.force
-        return Answer(a, lam, drive)
+            found = self[k].answer(np.flatnonzero(doubtful[k, there[k]]))
+            a[k, doubtful[k]], lam[k, doubtful[k]] = found.a, found.lam
+            drive[k, doubtful[k]] = found.drive
+            if found.recovered is not None:
+                recovered[k, doubtful[k]] = found.recovered
+        return Answer(a, lam, drive, recovered)
 
     @property
     def _variant_key(self) -> str:

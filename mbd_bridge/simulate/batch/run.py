@@ -30,9 +30,9 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
     GOOD,
     MOVING_APART,
+    NOT_CLOSED,
     NOT_FINITE,
     OFF_COURSE,
-    OPEN,
     Constraints,
     constraints_of,
     moves_inertia,
@@ -51,10 +51,10 @@ from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.simulate.trouble import named
-from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import OPEN_LOOP
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -63,7 +63,8 @@ MOST_BYTES = 2**33
 
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
-    OPEN: "the position at the start does not close the loops: {}. Start from assemble(near=...).q",
+    NOT_CLOSED: "the position at the start does not close the loops: {}. Start from "
+    "assemble(near=...).q",
     MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
     "assemble(near=..., velocity=...).v",
 }
@@ -170,7 +171,7 @@ def simulate_batch(
         lanes.run(march, going, threads, partial(_road, system, rows))
     if constraints is not None:
         ended = np.flatnonzero(lanes.done)
-        least = max(STILL_CLOSED, row_choice(model, system.driven).leeway)
+        least = max(OPEN_LOOP, row_choice(model, system.driven).leeway)
         phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
         lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
     ended = np.flatnonzero(lanes.done)
@@ -226,7 +227,7 @@ def _open_loops(
         return ""
     part = slice(k, k + 1)
     phi, phi_q, _ = (array[0] for array in constraints(q[part], v[part], part))
-    lack, per = (phi, "") if kind == OPEN else (phi_q @ v[k], "/s")
+    lack, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ v[k], "/s")
     return named(model, lack / model.row_scale, per)
 
 

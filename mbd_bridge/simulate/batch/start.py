@@ -23,7 +23,7 @@ from mbd_bridge.spatial import Array
 AT_ONCE = 2**22
 """Entries of constraint Jacobians looked at together, so that memory is bounded."""
 
-GOOD, NOT_FINITE, OPEN, MOVING_APART, OFF_COURSE = range(5)
+GOOD, NOT_FINITE, NOT_CLOSED, MOVING_APART, OFF_COURSE = range(5)
 """What a start may be."""
 
 Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
@@ -137,7 +137,7 @@ def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, scaled
         terms = np.maximum(speed, still(model, v) * rows)
         slow = choice.closed(scaled, lack / terms)
         closed = choice.closed(scaled, phi / rows)
-    kind[(kind == GOOD) & ~closed] = OPEN
+    kind[(kind == GOOD) & ~closed] = NOT_CLOSED
     kind[(kind == GOOD) & ~slow] = MOVING_APART
 
 

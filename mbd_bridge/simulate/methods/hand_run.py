@@ -37,10 +37,11 @@ from mbd_bridge.simulate.rate import Rate
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
-from mbd_bridge.simulate.trust import STAGE, Now
+from mbd_bridge.simulate.trust import Now
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.solve.tolerances import STAGE_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class _Run:
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
             q, v = y[: self._nq], y[self._nq :]
-            if not self._risk(t, q, v)[1] < STAGE:
+            if not self._risk(t, q, v)[1] < STAGE_RISK:
                 raise SolveError(SINGULAR)
         return self._rate_of(self.method, t, y)
 

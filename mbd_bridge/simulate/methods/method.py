@@ -6,12 +6,6 @@ from abc import ABC, abstractmethod
 
 from mbd_bridge.spatial import Array
 
-SETTLED = 1e-13
-"""Residual, relative to the mechanism's size, at which corrections end: some roundings."""
-
-LEFT = 1e-9
-"""Residual that must not be left behind by the corrections."""
-
 CORRECTIONS = 8
 """Corrections after which a step is given up."""
 

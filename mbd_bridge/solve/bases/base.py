@@ -19,14 +19,11 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.solve.rank import independent_columns
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.solve.tolerances import ROUNDED
+from mbd_bridge.solve.tolerances import LARGEST_INVERSE, ROUNDED
 from mbd_bridge.spatial import Array
 
 SINGULAR = "rows of the constraints depend on each other here: a singular position"
 """What a method says where it cannot go on; a simulation then takes the step with more care."""
-
-LARGEST = 1e6
-"""Largest entry of a right inverse: beyond, a position is singular to a millionth."""
 
 Choose = Callable[[Array], tuple[int, ...]]
 """Which rows of Φ_q are independent: `row_choice`, or pivots where its numbers are exact."""
@@ -91,7 +88,7 @@ def solved(matrix: Array, right: Array) -> Array:
         found = np.asarray(np.linalg.solve(matrix, right))
     except np.linalg.LinAlgError:
         raise SolveError(SINGULAR) from None
-    if not np.abs(found).max(initial=0.0) < LARGEST:
+    if not np.abs(found).max(initial=0.0) < LARGEST_INVERSE:
         raise SolveError(SINGULAR)
     return found
 
