@@ -19,7 +19,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
 from mbd_bridge.simulate.rows import Loops
-from mbd_bridge.simulate.trouble import SHORTER
+from mbd_bridge.simulate.trouble import step_too_long
 from mbd_bridge.solve.tolerances import LOST_ENERGY
 from mbd_bridge.spatial import Array, Inertia
 
@@ -64,8 +64,7 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     return float(part[first]), (
         int(looks[max(0, first - 1)]),
         f"energy comes from nowhere: {lack[first]:.3g} J where {scale:.3g} J move, by t = "
-        f"{found.time[looks[first]]:.6g} s; the step of {h:.3g} s is too long for this motion; "
-        f"{SHORTER}",
+        f"{found.time[looks[first]]:.6g} s; {step_too_long(h)}",
     )
 
 

@@ -172,12 +172,10 @@ class NearSingular:
         place = self._loops.closed(self._loops.model.integrate(q, way * v))
         if place is None:
             return None
-        phi, J = self._loops.at(place)
         for _ in range(2):  # to rounding: what is left open counts a million times
-            step = np.linalg.pinv(J, rcond=TOLERANCE) @ phi
+            step, _ = self._loops.correction(place, TOLERANCE)
             place = self._loops.model.integrate(place, -self._scale * step)
-            phi, J = self._loops.at(place)
-        rate = v / self._scale
+        J, rate = self._loops.at(place)[1], v / self._scale
         return place, self._scale * (rate - np.linalg.pinv(J, rcond=TOLERANCE) @ (J @ rate))
 
 

@@ -85,7 +85,7 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
 def _check_loops(loops: Loops, q: Array, v: Array) -> None:
     model = loops.model
     phi, phi_q, _ = loops.values(q, v)
-    rows, scaled = model.row_scale, phi_q * (model.velocity_scale / model.row_scale[:, None])
+    rows, scaled = model.row_scale, model.scaled_jacobian(phi_q)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows keeps nothing closed
         speed, rate = np.abs(phi_q) @ np.abs(v), phi_q @ v
     choice = loops.choice()

@@ -46,7 +46,7 @@ DEAREST = 1e12
 NAMED = 1e-3
 """Part of the largest residual from which on a loop is named: others only give way to it."""
 
-ROUNDED = 1e-3
+FEW_DIGITS = 1e-3
 """Relative residual below which a file's digits are its likely cause."""
 
 
@@ -267,7 +267,7 @@ def _opening(name: str, gap: float, turn: float) -> str:
 
 def advice(worst: float, held: list[str]) -> str:
     """Return what to try where a relative residual is left."""
-    if worst < ROUNDED:
+    if worst < FEW_DIGITS:
         enough = 10.0 ** math.ceil(math.log10(2.0 * worst))
         return (
             f"So little points to lengths or axes of the file that are rounded: give them more "

@@ -72,7 +72,7 @@ def closed_kernel(
     """
     place = assemble(model).q if q is None else finite_numbers("at", q, (model.nq,))
     phi_q = constraints(model, state_vectors(model, place, np.zeros(model.nv))).phi_q
-    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    J = model.scaled_jacobian(phi_q)
     rows = row_choice(model).at(J)
     numbers = tuple(links)
 

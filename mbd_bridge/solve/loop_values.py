@@ -39,8 +39,7 @@ class Loops:
     def at(self, q: Array) -> tuple[Array, Array]:
         """Return Φ (m,) and Φ_q (m, nv)."""
         phi, phi_q, _ = self.values(q, self._still)
-        rows = self.model.row_scale
-        return phi / rows, phi_q / rows[:, None] * self.model.velocity_scale
+        return phi / self.model.row_scale, self.model.scaled_jacobian(phi_q)
 
     def choice(self, driven: tuple[int, ...] = ()) -> RowChoice:
         """Return the choice of rows in general position, of the model itself."""
@@ -76,6 +75,15 @@ class Loops:
         if not found:
             yield from places
 
+    def correction(self, q: Array, weakest: float) -> tuple[Array, Array]:
+        """Return the smallest step (nv,), without dimension, towards the loops, and Φ at q.
+
+        Newton's next position is integrate(q, -scale * step). Singular values of Φ_q below
+        `weakest`, relative to the largest, do not count.
+        """
+        phi, J = self.at(q)
+        return np.linalg.pinv(J, rcond=weakest) @ phi, phi
+
     def closed(self, q: Array) -> Array | None:
         """Return the position put onto the loops by Newton's method, None if it stays open.
 
@@ -83,8 +91,7 @@ class Loops:
         """
         scale, allowed = self.model.velocity_scale, max(CLOSED_BESIDE, self.choice().leeway)
         for _ in range(CORRECTIONS):
-            phi, J = self.at(q)
-            step = np.linalg.pinv(J, rcond=WEAK_BESIDE) @ phi
+            step, phi = self.correction(q, WEAK_BESIDE)
             if (
                 np.abs(step).max(initial=0.0) < CLOSED_BESIDE
                 and np.abs(phi).max(initial=0.0) < allowed

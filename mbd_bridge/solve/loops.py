@@ -133,7 +133,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
     """
     phi, phi_q = _constraints(model, q)
     choice = row_choice(model)
-    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    J = model.scaled_jacobian(phi_q)
     rows = choice.at(J)
     found = decompose(model, phi_q, len(rows))
     redundant, k = {}, 0
@@ -203,14 +203,14 @@ def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
         there = assemble(model, model.integrate(q, step), check=False)
         if there.closed:
             phi_q = _constraints(model, there.q)[1]
-            scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
+            scaled = model.scaled_jacobian(phi_q)
             best = max(best, decompose(model, phi_q, len(row_choice(model).at(scaled))).rank)
     return best
 
 
 def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
     """Return joints with a freedom of their own that the loops they are in do not notice."""
-    scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
+    scaled = model.scaled_jacobian(phi_q)
     largest = np.linalg.norm(scaled, 2) if scaled.size else 0.0
     names = []
     in_loop = np.zeros(len(model.bodies), dtype=bool)

@@ -17,6 +17,7 @@ from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.outputs import STATE, TOLD
 from mbd_bridge.simulate.pace import Pace
+from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import sampled
 from mbd_bridge.simulate.trajectory import stream as streamed
@@ -26,9 +27,6 @@ from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
 """Steps of a march between two looks whether they are short enough, at most."""
-
-MOST_BYTES = 2**33
-"""What is told of more bytes is refused as a slip of the pen."""
 
 LOOK_STEPS = 1_000
 """Steps between two looks whether they are short enough, where calls are shorter than that."""
@@ -60,7 +58,7 @@ class Clock(NamedTuple):
 
 
 Led = tuple[int, int, list[Now]]
-"""A trajectory, the steps it had taken, and its states after those that follow."""
+"""A trajectory, the steps it had taken, its state, and those after the steps that follow."""
 
 
 def told_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
@@ -310,9 +308,6 @@ class Lanes:
         state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
         now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
         work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
-        if first % clock.every == 0:  # a step that is not taken has told nothing of it
-            self.q[number, first // clock.every] = now.q
-            self.v[number, first // clock.every] = now.v
         alone = Alone(road, clock, number)
         try:
             found = alone.on(now, taken + wanted - first, left)
@@ -325,23 +320,25 @@ class Lanes:
         if len(found) > taken + wanted - first:
             # energy is kept past singular positions: what it gains is work
             self.work[number] = work[lane] + alone.gained(now, found[-1])
-            late.append((number, first, found))  # its lane, which stands, writes into its records
+            late.append(
+                (number, first, [now, *found])
+            )  # its lane, which stands, writes into its records
             return False
         work[lane] += alone.gained(now, found[-1])
-        self._write(number, first, found)
+        self._write(number, first, [now, *found])
         last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
         stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
         return True
 
     def _write(self, number: int, first: int, found: Sequence[Now]) -> None:
-        """Write the records among the states after steps that follow the first so many."""
+        """Write the records among a state, after so many steps, and those that follow it."""
         clock = self.clock
-        for k, place in enumerate(found, first + 1):
+        for k, place in enumerate(found, first):
             if k % clock.every == 0 or k == clock.steps:
                 self.q[number, -(-k // clock.every)] = place.q
                 self.v[number, -(-k // clock.every)] = place.v
         # near singular positions nothing is told
-        self.silence(number, slice(first // clock.every, -(-(first + len(found)) // clock.every)))
+        self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 
     @property
     def _streams(self) -> bool:

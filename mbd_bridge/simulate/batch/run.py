@@ -48,6 +48,7 @@ from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
+from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.simulate.trouble import named
@@ -57,9 +58,6 @@ from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import OPEN_LOOP
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
-
-MOST_BYTES = 2**33
-"""Records of more bytes are refused as a slip of the pen."""
 
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",

@@ -116,7 +116,7 @@ def sorted_starts(
     for first in range(0, len(q), share):
         part = slice(first, first + share)
         phi, phi_q, _ = constraints(q[part], v[part], part)
-        scaled = phi_q * (model.velocity_scale / rows[:, None])
+        scaled = model.scaled_jacobian(phi_q)
         _judge(model, kind[part], phi, phi_q, v[part], scaled)
         _share(sets, choice, scaled, first, kind[part] == GOOD)
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items() if members]

@@ -9,7 +9,7 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.rate import Rate, Settle
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import OPEN_SQUARES, STAGE_RISK
 from mbd_bridge.spatial import Array
 
@@ -60,4 +60,4 @@ class CompiledMethod(Method):
 
     def _trust(self, risk: float) -> None:
         if not risk < STAGE_RISK:
-            raise SolveError(SINGULAR)
+            raise SolveError(DEPENDENT_ROWS)

@@ -40,7 +40,7 @@ from mbd_bridge.simulate.step import coordinate_rates, normalised
 from mbd_bridge.simulate.trust import Now
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
-from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
 from mbd_bridge.spatial import Array
 
@@ -125,7 +125,7 @@ class _Run:
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
         self._begun, self._seen = False, 0
-        self._met: Exception = SolveError(SINGULAR)
+        self._met: Exception = SolveError(DEPENDENT_ROWS)
         self._recorder: Recorder | None = None
         if wishes.history:
             equations = Equations(model, problem.forces, problem.motions)
@@ -154,7 +154,7 @@ class _Run:
         taken = min(self._stride - self.done % self._stride, p.steps - self.done)
         end = p.start + (self.done + taken) * p.h
         if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
-            self._pass(taken, SolveError(SINGULAR))
+            self._pass(taken, SolveError(DEPENDENT_ROWS))
             return
         if self._begun and self._fixed and self.done % self._stride_look == 0:
             self._judge(end)
@@ -238,7 +238,7 @@ class _Run:
         if self._risk is not None:
             q, v = y[: self._nq], y[self._nq :]
             if not self._risk(t, q, v)[1] < STAGE_RISK:
-                raise SolveError(SINGULAR)
+                raise SolveError(DEPENDENT_ROWS)
         return self._rate_of(self.method, t, y)
 
     @cached_property

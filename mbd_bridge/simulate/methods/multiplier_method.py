@@ -15,8 +15,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations, Terms
-from mbd_bridge.simulate.methods.method import CORRECTIONS, Method
-from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur
 from mbd_bridge.solve.tolerances import LARGEST_INVERSE, METHOD_CLOSED, METHOD_OPEN
@@ -66,10 +66,7 @@ class MultiplierMethod(Method):
             self._corrections += 1
             q = model.integrate(q, -scale * self._correction(phi))
         if not (closed and size < METHOD_OPEN):
-            raise SolveError(
-                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
-                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
-            )
+            raise stays_open(phi)
         return q
 
     def _velocity(self, q: Array, v: Array, t: float) -> Array:
@@ -101,7 +98,7 @@ class MultiplierMethod(Method):
         """Choose as many rows anew."""
         rows = list(self.system.choose(phi_q))
         if len(rows) < len(self._rows):
-            raise SolveError(SINGULAR)
+            raise SolveError(DEPENDENT_ROWS)
         self._rows = rows
         self._choices += 1
 
@@ -113,7 +110,7 @@ class MultiplierMethod(Method):
                 self._factors = found
                 return found
             self._choose(phi_q)
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS)
 
     def _correction(self, lack: Array) -> Array:
         assert self._factors is not None, "an acceleration comes first"

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations
-from mbd_bridge.simulate.methods.method import CORRECTIONS, Method
+from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
 from mbd_bridge.solve.tolerances import METHOD_CLOSED, METHOD_OPEN
@@ -61,10 +60,7 @@ class ReducedMethod(Method):
                 break
             q = model.integrate(q, -scale * (right @ phi[rows]))
         if self.correction == "state" and not (closed and size < METHOD_OPEN):
-            raise SolveError(
-                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
-                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
-            )
+            raise stays_open(phi)
         if self.correction != "none":
             v = v - scale * (right @ rate[rows])
         self._held = self.basis.renew(self.held, phi_q, v / scale)

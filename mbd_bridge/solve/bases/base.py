@@ -22,7 +22,7 @@ from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.solve.tolerances import LARGEST_INVERSE, ROUNDED
 from mbd_bridge.spatial import Array
 
-SINGULAR = "rows of the constraints depend on each other here: a singular position"
+DEPENDENT_ROWS = "rows of the constraints depend on each other here: a singular position"
 """What a method says where it cannot go on; a simulation then takes the step with more care."""
 
 Choose = Callable[[Array], tuple[int, ...]]
@@ -87,14 +87,14 @@ def solved(matrix: Array, right: Array) -> Array:
     try:
         found = np.asarray(np.linalg.solve(matrix, right))
     except np.linalg.LinAlgError:
-        raise SolveError(SINGULAR) from None
+        raise SolveError(DEPENDENT_ROWS) from None
     if not np.abs(found).max(initial=0.0) < LARGEST_INVERSE:
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS)
     return found
 
 
 def renewed(held: Held, fresh: Held) -> Held:
     """Return a fresh choice of rows, unless it has fewer of them: then they depend here."""
     if len(fresh.rows) < len(held.rows):
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS)
     return fresh
