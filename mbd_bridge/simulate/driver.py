@@ -40,7 +40,7 @@ from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
-from mbd_bridge.simulate.problem import Problem, Records, Wishes
+from mbd_bridge.simulate.problem import MOST_BYTES, Problem, Records, Wishes
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
@@ -50,9 +50,6 @@ from mbd_bridge.simulate.watch import first_open
 from mbd_bridge.simulate.watching import Lookout, raised, with_events
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
-
-MOST_BYTES = 2**33
-"""Records of more bytes are refused as a slip of the pen."""
 
 MOST_STEPS = 200_000_000
 """A simulation of more steps is refused as a slip of the pen."""

@@ -30,9 +30,9 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
     GOOD,
     MOVING_APART,
+    NOT_CLOSED,
     NOT_FINITE,
     OFF_COURSE,
-    OPEN,
     constraints_of,
     moves_inertia,
     on_course,
@@ -47,23 +47,22 @@ from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
+from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.simulate.trouble import named
-from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import OPEN_LOOP
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
-MOST_BYTES = 2**33
-"""Records of more bytes are refused as a slip of the pen."""
-
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
-    OPEN: "the position at the start does not close the loops: {}. Start from assemble(near=...).q",
+    NOT_CLOSED: "the position at the start does not close the loops: {}. Start from "
+    "assemble(near=...).q",
     MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
     "assemble(near=..., velocity=...).v",
 }
@@ -212,7 +211,7 @@ class _Batch:
         model, variants = system.model, system.parameters
         ended = np.flatnonzero(lanes.done)
         if self.constraints is not None:
-            least = max(STILL_CLOSED, row_choice(model, system.driven).leeway)
+            least = max(OPEN_LOOP, row_choice(model, system.driven).leeway)
             phi = self.constraints(self.qs[ended, -1], self.vs[ended, -1], ended)[0]
             lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
             ended = np.flatnonzero(lanes.done)
@@ -263,7 +262,7 @@ class _Batch:
             return REFUSED[kind].format("")
         one = slice(k, k + 1)
         phi, phi_q, _ = (array[0] for array in self.constraints(self.q0[one], self.v0[one], one))
-        lack, per = (phi, "") if kind == OPEN else (phi_q @ self.v0[k], "/s")
+        lack, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
         model = self.system.model
         return REFUSED[kind].format(named(model, lack / model.row_scale, per))
 
