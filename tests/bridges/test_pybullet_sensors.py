@@ -14,7 +14,7 @@ from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee
 from mbd_bridge.bridges.pybullet.sensors import Sensors
 from mbd_bridge.crosscheck.states import closed_states
 from mbd_bridge.errors import MbdWarning, ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.solve import ConstrainedDynamics
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, world
@@ -101,7 +101,9 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
     for step in (1e-3, 1e-4, 1e-5):
         rng, referee = np.random.default_rng(1), PybulletLoopReferee(model, step)
         dynamics = ConstrainedDynamics(model, (), ())
-        solver = LoadSolver(model, [*referee.joints, *referee.cuts], actuated=())
+        solver = LoadSolver(
+            model, LoadRequest.of(model, [*referee.joints, *referee.cuts], actuated=())
+        )
         worst = 0.0
         for q, v in zip(*closed_states(model, states, rng), strict=True):
             tau = rng.normal(size=model.nv)

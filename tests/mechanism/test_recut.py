@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import build_model, recut
 from mbd_bridge.mechanism.recut import turn_round
 from mbd_bridge.solve.constrained import ConstrainedDynamics
@@ -41,7 +41,7 @@ def free_fall(model, q, v):
     """Accelerations without drives, and all loads by name."""
     dynamics = ConstrainedDynamics(model, actuated=())
     a, _ = dynamics.forward(q, v, np.zeros(model.nv))
-    return a, LoadSolver(model, actuated=())(q, v, a)
+    return a, LoadSolver(model, LoadRequest.of(model, actuated=()))(q, v, a)
 
 
 def check_same_machine(model, q, v, cuts):
@@ -114,8 +114,8 @@ def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
     cut = build_model(cut_everywhere(description), cuts=[f"free link{k}" for k in range(1, 6)])
     assert cut.nv == tree.nv and cut.coordinate_names == tree.coordinate_names
     q, v, a = random_state(tree, rng)
-    one = LoadSolver(tree)(q, v, a)
-    two = LoadSolver(cut)(q, v, a)
+    one = LoadSolver(tree, LoadRequest.of(tree))(q, v, a)
+    two = LoadSolver(cut, LoadRequest.of(cut))(q, v, a)
     assert np.allclose(one.wrench(), two.wrench(), rtol=1e-11, atol=1e-11)
     free = build_model(cut_everywhere(description))
     whole = world_state(tree, q, v, a)
@@ -176,10 +176,10 @@ def test_loads_of_turned_joints_are_given_in_every_convention(on, at, in_):
     a, _ = dynamics.forward(q, v, v)
     names = ["flange", "slide"]
     options = {"on": on, "at": at, "in_": in_}
-    one = LoadSolver(closed, names, actuated=(), **options)(q, v, a)
+    one = LoadSolver(closed, LoadRequest.of(closed, names, actuated=(), **options))(q, v, a)
     q2, v2 = carry_state(closed, other, q, v)
     a2, _ = ConstrainedDynamics(other).forward(q2, v2, np.zeros(other.nv))
-    two = LoadSolver(other, names, actuated=(), **options)(q2, v2, a2)
+    two = LoadSolver(other, LoadRequest.of(other, names, actuated=(), **options))(q2, v2, a2)
     assert np.allclose(one.wrench(), two.wrench(), rtol=1e-9, atol=1e-9)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import mbd_bridge as mbd
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, SolveError, StateError
-from mbd_bridge.loads import LoadSolver
 from mbd_bridge.mechanism import build_model
 from mbd_bridge.solve.rank import decompose
 from mbd_bridge.solve.reduced import METHODS, constrained_motion
@@ -196,7 +195,7 @@ def test_states_off_the_constraints_are_refused():
 def test_odd_calls_for_loads_in_loops():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    solver = LoadSolver(bar.model, [1, "pin"], actuated="crank")
+    solver = bar.load_solver([1, "pin"], actuated="crank")
     assert solver.joints == ("crank", "pin")
     one = solver(at.q, at.v, at.a)
     many = solver(at.q, np.tile(at.v, (3, 1)), at.a)
@@ -213,8 +212,8 @@ def test_odd_calls_for_loads_in_loops():
 def test_loads_of_the_open_tree_are_given_only_when_asked_for():
     bar = four_bar()
     with pytest.raises(ModelError, match="with loops say which joints"):
-        LoadSolver(bar.model, ["crank"])
-    assert LoadSolver(bar.model, ["crank"], open_tree=True).joints == ("crank",)
+        bar.load_solver(["crank"])
+    assert bar.load_solver(["crank"], open_tree=True).joints == ("crank",)
     assert any("loops (pin)" in reason for reason in bar.crosscheck(states=2).absent)
 
 
