@@ -22,7 +22,7 @@ from mbd_bridge.loads import (
     loads_from_table,
     motion_from_file,
 )
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
@@ -99,7 +99,7 @@ def load_history(
     *,
     output: str | PathLike[str] | None = None,
     exponents: Sequence[float] = EXPONENTS,
-    plane: str | None = None,
+    plane: Plane | None = None,
     rest: bool = False,
     progress: Callable[[float], None] | None = None,
     on: On = "child",

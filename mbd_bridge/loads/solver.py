@@ -135,8 +135,9 @@ class LoadSolver:
                 f"one with load_solver(..., at=(x, y, z))"
             )
         other = object.__new__(LoadSolver)
-        other.__dict__.update(self.__dict__, request=replace(self.request, convention=moved))
-        other.__dict__.pop("_quick", None)
+        own = {"request": replace(self.request, convention=moved), "_one_state": self._one_state}
+        other.__dict__.update(self.__dict__ | own)
+        other.__dict__.pop("_quick", None)  # it has the point
         return other
 
     @property
