@@ -173,4 +173,4 @@ def _wrenches(loads: JointLoads) -> Iterator[tuple[str, _Wrenches]]:
 
 def _always(flags: Flags) -> Flags:
     """Return which of the last axis are true at all states."""
-    return np.asarray(flags.reshape(-1, flags.shape[-1]).all(axis=0))
+    return np.asarray(flags.all(axis=tuple(range(flags.ndim - 1))))

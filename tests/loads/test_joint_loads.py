@@ -32,6 +32,13 @@ def test_statics_of_a_boom_by_hand():
     assert np.allclose(loads["root_joint"].moment, (0, -200, 0))
 
 
+def test_the_load_of_a_joint_is_one_wrench_too():
+    arm = boom()
+    for state in ([0.3], [1.0], [-2.0]), np.ones((3, 4, 1)):
+        loads = arm.joint_loads(*state, ["pin", "bolt"])
+        assert np.array_equal(loads["bolt"].wrench, loads.wrench()[..., 1, :])
+
+
 def test_what_is_determined_is_told_joint_by_joint():
     loads = boom().joint_loads([0], [0], [0], ["pin", "bolt"])
     half = replace(loads, unique=np.array([[True] * 6, [False] * 6]))
