@@ -177,7 +177,7 @@ def assemble_batch(
     """
     _check(mechanism, "assemble_batch")
     return assemble_states(
-        mechanism.model,
+        mechanism.prepared,
         near,
         fixed=fixed,
         weights=weights,
@@ -185,7 +185,6 @@ def assemble_batch(
         parameters=parameters,
         tolerance=tolerance,
         check=check,
-        prepared=mechanism.prepared,
     )
 
 
