@@ -47,7 +47,7 @@ def closed_loop_rows(model: Model, states: int, seed: int) -> tuple[list[Row], s
             q, v = theirs.q, theirs.v
             a, lam = dynamics.forward(q, v, tau, check=False)
             found = solver(q, v, a, lam=lam)
-            ours, unique = found.wrench(), found.unique
+            ours, unique = found.wrench, found.unique
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             relative = np.where(unique, np.abs(difference), 0.0)
             relative = relative.max(axis=-1) / max(np.abs(ours[unique]).max(initial=0.0), 1e-300)

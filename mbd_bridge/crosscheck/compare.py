@@ -152,7 +152,7 @@ class _Sample:
         (self.M,) = prepare(model, "mass_matrix")(self.q)
         every = range(len(model.joints))
         solver = LoadSolver(model, LoadRequest.of(model, every, open_tree=True))
-        self.loads = solver(self.q, self.v, self.a).wrench()
+        self.loads = solver(self.q, self.v, self.a).wrench
         self.joints = solver.joints
         # Drives of the size that the motion needs, so that no joint is thrown about.
         size = np.abs(self.tau).max(axis=-1, keepdims=True, initial=0.0)

@@ -112,8 +112,9 @@ class JointLoads:
         """Which components (J, 6) are determined at all states: what a column may be called."""
         return np.asarray(self.unique.reshape(-1, len(self.joints), 6).all(axis=0))
 
+    @property
     def wrench(self) -> Array:
-        """Return force and moment in one array, (..., J, 6)."""
+        """Force and moment in one array, (..., J, 6)."""
         return np.concatenate([self.force, self.moment], axis=-1)
 
     def along(self, time: ArrayLike, v: ArrayLike) -> JointLoads:

@@ -33,7 +33,7 @@ def sensed(stepper, sensors, tau):
     p.stepSimulation(stepper.client.number)
     theirs, echo = sensors.read(q, v, drives, h), sensors._echo(q, v, drives, h)
     stepper.take()
-    return stepper.joint_loads(list(sensors.joints)).wrench(), theirs, theirs + echo
+    return stepper.joint_loads(list(sensors.joints)).wrench, theirs, theirs + echo
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
             unique = found.unique
             if name != "bricard":
                 assert unique[-1].tolist() == [True, False] * 3  # of the pin, in the plane
-            ours = found.wrench()
+            ours = found.wrench
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             worst = max(worst, np.abs(difference[unique]).max() / np.abs(ours[unique]).max())
         referee.close()

@@ -66,8 +66,8 @@ def test_every_convention_is_the_same_whichever_joint_is_cut(seed):
         two = LoadSolver(other, LoadRequest.of(other, names, **options))(there_q, there_v, there_a)
         assert np.array_equal(one.unique, two.unique), (cut, options)
         assert np.array_equal(one.reaction_unique, two.reaction_unique), (cut, options)
-        size = max(np.abs(one.wrench()).max(), 1.0)
-        assert np.abs((one.wrench() - two.wrench())[one.unique]).max(initial=0.0) <= LOOPS * size
+        size = max(np.abs(one.wrench).max(), 1.0)
+        assert np.abs((one.wrench - two.wrench)[one.unique]).max(initial=0.0) <= LOOPS * size
         for k in (0, 1):
             parts = (
                 loads.reaction_force if k == 0 else loads.reaction_moment for loads in (one, two)
@@ -127,7 +127,7 @@ def test_every_link_is_in_balance_in_every_convention(seed):
     R, p = at[pushed]
     force = R @ push[:3]
     balance[pushed] += np.concatenate([force, R @ push[3:] + np.cross(p, force)])
-    size = max(np.abs(loads.wrench()).max(), 1.0)
+    size = max(np.abs(loads.wrench).max(), 1.0)
     for link, described in zip(model.links, _described(model), strict=True):
         if link.name == model.description.links[0].name:
             continue  # the ground holds it
@@ -200,17 +200,17 @@ def test_determined_loads_depend_on_no_method_and_many_states_are_as_one(seed):
     a, lam = dynamics.forward(q, v, tau, method="svd")
     solver = LoadSolver(model, LoadRequest.of(model, actuated=()))
     wanted = solver(q, v, a)
-    size = max(np.abs(wanted.wrench()).max(), 1.0)
+    size = max(np.abs(wanted.wrench).max(), 1.0)
     scale = 10.0 + np.abs(a).max()
     for method in METHODS:
         found, multipliers = dynamics.forward(q, v, tau, method=method)
         assert np.abs(found - a).max() <= 1e-10 * scale, method
         loads = solver(q, v, found, lam=multipliers)
-        assert np.abs((loads.wrench() - wanted.wrench())[wanted.unique]).max() <= LOOPS * size
+        assert np.abs((loads.wrench - wanted.wrench)[wanted.unique]).max() <= LOOPS * size
     states = (np.tile(x, (MANY, 1)) for x in (q, v, tau))
     many, multipliers = dynamics.forward(*states)
     assert np.abs(many - a).max() <= 1e-10 * scale
     assert np.abs(multipliers - lam).max() <= LOOPS * max(np.abs(lam).max(), 1.0)
     loads = solver(*(np.tile(x, (MANY, 1)) for x in (q, v, a)))
-    assert np.abs(loads.wrench() - wanted.wrench()).max() <= LOOPS * size  # smallest ones too
+    assert np.abs(loads.wrench - wanted.wrench).max() <= LOOPS * size  # smallest ones too
     assert np.array_equal(loads.unique, np.tile(wanted.unique, (MANY, 1, 1)))

@@ -24,7 +24,7 @@ def arm():
 def questions(robot):
     """What is asked of one state, by name."""
     return {
-        "joint_loads": lambda q, v, a, **more: robot.joint_loads(q, v, a, NAMES, **more).wrench(),
+        "joint_loads": lambda q, v, a, **more: robot.joint_loads(q, v, a, NAMES, **more).wrench,
         "inverse_dynamics": lambda *state, **more: robot.inverse_dynamics(*state, **more),
         "forward_dynamics": lambda *state, **more: robot.forward_dynamics(*state, **more),
         "bias_forces": lambda q, v, a, **more: robot.bias_forces(q, v, **more),
@@ -147,8 +147,8 @@ def test_requests_are_read_after_the_first_time_too(options):
         for _ in range(WARM):
             warm.joint_loads(*state, joints)
     given = {"joints": ["pin"], **options}
-    expected = outcome(lambda: fresh.joint_loads(*state, **given).wrench())
-    assert outcome(lambda: warm.joint_loads(*state, **given).wrench()) == expected
+    expected = outcome(lambda: fresh.joint_loads(*state, **given).wrench)
+    assert outcome(lambda: warm.joint_loads(*state, **given).wrench) == expected
     if isinstance(expected, list):
         loads = warm.joint_loads(*state, **given)
         assert repr(loads) == repr(fresh.joint_loads(*state, **given))
@@ -157,11 +157,11 @@ def test_requests_are_read_after_the_first_time_too(options):
 def test_quaternions_of_one_state_after_the_other_are_read(quick):
     robot = mbd.load(own_urdfs()["humanoid"], floating=True)
     q, v, a = random_state(robot.model, np.random.default_rng(0))
-    exact = [robot.joint_loads(q, v, a, ["neck_yaw"]).wrench() for _ in range(WARM)][-1]
+    exact = [robot.joint_loads(q, v, a, ["neck_yaw"]).wrench for _ in range(WARM)][-1]
     assert any(quick)
     rounded = q.copy()
     rounded[3:7] *= 1.0 + 1e-6
-    near = robot.joint_loads(rounded, v, a, ["neck_yaw"]).wrench()
+    near = robot.joint_loads(rounded, v, a, ["neck_yaw"]).wrench
     assert np.allclose(near, exact, rtol=1e-11)
     rounded[3:7] *= 2.0
     with pytest.raises(MbdError, match="the quaternion"):

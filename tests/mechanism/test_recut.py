@@ -56,7 +56,7 @@ def check_same_machine(model, q, v, cuts):
     scale = 10 + max(np.abs(x).max() for x in wanted.values())
     for name, found in link_accelerations(other, there_q, there_v, there_a).items():
         assert np.abs(found - wanted[name]).max() <= LOOPS * scale, (cuts, name)
-    size = max(np.abs(loads.wrench()).max(), 1.0)
+    size = max(np.abs(loads.wrench).max(), 1.0)
     for name in loads.joints:
         one, two = loads[name], there[name]
         assert np.array_equal(one.unique, two.unique), (cuts, name)
@@ -116,7 +116,7 @@ def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
     q, v, a = random_state(tree, rng)
     one = LoadSolver(tree, LoadRequest.of(tree))(q, v, a)
     two = LoadSolver(cut, LoadRequest.of(cut))(q, v, a)
-    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-11, atol=1e-11)
+    assert np.allclose(one.wrench, two.wrench, rtol=1e-11, atol=1e-11)
     free = build_model(cut_everywhere(description))
     whole = world_state(tree, q, v, a)
     assert np.allclose(carry_state(free, cut, *whole[:2])[0] % (2 * np.pi), q % (2 * np.pi))
@@ -180,7 +180,7 @@ def test_loads_of_turned_joints_are_given_in_every_convention(on, at, in_):
     q2, v2 = carry_state(closed, other, q, v)
     a2, _ = ConstrainedDynamics(other).forward(q2, v2, np.zeros(other.nv))
     two = LoadSolver(other, LoadRequest.of(other, names, actuated=(), **options))(q2, v2, a2)
-    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-9, atol=1e-9)
+    assert np.allclose(one.wrench, two.wrench, rtol=1e-9, atol=1e-9)
 
 
 def test_turning_a_joint_twice_gives_the_joint():

@@ -81,8 +81,8 @@ def test_cutting_every_joint_of_a_tree_changes_no_acceleration_and_no_load(seed)
         assert np.allclose(lam, motions[0][1], rtol=1e-8, atol=1e-8 * np.abs(lam).max())
     names = [joint.name for joint in tree.joints[1:]]
     inside = cut.joint_loads(free_q, free_v, motions[0][0], names, actuated=())
-    size = np.abs(loads.wrench()).max()
-    assert np.abs(inside.wrench() - loads.wrench()).max() <= 1e-9 * size
+    size = np.abs(loads.wrench).max()
+    assert np.abs(inside.wrench - loads.wrench).max() <= 1e-9 * size
     assert inside.unique.all()
 
 
@@ -128,7 +128,7 @@ def test_determined_components_do_not_depend_on_the_choice_of_multipliers():
     one = bar.joint_loads(at.q, at.v, at.a, ["crank", "pin"], actuated=["crank"])
     two = balls.joint_loads(other.q, other.v, other.a, ["crank", "pin"], actuated=["crank"])
     flags = one.unique
-    assert np.allclose(one.wrench()[flags], two.wrench()[flags], atol=1e-9)
+    assert np.allclose(one.wrench[flags], two.wrench[flags], atol=1e-9)
 
 
 def test_rssr_has_one_passive_freedom_and_names_it():
@@ -199,10 +199,10 @@ def test_odd_calls_for_loads_in_loops():
     assert solver.joints == ("crank", "pin")
     one = solver(at.q, at.v, at.a)
     many = solver(at.q, np.tile(at.v, (3, 1)), at.a)
-    assert many.unique.shape == many.wrench().shape == (3, 2, 6)
-    assert np.allclose(many.wrench(), one.wrench())
+    assert many.unique.shape == many.wrench.shape == (3, 2, 6)
+    assert np.allclose(many.wrench, one.wrench)
     none = solver(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)))
-    assert none.wrench().shape == none.unique.shape == (0, 2, 6)
+    assert none.wrench.shape == none.unique.shape == (0, 2, 6)
     with pytest.raises(StateError, match=r"q\[1\] \(elbow\) is nan"):
         solver(at.q * [1, np.nan, 1], at.v, at.a)
     with pytest.raises(StateError, match=r"v\[1\] \(elbow\) is nan"):
@@ -295,8 +295,8 @@ def test_names_do_not_choose_the_machine_code():
     before = bar.joint_loads(still, still, still, ["crank"], actuated=["crank"])
     after = renamed.joint_loads(still, still, still, ["crank"], actuated=["wrist"])
     expected = bar.joint_loads(still, still, still, ["wrist"], actuated=["crank"])
-    assert np.array_equal(after.wrench(), expected.wrench())
-    assert not np.allclose(after.wrench(), before.wrench())
+    assert np.array_equal(after.wrench, expected.wrench)
+    assert not np.allclose(after.wrench, before.wrench)
 
 
 @pytest.mark.parametrize("count", [None, 100])

@@ -164,7 +164,7 @@ def joint_forces(
     joint's origin, in the joint's frame. Row 0, the universe, is zero.
     """
     loads = model.loads()(model.twin.q_back(q), model.rates(v), model.rates(a))
-    wrench = loads.wrench()
+    wrench = loads.wrench
     return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
 
 
