@@ -100,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
     from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.loads.peaks import Peaks
 
     if options.output is not None:
         check_output(options.output)
@@ -124,11 +125,9 @@ def run(options: argparse.Namespace) -> int:
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
-        screen.show(
-            screen.stderr(),
-            f"{loads.convention}",
-            loop_tables.peaks(robot.model, motion.time, loads),
-        )
+        peaks = Peaks(robot.model, loads)
+        peaks.add(motion.time, loads)
+        screen.show(screen.stderr(), f"{loads.convention}", loop_tables.peaks(peaks))
     for line in (*motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:

@@ -33,14 +33,21 @@ from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch, check_watches
-from mbd_bridge.simulate.history import check_correction
+from mbd_bridge.simulate.history import Correction, check_correction
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
-from mbd_bridge.simulate.problem import MOST_BYTES, Problem, Records, Wishes
+from mbd_bridge.simulate.problem import (
+    MOST_BYTES,
+    IntegratorName,
+    MethodName,
+    Problem,
+    Records,
+    Wishes,
+)
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
@@ -82,11 +89,11 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     loads: Sequence[str] | str | None = None,
     outputs: Mapping[str, State] | None = None,
-    method: str = "projection",
-    integrator: str = "rk4",
+    method: MethodName = "projection",
+    integrator: IntegratorName = "rk4",
     tolerance: float = TOLERANCE,
     most_evaluations: int = EVALUATIONS,
-    correction: str = "state",
+    correction: Correction = "state",
     history: bool = False,
     every: int = 1,
     start: float = 0.0,

@@ -17,7 +17,7 @@ from mbd_bridge.arguments import by_name
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import Asked, asked_for, drive_names, selected_loads
+from mbd_bridge.loads.selected import Asked, Selection, asked_for, drive_names, selected_loads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.inputs.signal import State
@@ -67,6 +67,11 @@ class Outputs:
             return None
         joints = () if loads is None else asked_for(model, loads, cuts=model.has_loops)[1]
         return Outputs(joints, Convention(), functions=tuple(named.items()))
+
+    @property
+    def selection(self) -> Selection:
+        """The loads among it."""
+        return Selection(self.joints, self.convention, self.reaction)
 
     def joint_names(self, model: Model) -> tuple[str, ...]:
         """Return the names of the joints."""
@@ -121,10 +126,7 @@ class Outputs:
             wrenches = acting.wrenches(t[0], q, v)
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
-            how = self.convention
-            out += selected_loads(
-                model, self.joints, how, q, v, found.a, external, self.reaction, own
-            )
+            out += selected_loads(model, self.selection, q, v, found.a, external, own)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)
 

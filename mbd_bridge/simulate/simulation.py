@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import an_instance, name_list, place_among
 from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.oddities import motion_notes
@@ -171,7 +172,7 @@ class Simulation:
         own = {name: told[name].copy() for name in asked.load_names}
         silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
         if len(silent):
-            found = self._loads(names, {}, silent)
+            found = self._loads(LoadRequest.of(self.model, names), silent)
             for name, array in own.items():
                 array[silent] = getattr(found, name)
         rows = self.facts.get("rows", ())
@@ -288,31 +289,32 @@ class Simulation:
         place = place_among("index", index, len(self.time))
         return self.q[place].copy(), self.v[place].copy()
 
-    def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
+    def joint_loads(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        reaction: bool = False,
+    ) -> JointLoads:
         """Return the loads of joints, tree or cut, at every record.
 
         Parameters
         ----------
         joints : names; None for all
-        options : on, at, in_, reaction (see `loads.LoadSolver`)
+        on, at, in_, reaction : see `loads.LoadRequest`
         """
-        return self._loads(joints, options).along(self.time, self.v)
+        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, reaction=reaction)
+        return self._loads(request).along(self.time, self.v)
 
-    def _loads(
-        self,
-        joints: Iterable[str] | str | None,
-        options: dict[str, Any],
-        part: slice | Array = EVERY,
-    ) -> JointLoads:
-        system = self.system
+    def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
+        system, closed = self.system, self.model.has_loops
+        actuated = system.driven_joints if closed else None
+        solver = LoadSolver(self.model, replace(request, links=system.links, actuated=actuated))
         pushes = self._acting[1][part] if system.links else None
-        q, v, a = self.q[part], self.v[part], self.a[part]
-        if not self.model.has_loops:
-            solve = LoadSolver(self.model, joints, links=system.links, **options)
-            return solve(q, v, a, pushes)
-        actuated = system.driven_joints
-        solver = LoadSolver(self.model, joints, actuated=actuated, links=system.links, **options)
-        return solver(q, v, a, pushes, lam=self.lam[part])
+        lam = self.lam[part] if closed else None
+        return solver(self.q[part], self.v[part], self.a[part], pushes, lam=lam)
 
     def save(
         self,

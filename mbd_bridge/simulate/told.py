@@ -9,7 +9,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.loads.selected import Sizes, changes, drive_names
+from mbd_bridge.loads.selected import changes, drive_names
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.outputs import Outputs
 from mbd_bridge.solve.actuation import driven_velocities
@@ -78,14 +78,12 @@ def _determined(
     model: Model, outputs: Outputs, q: Array, driven: Sequence[str]
 ) -> tuple[Array, ...]:
     """Return which components (J, 6), drives (F,) and reactions are determined at a position."""
-    scale, asked = model.row_scale, outputs.joints
+    scale = model.row_scale
     phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
     basis = left_open(model, phi_q, driven_velocities(model, tuple(driven)))
     free = np.linalg.qr(basis * scale[:, None])[0]
     opened = probes(len(scale)) @ free @ free.T / scale
     each = list(opened.reshape(PROBES, len(scale)))
-    squares = changes(
-        model, asked, outputs.convention, q, outputs.reaction, each, Sizes.of(model, asked)
-    )
+    squares = changes(model, outputs.selection, q, each)
     noticed = row_choice(model).noticed
     return tuple(~(np.asarray(square, dtype=np.float64) > noticed**2) for square in squares)

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    calls,
     everything,
     freedoms,
     hour,
@@ -25,6 +26,7 @@ from tests.benchmarks import (
 
 PARTS = {
     "robots": robots,
+    "calls": calls,
     "table3": table3,
     "freedoms": freedoms,
     "loops": loops,

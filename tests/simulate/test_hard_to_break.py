@@ -60,7 +60,7 @@ def assert_usable(run, joints):
     assert np.isfinite(run.q).all() and np.isfinite(run.v).all()
     assert run.closure.max() < 1e-5
     loads = run.joint_loads(joints)
-    assert np.isfinite(loads.wrench()).all()
+    assert np.isfinite(loads.wrench).all()
     assert len(loads.force) == len(run.time)
 
 
@@ -165,7 +165,7 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
     q = m.assemble(FLAT, fixed=FLAT).q
     still = np.zeros(3)
     held = m.joint_loads(q, still, still, actuated=["crank0", "crank1"])
-    assert np.isfinite(held.wrench()).all()
+    assert np.isfinite(held.wrench).all()
     with pytest.raises(SolveError, match=r"2 freedoms, and the drives \(crank0\) move 1 of them"):
         m.joint_loads(q, still, still, actuated=["crank0"])
 

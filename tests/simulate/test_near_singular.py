@@ -103,7 +103,7 @@ def test_where_a_load_has_no_bound_it_is_flagged():
     bar = four_bar(heavy=2.0)
     run = mbd.simulate(bar, 0.01, step=1e-3, q=np.pi / 2 * TURN, v=3.0 * TURN)
     loads = run.joint_loads("wrist")
-    assert np.isfinite(loads.wrench()).all()
+    assert np.isfinite(loads.wrench).all()
     assert not loads.unique[0, 0, 2]
     assert loads.unique[1:, 0, 2].all()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from mbd_bridge.kernels import Single
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.solve.dynamics import prepare_placements
@@ -28,7 +28,7 @@ class StepLoads:
     def __init__(self, model: Model, core: CoupledStep) -> None:
         self.model, self._core = model, core
         self._links = tuple(link.name for link in model.links)
-        self._solvers: dict[Any, LoadSolver] = {}
+        self._solvers: dict[LoadRequest, LoadSolver] = {}
         self._placements: Single = prepare_placements(model).single()
 
     def placement(self, q: Array, link: int) -> Frame:
@@ -51,21 +51,19 @@ class StepLoads:
         v: Array,
         tau: Array,
         wrenches: Wrenches,
-        joints: Iterable[str] | str | None,
-        options: Mapping[str, Any],
+        request: LoadRequest,
     ) -> JointLoads:
-        """Return the loads at the accelerations that forces and wrenches give."""
+        """Return the loads asked for at the accelerations that forces and wrenches give."""
         model = self.model
         answer = self._core.answer(q, v, tau, self.on_bodies(wrenches))
-        names = (joints,) if isinstance(joints, str) else joints
-        wanted = None if names is None else tuple(names)
-        key = wanted, tuple(sorted((k, str(x)) for k, x in options.items()))
-        if key not in self._solvers:
-            self._solvers[key] = LoadSolver(
-                model, wanted, actuated=(), links=self._links, **options
-            )
+        form = replace(request, links=self._links).form
+        if form not in self._solvers:
+            self._solvers[form] = LoadSolver(model, form)
+        solver = self._solvers[form]
+        if form.convention != request.convention:
+            solver = solver.at(request.convention.at)
         lam = answer.lam[0] if model.has_loops else None
-        return self._solvers[key](q, v, answer.a[0], self._in_links(q, wrenches), lam=lam)
+        return solver(q, v, answer.a[0], self._in_links(q, wrenches), lam=lam)
 
     def _in_links(self, q: Array, wrenches: Wrenches) -> Array:
         """Return the wrenches (L, 6) at their links' origins, in their axes."""

@@ -31,7 +31,8 @@ from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads import JointLoads, LoadRequest
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
@@ -253,7 +254,14 @@ class Stepper:
         self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self.body.write(q, v)
 
-    def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
+    def joint_loads(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+    ) -> JointLoads:
         """Return the loads of joints, tree or cut, under the forces of the last step.
 
         They belong to the state at which that step began, where pybullet has found its contacts.
@@ -261,10 +269,11 @@ class Stepper:
         Parameters
         ----------
         joints : names; None for all
-        options : on, at, in_ (see `loads.Convention`)
+        on, at, in_ : see `loads.Convention`
         """
         q, v, wrenches = self._start
-        return self._loads(q, v, self.tau, wrenches, joints, options)
+        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, actuated=())
+        return self._loads(q, v, self.tau, wrenches, request)
 
     def __repr__(self) -> str:
         return f"Stepper({self.model.name!r}: body {self.body.number}, t = {self.time:.6g} s)"

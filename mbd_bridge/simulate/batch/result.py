@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -13,7 +13,8 @@ from mbd_bridge.arguments import place_among
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.oddities import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
@@ -203,9 +204,9 @@ class SimulationBatch:
         self,
         joints: Iterable[str] | str | None = None,
         *,
-        on: str = "child",
-        at: str | Sequence[float] = "joint",
-        in_: str = "child",
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
     ) -> BatchLoads:
         """Return the loads of joints, tree or cut, along all motions.
 
@@ -220,18 +221,14 @@ class SimulationBatch:
         determined if it is so at all of them.
         """
         model = self.model
-        solver = LoadSolver(
-            model,
-            joints,
-            on=on,
-            at=at,
-            in_=in_,
-            actuated=self.system.driven_joints,
-            links=self.system.links,
-            parameters=self.parameters,
-        )
+        system = self.system
+        driven, links = system.driven_joints, system.links
+        request = LoadRequest.of(model, joints, on=on, at=at, in_=in_, links=links, actuated=driven)
+        solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
-        known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if self.system.links else []
+        known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []
+        if solver.point is not None:
+            known.append(np.broadcast_to(solver.point, (*self.q.shape[:2], 3)))
         found = self._all(solver.kernel, self.q, self.v, self.a, *known)
         flags = self._determined(solver) if model.has_loops else None
         return self._batch_loads(solver.result(found, flags))

@@ -67,13 +67,12 @@ def start_states(
     if not search:
         return q0, v0
     found = assemble_batch(
-        model,
+        system.prepared,
         q0,
         fixed=[part.name for part in parts],
         velocity=v0,
         parameters=system.parameters,
         check=False,
-        prepared=system.prepared,
     )
     return (q0 if q is not None else found.q), (v0 if v is not None else found.v)
 
