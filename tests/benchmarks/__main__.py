@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    compile,
     freedoms,
     hour,
     loop_loads,
@@ -30,6 +31,7 @@ PARTS = {
     "hour": hour,
     "operations": operations,
     "questions": questions,
+    "compile": compile,
 }
 
 
