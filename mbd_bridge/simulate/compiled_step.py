@@ -17,7 +17,7 @@ from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import corrections, runge_kutta_step, slopes, staged_step
+from mbd_bridge.simulate.step import OF_A_SLOPE, corrections, runge_kutta_step, slopes, staged_step
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.trust import Step, Taken, taken
@@ -59,7 +59,7 @@ def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> Marc
         at = [Numbers(p, held, instant_in_step(system, stream, k)) for k in range(3)]
         first, slope = at[0].acting(system), shared(slope_at)
         start, middle, end = (partial(slope, numbers) for numbers in at)
-        correct = partial(shared(correct_at), at[2])
+        correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
         tell = None if asked is None else partial(asked.told, first, rows)
         return staged_step(first.model, (start, middle, end), correct, tell)(q, v, t, h)
 

@@ -26,6 +26,9 @@ Torque = Callable[[Any, Array, Array], Array]
 
 CORRECTIONS = 2
 
+OF_A_SLOPE = 0.5
+"""Length of a correction by that of a slope: so both are called, or both written out."""
+
 OPEN = 1e18
 """What a square of the first correction's residual adds to the risk of a step: where a thousandth
 of the mechanism's size is left, the loops cannot be closed, or not by steps of this length."""
@@ -91,7 +94,8 @@ def runge_kutta_step(
     the first correction took back. risk : all together, with that of having strayed near one.
     """
     slope = shared(slopes(model, rows, torque, motions))
-    return staged_step(model, (slope, slope, slope), shared(corrections(model, rows, motions)))
+    correct = shared(corrections(model, rows, motions), OF_A_SLOPE)
+    return staged_step(model, (slope, slope, slope), correct)
 
 
 def staged_step(

@@ -20,10 +20,10 @@ from mbd_bridge.kernels.graph.expression import Tape
 from mbd_bridge.kernels.graph.graph import Graph, alive
 from mbd_bridge.kernels.graph.symbol import Symbol
 
-WORTH = 4_000
-"""Operations from which on a function is called, not written out: machine code that is much longer
-than the processor's first cache. Below, the compiler is quick, and what one stage of a step leaves
-idle the next one fills (measured: see `tests/benchmarks/compile.py`)."""
+WORTH = 8_000
+"""Operations from which on a function is called, not written out. Measured on a Runge-Kutta step of
+one trajectory: slopes of 5,000 operations (twenty four-bars) take a tenth longer by calls, those of
+10,000 (forty; a Stewart platform), which written out outgrow the caches, 5 to 8 % less."""
 
 
 class Routine:
@@ -76,13 +76,14 @@ class _Traced:
         return _changed(self.result, here)
 
 
-def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+def shared(function: Callable[..., Any], part: float = 1.0) -> Callable[..., Any]:
     """Return the same function, which is traced once for all its calls if it is long.
 
     Parameters
     ----------
     function : takes and gives scalars and arrays, also in tuples and lists. It must not keep
         symbols of the trace around it: all that varies are arguments.
+    part : of `WORTH`, from which on it is long
     """
     known: dict[tuple[Tape, Any], _Traced] = {}
 
@@ -94,7 +95,7 @@ def shared(function: Callable[..., Any]) -> Callable[..., Any]:
         key = tape, _pattern(arguments)
         if key not in known:
             known[key] = _Traced(function, arguments)
-        if len(known[key].routine.graph.nodes) < WORTH:
+        if len(known[key].routine.graph.nodes) < part * WORTH:
             return function(*arguments)
         return known[key].call(tape, given)
 
