@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     calls,
+    compile,
     everything,
     freedoms,
     hour,
@@ -36,6 +37,7 @@ PARTS = {
     "hour": hour,
     "operations": operations,
     "questions": questions,
+    "compile": compile,
 }
 
 
