@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     freedoms,
+    guard,
     hour,
     loop_loads,
     loops,
@@ -30,6 +31,7 @@ PARTS = {
     "hour": hour,
     "operations": operations,
     "questions": questions,
+    "guard": guard,
 }
 
 
