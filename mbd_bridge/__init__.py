@@ -7,6 +7,7 @@
 
 from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
+    Equations,
     Input,
     Mechanism,
     Sampled,
@@ -23,6 +24,7 @@ from mbd_bridge.api import (
     show,
     simulate,
     simulate_batch,
+    step_source,
 )
 from mbd_bridge.errors import (
     FileError,
@@ -44,6 +46,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Builder",
+    "Equations",
     "FileError",
     "Input",
     "JointLoads",
@@ -75,4 +78,5 @@ __all__ = [
     "show",
     "simulate",
     "simulate_batch",
+    "step_source",
 ]

@@ -13,11 +13,14 @@ from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.driver import simulate
+from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled
 from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.simulate.step_source import step_source
 from mbd_bridge.simulate.system import System
 
 __all__ = [
+    "Equations",
     "Input",
     "Mechanism",
     "Sampled",
@@ -34,4 +37,5 @@ __all__ = [
     "show",
     "simulate",
     "simulate_batch",
+    "step_source",
 ]

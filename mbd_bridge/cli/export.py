@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mbd_bridge.cli import drives
+from mbd_bridge.cli.assemble import add_state
 from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.kernels import Kernel
-    from mbd_bridge.mechanism import Model
 
-WHAT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "joint_loads")
+WHAT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "joint_loads", "step")
+
+OF_STEPS = ("near", "fixed", "velocity", "drive", "torque")
+"""Options that only a step takes."""
 
 TERM = (
     "{what} is that of the tree with its loops cut: a term of M a + h + Phi_q' lam = tau.\n"
@@ -27,6 +31,11 @@ gives the same digits.
 
   mbd export urdf/kuka_iiwa.urdf --what inverse_dynamics -o iiwa.c
   mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
+  mbd export urdf/four_bar.urdf --what step --near crank=0.5 --joints coupler_pin -o step.c
+
+A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same --drive and
+--torque, and with --joints it gives the loads of these joints, of loops too. It belongs to the
+constraint rows that are independent at the state of --near, --fixed and --velocity.
 
 The comment at the head lists the arguments, the coordinates by name and order, the units and the
 convention of the loads.
@@ -43,8 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action=Names,
         metavar="JOINT",
-        help="for joint_loads: whose, or all (default)",
+        help="for joint_loads and step: whose, or all (default of joint_loads)",
     )
+    add_state(parser)
+    drives.add_arguments(parser)
     parser.add_argument("--name", help="of the C function; default: that of the kernel")
     parser.add_argument("-o", "--output", metavar="FILE", help="C file to write; default: stdout")
 
@@ -55,13 +66,20 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.errors import ModelError
     from mbd_bridge.kernels import c_source
 
-    if options.joints and options.what != "joint_loads":
+    if options.joints and options.what not in ("joint_loads", "step"):
         raise ModelError(
-            f"--joints is for --what joint_loads, not for {options.what}; leave it out"
+            f"--joints is for --what joint_loads or step, not for {options.what}; leave it out"
         )
+    for name in OF_STEPS:
+        if getattr(options, name) and options.what != "step":
+            raise ModelError(f"--{name} is for --what step, not for {options.what}; leave it out")
     robot = screen.load_robot(options)
-    kernel, notes = _kernel(robot, options)
-    text = c_source(kernel, options.name, notes=notes)
+    if options.what == "step":
+        said, text = "step", _step(robot, options)
+    else:
+        kernel, notes = _kernel(robot, options)
+        text = c_source(kernel, options.name, notes=notes)
+        said = f"{kernel.name}, {sum(kernel.counts.values())} operations,"
     if options.output is None:
         screen.data_stdout().write(text)
         return 0
@@ -69,16 +87,34 @@ def run(options: argparse.Namespace) -> int:
 
     with whole_file(options.output) as file:
         file.write(text)
-    operations = sum(kernel.counts.values())
-    screen.say(f"{kernel.name}, {operations} operations, written to {options.output}")
+    screen.say(f"{said} written to {options.output}")
     return 0
+
+
+def _step(robot: Mechanism, options: argparse.Namespace) -> str:
+    """Return the source of a step of a system."""
+    from mbd_bridge.api import Equations, System
+    from mbd_bridge.cli.simulate import start_of
+    from mbd_bridge.simulate.step_source import step_source
+
+    every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
+    moved = drives.motions(robot, options.drive)
+    system = System(
+        robot,
+        torque=drives.forces(robot, options.torque) or None,
+        drives=moved or None,
+        loads=every if options.joints == ["all"] else options.joints,
+    )
+    start = start_of(robot, options, moved)
+    return step_source(Equations(system, q=start.q, v=start.v), options.name or "step")
 
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
     from mbd_bridge.errors import ModelError
+    from mbd_bridge.loads.units import model_notes
 
-    notes = _notes(robot.model)
+    notes = model_notes(robot.model)
     if options.what == "forward_dynamics" and robot.model.has_loops:
         from mbd_bridge.solve.closed_kernel import closed_kernel
 
@@ -86,9 +122,8 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
         return found.kernel, f"{notes}\n\n{found.notes(robot.model)}"
     if options.what == "joint_loads" and robot.model.cuts:
         raise ModelError(
-            "loads of a mechanism with loops are solved for, not a formula that C source could "
-            "hold; --what forward_dynamics, mass_matrix and bias_forces can be exported, "
-            "`mbd loads --actuated` computes the loads"
+            "loads of a mechanism with loops come with its motion: export them with --what step "
+            "--joints NAME; `mbd loads --actuated` computes them along a motion"
         )
     if options.what != "joint_loads":
         kernel = robot.kernel(options.what)
@@ -101,18 +136,3 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
     notes += f"\n\nload: {solver.convention}"
     notes += "\nforce and moment, a row a joint: " + ", ".join(solver.joints)
     return solver.kernel, notes + "\ndrive: " + (", ".join(drives) or "none")
-
-
-def _notes(model: Model) -> str:
-    """Return the coordinates in their order, and the units."""
-    from mbd_bridge.loads.units import DRIVE, model_units
-
-    of_q, of_v = model_units(model)
-    lines = [f"Mechanism {model.name}, {'floating' if model.floating else 'fixed'} base.", ""]
-    for k, (name, unit) in enumerate(zip(model.coordinate_names, of_q, strict=True)):
-        lines.append(f"q[{k}]  {name}  {'part of a unit quaternion' if unit == '1' else unit}")
-    lines.append("")
-    for k, (name, unit) in enumerate(zip(model.velocity_names, of_v, strict=True)):
-        lines.append(f"v[{k}], a[{k}], tau[{k}]  {name}  {unit}/s, {unit}/s^2, {DRIVE[unit]}")
-    gravity = ", ".join(f"{x:g}" for x in model.gravity)
-    return "\n".join([*lines, "", f"SI units; gravity ({gravity}) m/s^2 in the world's axes."])

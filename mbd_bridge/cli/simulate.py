@@ -157,7 +157,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     _check_checkpoint(options)
     moved, torque = drives.motions(robot, options.drive), drives.forces(robot, options.torque)
     with screen.waiting("assembling"):
-        start = _start(robot, options, moved)
+        start = start_of(robot, options, moved)
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}
     with (
@@ -189,7 +189,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     return motion
 
 
-def _start(
+def start_of(
     robot: Mechanism, options: argparse.Namespace, moved: dict[str, drives.Given]
 ) -> Assembly:
     """Return the state that is wished for, driven joints where their drives start."""

@@ -19,6 +19,11 @@ SAME = 1e-12
 makes of the others."""
 
 
+def first_largest(sizes: Floats) -> int:
+    """Return the place of the largest of sizes (N,), the first of equal ones."""
+    return int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
+
+
 @dataclass(slots=True)
 class Peak:
     """Extremes of one quantity: the length of a vector, or a drive.
@@ -46,7 +51,7 @@ class Peak:
     def add(self, time: Floats, values: Floats) -> None:
         """Take in the values (N,) at the times (N,)."""
         sizes = np.abs(values)
-        row = int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
+        row = first_largest(sizes)
         if self._count == 0 or sizes[row] > (1.0 + SAME) * abs(self.peak):
             self.peak, self.time = float(values[row]), float(time[row])
         self._squares += float(np.sum(values * values))

@@ -77,3 +77,16 @@ def drive_units(model: Model, name: str) -> tuple[str, ...]:
         return velocity_units(model.joint(name).type)
     of_q, _ = model_units(model)
     return (of_q[model.coordinate_names.index(moved[name])],)
+
+
+def model_notes(model: Model) -> str:
+    """Return the coordinates in their order and their units, for the head of a file."""
+    of_q, of_v = model_units(model)
+    lines = [f"Mechanism {model.name}, {'floating' if model.floating else 'fixed'} base.", ""]
+    for k, (name, unit) in enumerate(zip(model.coordinate_names, of_q, strict=True)):
+        lines.append(f"q[{k}]  {name}  {'part of a unit quaternion' if unit == '1' else unit}")
+    lines.append("")
+    for k, (name, unit) in enumerate(zip(model.velocity_names, of_v, strict=True)):
+        lines.append(f"v[{k}], a[{k}], tau[{k}]  {name}  {unit}/s, {unit}/s^2, {DRIVE[unit]}")
+    gravity = ", ".join(f"{x:g}" for x in model.gravity)
+    return "\n".join([*lines, "", f"SI units; gravity ({gravity}) m/s^2 in the world's axes."])

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from mbd_bridge.kernels.graph.symbol import TracingError
+from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.kernels.run.march import March, OneStep, compile_march
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.acting import Acting
@@ -24,8 +25,12 @@ from mbd_bridge.spatial import Array
 NONE = np.zeros(0)
 
 
-def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
-    """Return the machine code of one Runge-Kutta step with projection."""
+def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, dict[str, int]]:
+    """Return one Runge-Kutta step with projection, of floats or symbols, and its inputs' sizes.
+
+    step(q, v, t, h, ...) -> q, v, t, a, risks, what the system's outputs tell, risk. t holds the
+    time and the work that has been done, s and J; the further inputs are those of `System.more`.
+    """
     model, more, asked = system.model, list(system.more), system.outputs
 
     def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
@@ -37,10 +42,15 @@ def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> Marc
         tell = None if asked is None else partial(asked.told, first, rows)
         return staged_step(variant, rows, stages, tell)(q, v, t, h)
 
-    inputs = {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
+    return step, {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
+
+
+def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
+    """Return the machine code of one Runge-Kutta step with projection."""
+    step, inputs = traceable_step(system, rows)
     identity = system.step_identity
     if identity is not None:
-        identity = f"{digest(model)} rk4 {lanes} {rows} {identity}"
+        identity = f"{digest(system.model)} rk4 {lanes} {rows} {identity}"
     streamed = "stream" in inputs
     return compile_march(
         step, inputs, 3, name="rk4", identity=identity, lanes=lanes, streamed=streamed

@@ -132,6 +132,7 @@ class System:
         *,
         torques: tuple[TorquePart, ...] | None = None,
         wrenches: tuple[WrenchPart, ...] | None = None,
+        prescribed: tuple[MotionPart, ...] | None = None,
         parameters: Parameters | None = None,
     ) -> System:
         """Return the system with other parts."""
@@ -141,7 +142,7 @@ class System:
             self.model,
             self.torques if torques is None else torques,
             self.wrenches if wrenches is None else wrenches,
-            self.prescribed,
+            self.prescribed if prescribed is None else prescribed,
             self.parameters if parameters is None else parameters,
         )
         return other
@@ -158,20 +159,24 @@ class System:
         return (*self.torques, *self.wrenches, *self.prescribed)
 
     @property
-    def signals(self) -> dict[str, Signal]:
-        """The signals by what they are given for, in words for messages."""
+    def part_names(self) -> tuple[str, ...]:
+        """What each part is given for, in words for messages."""
         names = self.model.velocity_names
-        found: dict[str, Signal] = {}
+        found = []
         for part in self.parts:
             if isinstance(part, WrenchPart):
-                found[f"external[{part.name!r}]"] = part.signal
+                found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
-                found[f"drive {part.name!r}"] = part.signal
+                found.append(f"drive {part.name!r}")
             else:
                 whole = len(part.places) != 1 or len(names) == 1
-                name = "torque" if whole else f"torque {names[part.places[0]]!r}"
-                found[name] = part.signal
-        return found
+                found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
+        return tuple(found)
+
+    @property
+    def signals(self) -> dict[str, Signal]:
+        """The signals by what they are given for."""
+        return {name: part.signal for name, part in zip(self.part_names, self.parts, strict=True)}
 
     @property
     def numbers_of(self) -> dict[str, int]:

@@ -43,7 +43,7 @@ class Stage:
             self.q[1:] = 0.5
             self.v, self.a = np.full(nv, 0.25), np.full(nv, 0.5)
         self.always: dict[str, Any] = {"actuated": ["crank"]} if closed else {}
-        joint = joints[0]
+        self.joint = joint = joints[0]
         self.given: dict[str, Any] = {
             "q": self.q,
             "v": self.v,
@@ -101,7 +101,21 @@ class Stage:
             "frames": [link],
             "view": (30.0, 20.0),
             "drives_names": None,
+            "equations": self.equations,
+            "name": "step",
+            "t": 0.25,
+            "x": self.equations.start,
+            "rate": np.zeros(self.equations.sizes["x"]),
+            "lam": np.zeros(self.equations.sizes["lam"]),
+            "u": None,
+            "p": None,
         }
+
+    @functools.cached_property
+    def equations(self) -> mbd.Equations:
+        """The equations of a system that tells energies and loads."""
+        system = mbd.System(self.machine, loads=[self.joint])
+        return mbd.Equations(system, q=self.q, v=self.v)
 
     @functools.cached_property
     def run(self) -> mbd.Simulation:

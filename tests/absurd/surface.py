@@ -103,6 +103,7 @@ def _receivers(stage: Stage) -> dict[str, Callable[[], Any]]:
         "Motion": lambda: stage.motion,
         "Simulation": lambda: stage.run,
         "SimulationBatch": lambda: stage.batch,
+        "Equations": lambda: stage.equations,
     }
     if machine.model.has_loops:
         found["ConstrainedDynamics"] = lambda: machine.constrained_dynamics(actuated=["crank"])

@@ -99,4 +99,4 @@ def test_variants_whose_parameters_are_all_zero_are_simulated():
     start = bar.assemble({"crank": 0.5}, fixed="crank")
     run = mbd.simulate_batch(bar, 0.01, q=start.q, parameters={"gravity": np.zeros(3)})
     assert run.status == ("finished",)
-    assert np.array_equal(run.q[0, -1], start.q)
+    assert np.abs(run.q[0, -1] - start.q).max() < 1e-15  # what assembling left is projected off

@@ -100,5 +100,18 @@ def test_loads_of_loops_cannot_be_exported_and_no_option_is_advised_that_is_not_
     code, out, err = run("export", OWN / "four_bar.urdf", "--what", "joint_loads")
     assert code == 2
     assert not out
-    assert "`mbd loads --actuated` computes the loads" in err
+    assert "--what step --joints NAME; `mbd loads --actuated` computes them" in err
     assert "(--actuated)" not in err
+
+
+def test_a_step_of_a_closed_mechanism_is_exported_with_its_loads(run):
+    bar = str(OWN / "four_bar.urdf")
+    code, out, _ = run("export", bar, "--what", "step", "--near", "crank=0.5", "--fixed", "crank",
+                       "--torque", "crank=2*sin(t)", "--joints", "coupler_pin")  # fmt: skip
+    assert code == 0
+    head = out[: out.index("*/")]
+    for told in ("in   q[3]", "out  force[1][3]", "moment, a row a joint: coupler_pin", "risk[1]"):
+        assert told in head
+    code, _, err = run("export", bar, "--what", "mass_matrix", "--torque", "crank=1")
+    assert code != 0
+    assert "--torque is for --what step" in err

@@ -98,6 +98,8 @@ def roads() -> dict[str, Callable[..., Any]]:
         "right_hand_side": lambda **given: right_hand_side(
             m.model, span=(0.0, SPAN), **states_of(given)
         ),
+        "equations": lambda **given: _equations(m, start, given),
+        "a step in C": lambda **given: mbd.step_source(_equations(m, start, given)),
         "joint_loads": dynamics("joint_loads"),
         "inverse_dynamics": dynamics("inverse_dynamics"),
         "forward_dynamics": dynamics("forward_dynamics", "tau"),
@@ -114,6 +116,11 @@ def roads() -> dict[str, Callable[..., Any]]:
 def _steps(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
     core = CoupledStep(mbd.System(m, **given), start.q, start.v)
     core(start.q, start.v, np.zeros(3), np.zeros((len(m.model.bodies), 6)), SPAN / 4)
+
+
+def _equations(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> mbd.Equations:
+    state = {} if "drives" in given else {"q": start.q, "v": start.v}
+    return mbd.Equations(mbd.System(m, **given), **state)
 
 
 def _sound(batch: mbd.SimulationBatch) -> mbd.SimulationBatch:

@@ -46,9 +46,7 @@ def functions_text(program: Program, function: str) -> str:
     """Return the functions that the program calls, exactly as the machine code forms them."""
     code = program.instructions
     helpers = helpers_of(code)
-    texts = [_sincos(function)] if any(one.op in SINES for one in code) else []
-    if helpers:
-        texts.append(_moving_bits(function))
+    texts = []
     for name, one in helpers.items():
         if isinstance(one.data, Table):
             texts += [
@@ -56,26 +54,34 @@ def functions_text(program: Program, function: str) -> str:
                 for part, numbers in arrays(one.data).items()
             ]
         texts.append(_helper(f"{function}_{name}", one, function))
-    return "\n".join(texts)
+    calls = "\n".join(texts)
+    moving = [text for name, text in _moving_bits(function).items() if f"{name}(" in calls]
+    sines = [_sincos(function)] if any(one.op in SINES for one in code) else []
+    return "\n".join([*sines, *moving, *texts])
 
 
-def _moving_bits(function: str) -> str:
-    return f"""\
-/* The bits of a double, and the double of bits. */
+def _moving_bits(function: str) -> dict[str, str]:
+    """Return the functions between the bits of a double and the double of bits, by name."""
+    return {
+        f"{function}_bits": f"""\
+/* The bits of a double. */
 static uint64_t {function}_bits(double x)
 {{
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }}
-
+""",
+        f"{function}_from_bits": f"""\
+/* The double of bits. */
 static double {function}_from_bits(uint64_t bits)
 {{
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }}
-"""
+""",
+    }
 
 
 def _array(name: str, numbers: Iterable[float]) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.export import COMPONENTS, FORCES
+from mbd_bridge.loads.peaks import SAME, first_largest
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body.free_body import FreeBody
@@ -40,10 +41,10 @@ class PeakInstants:
             self._moment = max(self._moment, moment, force * span)
         for one in body.joints:
             values = np.abs(one.wrench)
-            rows = np.argmax(values, axis=0)
-            for k, (component, row) in enumerate(zip(COMPONENTS, rows.tolist(), strict=True)):
+            rows = map(first_largest, values.T)
+            for k, (component, row) in enumerate(zip(COMPONENTS, rows, strict=True)):
                 value, name = float(values[row, k]), (one.name, component)
-                if name not in self._found or value > self._found[name][0]:
+                if name not in self._found or value > (1.0 + SAME) * self._found[name][0]:
                     self._found[name] = value, self._rows + row, body.pick([row])
         self._rows += len(body.time)
 

@@ -1,0 +1,124 @@
+"""One step of a system as a C file: for control loops and programs without Python.
+
+The step is that of `compiled_step`, so its digits are those of a run. A C file has no streams:
+tables stand in it as tables, looked up at the three times of a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.arguments import an_instance
+from mbd_bridge.errors import StateError
+from mbd_bridge.kernels import c_source, trace
+from mbd_bridge.kernels.elementary.table import Table as Lookup
+from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.loads.units import model_notes
+from mbd_bridge.simulate.compiled_step import traceable_step
+from mbd_bridge.simulate.equations import Equations
+from mbd_bridge.simulate.inputs.signal import Expression, Table
+from mbd_bridge.simulate.outputs import STATE, TOLD
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trust import TRUSTED
+from mbd_bridge.spatial import Array
+
+NEXT = ("q_next", "v_next", "t_next", "a")
+"""Outputs of every step."""
+
+
+def step_source(equations: Equations, name: str = "step") -> str:
+    """Return a C99 file with one Runge-Kutta step of a system, put back onto its loops.
+
+    Parameters
+    ----------
+    equations : of the system, which choose the independent rows
+    name : of the C function; ``NAME_batch`` takes rows of states
+
+    Notes
+    -----
+    The head of the file lists arguments, units, and what each number of ``u`` and ``p`` is. Values
+    of `Input`s and `Sampled` functions are numbers of ``u``, held during the step. A step whose
+    ``risk`` is not below the number stated there is not to be taken: see `mbd.simulate`.
+    """
+    try_this = "mbd.Equations(mbd.System(robot, ...), q=...)"
+    equations = an_instance("equations", equations, Equations, try_this)
+    if not isinstance(name, str):
+        raise StateError(f"name: expected a text, got {name!r:.60}")
+    system = inlined(equations.system)
+    step, inputs = traceable_step(system, equations.rows)
+    told = () if system.outputs is None else system.outputs.names
+    kept = [k for k, one in enumerate(told) if one not in (*STATE, "a", "risk")]
+
+    def exported(*values: Array) -> tuple[Array, ...]:
+        found = step(*values)
+        return (*found[: len(NEXT)], *(found[TOLD + k] for k in kept), found[-1])
+
+    outputs = [*NEXT, *(told[k] for k in kept), "risk"]
+    names = {"held": "u"}
+    graph = trace(exported, inputs)
+    arguments = [names.get(one, one) for one in inputs]
+    return c_source(graph, name, inputs=arguments, outputs=outputs, notes=_notes(equations, system))
+
+
+def inlined(system: System) -> System:
+    """Return the system with its tables as functions of time."""
+    return system.with_parts(
+        torques=tuple(part._replace(signal=_inlined(part.signal)) for part in system.torques),
+        wrenches=tuple(part._replace(signal=_inlined(part.signal)) for part in system.wrenches),
+        prescribed=tuple(
+            part._replace(signal=_inlined(part.signal, moves=True)) for part in system.prescribed
+        ),
+    )
+
+
+def _inlined(signal: Any, moves: bool = False) -> Any:
+    """Return what is traced in the place of a table, and any other signal as it is."""
+    if not isinstance(signal, Table):
+        return signal
+    knots, end = signal.times[:-1], float(signal.times[-1])
+    columns = np.moveaxis(signal.pieces[::-1, :, 0], -1, 0)  # size, power, piece
+    lookups = tuple(Lookup(knots, column, end, hold=False) for column in columns)
+    return Expression(_OfTime(lookups, single=moves), of_time=moves)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTime:
+    """The columns of a table as a function of time, and of a state that does not matter."""
+
+    columns: tuple[Lookup, ...]
+    single: bool
+
+    def __call__(self, t: Any, *state: Array) -> Any:
+        """Return a value, or an array of one for each column."""
+        found = [operate("table", t, data=column) for column in self.columns]
+        return found[0] if self.single else np.array(found)
+
+
+def _notes(equations: Equations, system: System) -> str:
+    """Return the head of the file."""
+    model = system.model
+    lines = [*model_notes(model).splitlines(), ""]
+    lines += ["One step of h[0] seconds from t[0] = the time, s; t[1] adds up the work, J."]
+    if model.has_loops:
+        kept = f"{len(equations.rows)} of {len(model.row_scale)}"
+        lines += [f"{kept} constraint rows are kept: {list(equations.rows)}."]
+    lines += [f"A step with a risk of {TRUSTED:g} or more is near a singular position: not to be"]
+    lines += ["taken."]
+    for part, place in system.layout.held.items():
+        places = f"u[{place.start}]" if place.stop - place.start == 1 else ""
+        places = places or f"u[{place.start}] ... u[{place.stop - 1}]"
+        kind = type(system.parts[part].signal).__name__.lower()
+        value = equations.held[place].tolist()
+        lines += [f"{places}  {system.part_names[part]}, {kind}: {value}"]
+    if system.parameters is not None:
+        values = system.parameters.inputs[0].tolist()
+        lines += [f"p: {', '.join(system.parameters.names)} (without zeros): {values}"]
+    if system.outputs is not None and system.outputs.joints:
+        lines += ["", f"load: {system.outputs.convention}"]
+        lines += [
+            "force and moment, a row a joint: " + ", ".join(system.outputs.joint_names(model))
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,143 @@
+"""A step in C: the digits of a run, whatever acts, and the loads that it tells."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge import functions as fn
+from tests.machines import four_bar
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+TIMES = np.array([0.0, 0.0213, 0.05, 0.2])
+VALUES = np.array([1.0, 3.0, -2.0, 0.5])
+PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
+
+
+class InC:
+    """The compiled step of some equations, driven from here."""
+
+    def __init__(self, equations, folder):
+        text = mbd.step_source(equations, "step")
+        (folder / "s.c").write_text(text)
+        command = ["cc", *FLAGS, "-shared", "-fPIC", "-o", folder / "s.so", folder / "s.c", "-lm"]
+        subprocess.run(command, check=True, capture_output=True)
+        self._step = ctypes.CDLL(str(folder / "s.so")).step
+        head = text[: text.index("*/")]
+        self.inputs = {name: int(n) for name, n in re.findall(r"in   (\w+)\[(\d+)\]", head)}
+        shapes = re.findall(r"out  (\w+)((?:\[\d+\])+)", head)
+        self.outputs = {
+            name: np.zeros([int(n) for n in re.findall(r"\d+", shape)]) for name, shape in shapes
+        }
+        self.head = head
+
+    def __call__(self, **given):
+        arrays = [np.ascontiguousarray(given[name], dtype=np.float64) for name in self.inputs]
+        for array, size in zip(arrays, self.inputs.values(), strict=True):
+            assert array.shape == (size,)
+        places = [*arrays, *self.outputs.values()]
+        self._step(*(ctypes.c_void_p(a.ctypes.data) for a in places))
+        return self.outputs
+
+    def march(self, equations, steps, h=1e-3):
+        nq = equations.system.model.nq
+        q, v = equations.start[:nq], equations.start[nq:]
+        t, told = np.zeros(2), []
+        given = {"h": np.array([h]), "u": equations.held}
+        if equations.system.parameters is not None:
+            given["p"] = equations.system.parameters.inputs[0]
+        for _ in range(steps):
+            found = self(q=q, v=v, t=t, **given)
+            assert found["risk"][0] < 1e6
+            q, v, t = (found[name].copy() for name in ("q_next", "v_next", "t_next"))
+            told.append({name: array.copy() for name, array in found.items()})
+        return q, v, told
+
+
+@pytest.fixture(scope="module")
+def bar():
+    found = four_bar(1, 2, 1.7, 2.5)
+    at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    return found, at.q, at.v
+
+
+ACTING = {
+    "nothing": {},
+    "numbers": {"torque": {"crank": 1.5}, "external": {"coupler": PUSH}, "external_in": "world"},
+    "a formula": {"torque": {"crank": "2*sin(9*t)*exp(-t)"}},
+    "a function": {
+        "torque": lambda t, q, v: np.array([fn.where(t > 0.02, 3.0, 0.0), -v[1], fn.tanh(v[2])]),
+        "external": {"coupler": lambda t, q, v: PUSH * v[0]},
+    },
+    "inputs": {"torque": {"crank": mbd.Input("grip", 2.0)}, "external": {"rocker": mbd.Input("w")}},
+    "a motion": {"drives": {"crank": "0.5+2*t+t^2"}},
+    "parameters": {"parameters": {"coupler.mass": 3.0, "gravity": [0.0, 0.0, -1.62]}},
+}
+
+
+@pytest.mark.parametrize("kind", ACTING)
+def test_a_step_in_c_has_the_digits_of_a_run(bar, tmp_path, kind):
+    robot, q, v = bar
+    system = mbd.System(robot, **ACTING[kind])
+    run = mbd.simulate(system, 0.05, q=q, v=v)
+    equations = mbd.Equations(system, q=q, v=v)
+    q_end, v_end, _ = InC(equations, tmp_path).march(equations, 50)
+    assert np.array_equal(q_end, run.q[-1])
+    assert np.array_equal(v_end, run.v[-1])
+
+
+@pytest.mark.parametrize("what", ["torque", "wrench", "motion"])
+def test_tables_stand_in_the_c_file(bar, tmp_path, what):
+    """Looked up at the times of a step instead of streamed: the last digits may differ."""
+    robot, q, v = bar
+    times = np.arange(0.0, 0.201, 0.01)
+    acting = {
+        "torque": {"torque": {"crank": (np.round(TIMES, 3), VALUES)}},
+        "wrench": {"external": {"coupler": (np.round(TIMES, 3), np.outer(VALUES, PUSH))}},
+        "motion": {"drives": {"crank": (times, 0.5 + 2 * times + np.sin(times) ** 2)}},
+    }[what]
+    if what == "motion":
+        at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+        q, v = at.q, at.v
+    system = mbd.System(robot, **acting)
+    run = mbd.simulate(system, 0.1, q=q, v=v)
+    equations = mbd.Equations(system, q=q, v=v)
+    q_end, v_end, _ = InC(equations, tmp_path).march(equations, 100)
+    assert np.abs(q_end - run.q[-1]).max() < 1e-13
+    assert np.abs(v_end - run.v[-1]).max() < 1e-12
+
+
+def test_c_tells_loads_energies_and_functions_of_each_step(bar, tmp_path):
+    robot, q, v = bar
+    joints = ["elbow", robot.model.cuts[0].name]
+    outputs = {"power": lambda t, q, v: 1.5 * v[0]}
+    system = mbd.System(robot, torque={"crank": 1.5}, loads=joints, outputs=outputs)
+    run = mbd.simulate(system, 0.02, q=q, v=v)
+    equations = mbd.Equations(system, q=q, v=v)
+    step = InC(equations, tmp_path)
+    told = step.march(equations, 20)[2]
+    for k, one in enumerate(told):
+        assert np.array_equal(one["force"], run.loads.force[k])
+        assert np.array_equal(one["moment"], run.loads.moment[k])
+        assert one["power"][0] == run.outputs["power"][k]
+        assert np.allclose(one["energy"].sum(), run.energy[k], atol=1e-12)
+    for said in ("crank  rad", "load: parent on child", *joints, "u[0]  torque 'crank', constant"):
+        assert said in step.head
+
+
+def test_a_free_robot_and_a_ball_joint_step_in_c(tmp_path):
+    robot = mbd.load("urdf/humanoid.urdf", floating=True)
+    q, v = robot.neutral(), np.linspace(-0.1, 0.1, robot.nv)
+    run = mbd.simulate(robot, 0.005, q=q, v=v)
+    equations = mbd.Equations(robot, q=q, v=v)
+    q_end, v_end, _ = InC(equations, tmp_path).march(equations, 5)
+    assert np.array_equal(q_end, run.q[-1])
+    assert np.array_equal(v_end, run.v[-1])
