@@ -340,6 +340,7 @@ class _Run:
         """Return what a checkpoint keeps."""
         found = self.found("")
         state = np.concatenate([[self.t], self.y])
+        assert found.work is not None, "it is summed up"
         times = np.column_stack([found.time, found.work])
         return Kept(self.done, found.steps, self.detours, state, times, found.q, found.v)
 
