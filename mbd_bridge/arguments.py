@@ -32,7 +32,9 @@ def as_floats(name: str, value: ArrayLike, error: type[MbdError] = StateError) -
         if np.ma.is_masked(value):
             raise TypeError("some entries are masked, which no number stands for")
         array = np.asarray(value)
-        if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" or array.size == 0):
+        if not array.size:
+            return np.zeros(array.shape)
+        if array.dtype.kind not in "fiubO":
             raise TypeError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in array.flat):
             raise TypeError("some entries are texts")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def info(console: Console, robot: Mechanism) -> None:
     """Show what the loops do at the assembled position nearest to zero."""
     from mbd_bridge.errors import MbdError
-    from mbd_bridge.solve.closing import CLOSED
+    from mbd_bridge.solve.tolerances import ASSEMBLED
 
     try:
         found = robot.assemble(check=False)
@@ -33,7 +33,9 @@ def info(console: Console, robot: Mechanism) -> None:
         screen.show(console, "", f"loops not assembled: {error}")
         return
     if not found.closed:
-        open_ones = ", ".join(name for name, residual in found.loops.items() if residual > CLOSED)
+        open_ones = ", ".join(
+            name for name, residual in found.loops.items() if residual > ASSEMBLED
+        )
         screen.show(
             console,
             "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.cli import drives
-from mbd_bridge.cli.assemble import OPEN, PYTHON, add_state, assembled
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         motion = _simulated(robot, options)
     except SolveError as error:
         screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
-        return OPEN
+        return EXIT_INCOMPLETE
     loads = None
     try:
         with screen.waiting("computing accelerations and loads"):
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
                 loads = motion.joint_loads(None if options.joints == ["all"] else options.joints)
     except SolveError as error:  # at the start alone, where the status says more
         screen.report_error(error if motion.finished else SolveError(motion.status))
-        return OPEN
+        return EXIT_INCOMPLETE
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
     notes += [f"drives {', '.join(options.drive)}"] if options.drive else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
     if not motion.finished:
         screen.say(motion.status, "warning")
-        return OPEN
+        return EXIT_INCOMPLETE
     return 0
 
 

@@ -22,7 +22,7 @@ from mbd_bridge.spatial import Array
 SENSED = 5
 """States at which pybullet's force sensors are asked, at most: it takes a step for each."""
 
-SINGULAR = 1e-13
+SINGULAR_MASS = 1e-13
 """A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
 
 
@@ -210,7 +210,7 @@ class _Sample:
         except SolveError as problem:
             return _not_compared(quantity, referee, str(problem))
         scale = np.abs(np.diagonal(self.M, axis1=1, axis2=2))
-        floor = SINGULAR * np.maximum(scale, np.finfo(float).tiny)
+        floor = SINGULAR_MASS * np.maximum(scale, np.finfo(float).tiny)
         weak = ~(np.abs(pivots(self.M)) > floor).all(axis=0)
         if weak.any():
             which = ", ".join(np.array(self.model.velocity_names)[weak][:4])

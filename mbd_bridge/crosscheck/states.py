@@ -43,7 +43,7 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     reached = assemble_batch(model, wishes, check=False)
     found: list[tuple[int, Array, Array]] = []
     for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
-        J = constraints(q, v)[1] / model.row_scale[:, None] * scale
+        J = model.scaled_jacobian(constraints(q, v)[1])
         sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
         rank = int(np.sum(sizes > TOLERANCE * sizes[0]))
         if sizes[rank - 1] < REGULAR * sizes[0]:

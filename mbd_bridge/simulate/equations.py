@@ -102,14 +102,16 @@ class Equations:
 
     def rate(self, t: Any, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
         """Return x' (nq + nv,)."""
-        dq, found = self._solved(t, x, u, p)
-        return np.concatenate([dq, found.a])
+        with quiet():
+            dq, found = self._solved(t, x, u, p)
+            return real(np.concatenate([dq, found.a]))
 
     def multipliers(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None
     ) -> Array:
         """Return λ (rows + prescribed,): generalised forces of the constraints are -Φ_qᵀ λ."""
-        return self._solved(t, x, u, p)[1].lam
+        with quiet():
+            return real(self._solved(t, x, u, p)[1].lam)
 
     def residual(
         self,
@@ -124,26 +126,28 @@ class Equations:
 
         It needs no mass matrix and no factors: for implicit integrators.
         """
-        q, v, acts = self._at(t, x, u, p)
         rate = entries("rate", rate, self.sizes["x"])
         lam = entries("lam", lam, self.sizes["lam"])
-        nq, model, driven = self.system.model.nq, acts.model, list(self.system.driven)
-        forces = recursive_loads(model, q, v, rate[nq:]).forces - acts.forces(t, q, v)
-        picked = list(self.rows)
-        if picked:
-            phi_q = constraints(model, state_vectors(model, q, v)).phi_q[picked]
-            forces = forces + phi_q.T @ lam[: len(picked)]
-        if driven:
-            forces = forces + np.eye(model.nv)[:, driven] @ lam[len(picked) :]
-        return np.concatenate([rate[:nq] - coordinate_rates(model, q, v), forces])
+        with quiet():
+            q, v, acts = self._at(t, x, u, p)
+            nq, model, driven = self.system.model.nq, acts.model, list(self.system.driven)
+            forces = recursive_loads(model, q, v, rate[nq:]).forces - acts.forces(t, q, v)
+            picked = list(self.rows)
+            if picked:
+                phi_q = constraints(model, state_vectors(model, q, v)).phi_q[picked]
+                forces = forces + phi_q.T @ lam[: len(picked)]
+            if driven:
+                forces = forces + np.eye(model.nv)[:, driven] @ lam[len(picked) :]
+            return real(np.concatenate([rate[:nq] - coordinate_rates(model, q, v), forces]))
 
     def constraints(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None
     ) -> tuple[Array, Array]:
         """Return Φ and Φ̇ (rows + prescribed,) of what is kept: rad or m, rad/s or m/s."""
-        q, v, acts = self._at(t, x, u, p)
-        phi, rate, _ = lacks(acts.model, self.rows, q, v, acts.stage().motions, t)
-        return phi, rate
+        with quiet():
+            q, v, acts = self._at(t, x, u, p)
+            phi, rate, _ = lacks(acts.model, self.rows, q, v, acts.stage().motions, t)
+            return real(phi), real(rate)
 
     def outputs(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None
@@ -154,13 +158,14 @@ class Equations:
             raise StateError(
                 "this system has no outputs: mbd.System(robot, loads=[...], outputs={...})"
             )
-        q, v, acts = self._at(t, x, u, p)
-        _, found, _ = slopes(acts.model, self.rows, *acts.stage())(q, v, t)
-        now = np.array([t, 0.0], dtype=object if is_traced(t) else np.float64)
-        values = asked.told(acts, self.rows, q, v, now, found)
+        with quiet():
+            q, v, acts = self._at(t, x, u, p)
+            _, found, _ = slopes(acts.model, self.rows, *acts.stage())(q, v, t)
+            now = np.array([t, 0.0], dtype=object if is_traced(t) else np.float64)
+            values = asked.told(acts, self.rows, q, v, now, found)
         shapes = asked.load_shapes(self.system.model)
         named = list(zip(asked.names, values, strict=True))[len(STATE) :]
-        return {name: value.reshape(shapes.get(name, value.shape)) for name, value in named}
+        return {name: real(value).reshape(shapes.get(name, value.shape)) for name, value in named}
 
     def _solved(self, t: Any, x: Array, u: Array | None, p: Array | None) -> tuple[Array, Closed]:
         q, v, acts = self._at(t, x, u, p)
@@ -202,3 +207,19 @@ def entries(name: str, value: Any, size: int) -> Array:
     if array.shape != (size,):
         raise StateError(f"{name}: expected ({size},) numbers or symbols, got {array.shape}")
     return array
+
+
+def quiet() -> np.errstate:
+    """Return the silence in which `real` refuses what is not finite, in our words."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def real(found: Any) -> Array:
+    """Return a result that holds symbols or finite floats; refuse another one."""
+    array = np.asarray(found)
+    if is_traced(array) or np.isfinite(array.astype(np.float64)).all():
+        return array
+    raise StateError(
+        "t, x, rate, lam, u, p: the equations give what is not finite: the numbers are so large "
+        "that forces overflow, or the state is a singular position"
+    )

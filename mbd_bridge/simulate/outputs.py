@@ -23,14 +23,11 @@ from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.smallest import smallest_multipliers
+from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array, zeros
 
 TOLD = 5
 """Outputs of a step before those that are told (see `step.staged_step`)."""
-
-DOUBTFUL = 1e4
-"""Risk of a state from which on what its step tells has lost digits: a hundredth from a singular
-position. There loads are computed as they are afterwards (`near_singular`)."""
 
 EXACT = ("risk", "energy")
 """What is told with all digits everywhere."""
@@ -134,7 +131,7 @@ class Outputs:
 
 def without_doubt(told: dict[str, Array]) -> dict[str, Array]:
     """Return what is told with nan where digits were lost."""
-    doubtful = ~(told["risk"][..., 0] < DOUBTFUL)
+    doubtful = ~(told["risk"][..., 0] < DOUBTFUL_RISK)
     for name, array in told.items():
         if name not in EXACT:
             array[doubtful] = np.nan

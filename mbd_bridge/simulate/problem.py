@@ -13,6 +13,9 @@ from mbd_bridge.simulate.step import Torque
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
+MOST_BYTES = 2**33
+"""Records of more bytes are refused as a slip of the pen."""
+
 
 class Problem(NamedTuple):
     """What is to be simulated: so many steps of h seconds, every `every`-th recorded."""

@@ -24,6 +24,8 @@ from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.events import Events, Watch, check_watches
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
+from mbd_bridge.simulate.near_singular import near_singular
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.told import told_loads
 from mbd_bridge.simulate.trajectory import Trajectory
@@ -117,21 +119,22 @@ class Simulation:
     @cached_property
     def _dynamics(self) -> Answer:
         if self.told is None:
-            return self._answer(slice(None))
+            return self.answer(EVERY)
         a, lam, drive = (self.told[name].copy() for name in ("a", "lam", "drives"))
         silent = np.flatnonzero(np.isnan(a).any(axis=1))
         recovered = np.zeros(len(a), dtype=bool)
         if len(silent):
-            found = self._answer(silent)
+            found = self.answer(silent)
             a[silent], lam[silent], drive[silent] = found.a, found.lam, found.drive
-            recovered[silent] = True if found.recovered is None else found.recovered
+            recovered[silent] = False if found.recovered is None else found.recovered
         return Answer(a, lam, drive, recovered)
 
-    def _answer(self, part: slice | Array) -> Answer:
+    def answer(self, part: slice | Array) -> Answer:
         """Return accelerations, multipliers and forces of drives at some records."""
         tau, _, pushed = (x[part] for x in self._acting)
         wanted = self.trajectory.accelerations(self.time[part])
-        return self._solver(self.q[part], self.v[part], tau + pushed, wanted)
+        states = self.q[part], self.v[part], tau + pushed
+        return self._solver(*states, wanted, records=len(self.time))
 
     @cached_property
     def _solver(self) -> Accelerations:
@@ -199,6 +202,19 @@ class Simulation:
         """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
         return self._dynamics.lam
 
+    @cached_property
+    def near_singular(self) -> Array:
+        """Which records (K,) are near a singular position, where results lose digits.
+
+        There the smallest singular value of independent rows of Φ_q, less the columns of prescribed
+        motions, is less than `NEAR_SINGULAR` (0.4 %) of the largest: `a`, `lam` and loads have
+        eight digits or fewer. Where they would have fewer than the motion around them tells, they
+        are taken from there: these records are `recovered`, too.
+        """
+        if not self.model.has_loops:
+            return np.zeros(len(self.time), dtype=bool)
+        return near_singular(self.model, self.system.driven, Loops(self.model).at(self.q)[1])
+
     @property
     def recovered(self) -> Array:
         """Which records (K,) are so near a singular position that `a`, `lam` are interpolated."""
@@ -240,7 +256,7 @@ class Simulation:
         if k not in self._pieces:
             ends = slice(k, k + 2)  # only these: accelerations of loops take their time
             q, v, t = self.q[ends], self.v[ends], self.time[ends]
-            a = self._answer(ends).a
+            a = self.answer(ends).a
             first, second = (State(*row) for row in zip(q, v, a, strict=True))
             self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
         return self._pieces[k].at(float(time - self.time[k]))

@@ -46,8 +46,7 @@ def told_loads(
     force, moment, drive = told["force"], told["moment"], told["drive"]
     flags: list[Array] = [np.ones((), dtype=bool)] * 3
     if len(rows) < len(model.row_scale):
-        some = np.linspace(0, len(q) - 1, min(SAMPLES, len(q))).astype(int)
-        each = [_determined(model, outputs, q[k], driven) for k in np.unique(some)]
+        each = [_determined(model, outputs, at, driven) for at in some_of(q)]
         flags = [np.logical_and.reduce(column) for column in zip(*each, strict=True)]
     whole = np.broadcast_to(flags[0], (*force.shape[:-1], 6))
     drives = np.broadcast_to(flags[1], drive.shape)
@@ -67,6 +66,12 @@ def told_loads(
         reaction,
         model,
     )
+
+
+def some_of(records: Array) -> Array:
+    """Return `SAMPLES` of the records, at most, from the first to the last."""
+    count = len(records)
+    return np.asarray(records[np.linspace(0, count - 1, min(SAMPLES, count)).astype(int)])
 
 
 def _determined(

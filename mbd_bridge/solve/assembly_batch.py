@@ -22,11 +22,11 @@ from mbd_bridge.solve.assembly import (
     wished_place,
     within_reach,
 )
-from mbd_bridge.solve.closing import CLOSED, Closing
+from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.newton import largest
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import CONSISTENT
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
 Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
@@ -61,7 +61,7 @@ def assemble_batch(
     weights: Mapping[str, float] | None = None,
     velocity: Wishes = None,
     parameters: Given | Parameters | None = None,
-    tolerance: float = CLOSED,
+    tolerance: float = ASSEMBLED,
     check: bool = True,
     prepared: Prepared | None = None,
 ) -> Assemblies:

@@ -101,7 +101,8 @@ def _arrays(good: np.ndarray) -> Iterator[tuple[str, Callable[[], Any]]]:
             out.flat[-1] = NUMBERS[label]
             return out
 
-        yield f"one {label}", one
+        if good.size:
+            yield f"one {label}", one
     yield "an axis more", lambda: good[None, None]
     yield "transposed", lambda: np.stack([good, good], axis=-1)
     yield "one short", lambda: good[..., :-1]

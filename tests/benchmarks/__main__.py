@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    everything,
     freedoms,
     guard,
     hour,
@@ -20,6 +21,7 @@ from tests.benchmarks import (
     questions,
     robots,
     table3,
+    work_precision,
 )
 
 PARTS = {
@@ -27,6 +29,8 @@ PARTS = {
     "table3": table3,
     "freedoms": freedoms,
     "loops": loops,
+    "work_precision": work_precision,
+    "everything": everything,
     "loop_loads": loop_loads,
     "hour": hour,
     "operations": operations,

@@ -12,6 +12,7 @@ import mbd_bridge as mbd
 from mbd_bridge.crosscheck.states import random_states
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.loads.free_body import free_body, joints_of
+from mbd_bridge.loads.peaks import SAME
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.tolerances import KERNEL
 from tests.trees import random_tree
@@ -216,9 +217,9 @@ def test_peaks_are_the_largest_components_along_the_motion():
     body = arm.free_body("lbr_iiwa_link_3", motion)
     peaks = body.at("peak")
     for one in body.joints:
-        assert np.array_equal(
-            np.abs(one.wrench).max(axis=0), np.abs(peaks[one.name].wrench).max(axis=0)
-        )
+        largest = np.abs(one.wrench).max(axis=0)
+        found = np.abs(peaks[one.name].wrench).max(axis=0)
+        assert (np.abs(largest - found) <= SAME * largest).all()  # the first of equal ones
     assert len(set(peaks.time)) == len(peaks.time) < 12
     single = body.at("lbr_iiwa_joint_4.mz")
     assert single.labels == ("peak of lbr_iiwa_joint_4.mz",)

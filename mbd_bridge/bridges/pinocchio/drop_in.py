@@ -182,7 +182,7 @@ def constraint_dynamics(
     dynamics, solver = model.closed()
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
     phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
-    scaled = phi_q.reshape(*phi.shape, -1) * (ours.velocity_scale / ours.row_scale[:, None])
+    scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
     lack = np.abs(phi / ours.row_scale)
     if not row_choice(ours).closed(scaled, lack).all():
         raise StateError(

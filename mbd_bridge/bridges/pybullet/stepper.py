@@ -96,6 +96,9 @@ class Stepper:
     -----
     Motors, damping and stops of pybullet's body are taken away: torques come through `step`.
 
+    All that steps may need is compiled here, whatever they will touch; only loads are compiled at
+    the first `joint_loads` of each choice of joints, which may come before the first step.
+
     Examples
     --------
     >>> stepper = Stepper(mbd.load("arm.urdf"), client, body)       # doctest: +SKIP
@@ -124,6 +127,8 @@ class Stepper:
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)
+        self._core.prepare()
+        self._drives = _drives(self.model)
 
     @staticmethod
     def load(
@@ -326,22 +331,21 @@ class Stepper:
             start += body.type.nv
         return found
 
-    @cached_property
-    def _drives(self) -> Single:
-        """Forces along every joint's own freedoms, those of mimics and of the root too."""
-        model = self.model
-        joints = [body.joint for body in model.bodies]
 
-        def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-            return (np.concatenate(recursive_loads(model, q, v, a, joints).drive),)
+def _drives(model: Model) -> Single:
+    """Return what tells forces along every joint's own freedoms, of mimics and the root too."""
+    joints = [body.joint for body in model.bodies]
 
-        return compile_kernel(
-            function,
-            {"q": model.nq, "v": model.nv, "a": model.nv},
-            outputs=("drives",),
-            name="drives",
-            identity=f"{digest(model)} drives of every joint",
-        ).single()
+    def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        return (np.concatenate(recursive_loads(model, q, v, a, joints).drive),)
+
+    return compile_kernel(
+        function,
+        {"q": model.nq, "v": model.nv, "a": model.nv},
+        outputs=("drives",),
+        name="drives",
+        identity=f"{digest(model)} drives of every joint",
+    ).single()
 
 
 def _kept(values: Array) -> Array:
