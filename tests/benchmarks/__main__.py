@@ -15,6 +15,7 @@ from tests.benchmarks import (
     compile,
     everything,
     freedoms,
+    guard,
     hour,
     loop_loads,
     loops,
@@ -38,6 +39,7 @@ PARTS = {
     "operations": operations,
     "questions": questions,
     "compile": compile,
+    "guard": guard,
 }
 
 
