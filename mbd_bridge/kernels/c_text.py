@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.instructions.inlined import inlined
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
 from mbd_bridge.kernels.text.c_functions import TYPES, expression, functions_text, literal, names_of
@@ -40,7 +41,7 @@ def c_source(
     notes : units, frames and conventions, for the comment at the head
     """
     if isinstance(what, Graph):
-        program, own_name = depth_first(lower(what)), "kernel"
+        program, own_name = depth_first(inlined(lower(what))), "kernel"
         counts: Mapping[str, int] = what.counts()
         own_outputs: Sequence[str] = [f"out{k}" for k in range(len(what.shapes))]
     else:

@@ -58,7 +58,7 @@ def step_source(equations: Equations, name: str = "step") -> str:
 
     outputs = [*NEXT, *(told[k] for k in kept), "risk"]
     names = {"held": "u"}
-    graph = trace(exported, inputs)
+    graph = trace(exported, inputs, calls=True)  # as machine code does: the same digits
     arguments = [names.get(one, one) for one in inputs]
     return c_source(graph, name, inputs=arguments, outputs=outputs, notes=_notes(equations, system))
 

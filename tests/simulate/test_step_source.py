@@ -133,9 +133,13 @@ def test_c_tells_loads_energies_and_functions_of_each_step(bar, tmp_path):
         assert said in step.head
 
 
-def test_a_free_robot_and_a_ball_joint_step_in_c(tmp_path):
-    robot = mbd.load("urdf/humanoid.urdf", floating=True)
-    q, v = robot.neutral(), np.linspace(-0.1, 0.1, robot.nv)
+@pytest.mark.parametrize("name", ["humanoid", "stewart"])
+def test_large_machines_with_quaternions_step_in_c(tmp_path, name):
+    """Their machine code calls its slopes; the C file holds them written out, with its digits."""
+    robot = mbd.load(f"urdf/{name}.urdf", floating=name == "humanoid")
+    q, v = robot.assemble().q, np.linspace(-0.1, 0.1, robot.nv)
+    if robot.model.has_loops:
+        v = None
     run = mbd.simulate(robot, 0.005, q=q, v=v)
     equations = mbd.Equations(robot, q=q, v=v)
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 5)
