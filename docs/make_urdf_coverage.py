@@ -30,19 +30,19 @@ ALL = 10**9
 HEAD = """# Which URDFs are read
 
 Written by `docs/make_urdf_coverage.py`; do not edit. The tests in
-`tests/formats/test_wheel_robots.py` check it: mbd_bridge reads everything that pinocchio reads, with the same
-links, joints, placements, axes, limits and composite inertia.
+`tests/formats/test_wheel_robots.py` check it: mbd_bridge reads everything
+that pinocchio reads, with the same links, joints, placements, axes, limits and composite inertia.
 
-Read with example-robot-data {erd}, pybullet {pybullet}, pin {pin}. A file is named by its package (`erd` or
-`pb`), the folders that distinguish it, and its name.
+Read with example-robot-data {erd}, pybullet {pybullet}, pin {pin}. A file is named by its
+package (`erd` or `pb`), the folders that distinguish it, and its name.
 """
 
 ODD = """
 ## Read unchanged, with a warning
 
 These files are read in spite of the warning. The headings are the texts of the `MbdWarning` (and of
-`Description.notes`). A warning names three places or four; this page names all. Missing meshes are left
-out.
+`Description.notes`). A warning names three places or four; this page names all.
+Missing meshes are left out.
 """
 
 TYPES = """
