@@ -3,7 +3,6 @@
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
 
 
 def n_four_bar(windows: int) -> mbd.Mechanism:
@@ -16,9 +15,8 @@ def n_four_bar(windows: int) -> mbd.Mechanism:
     for k in range(windows):
         parts.link(f"bar{k}", 1, (0.5, 0, 0), (0, 1 / 12, 1 / 12))
         parts.joint(f"bar{k}", "revolute", f"crank{k}", f"bar{k}", (0, 0, 1), axis=y)
-        far_end = f"bar{k}", Frame.from_rpy((1, 0, 0))
-        next_crank = f"crank{k + 1}", Frame.from_rpy((0, 0, 1))
-        parts.loop(f"pin{k}", "revolute", far_end, next_crank, axis=y)
+        ends = f"bar{k}", f"crank{k + 1}"
+        parts.loop(f"pin{k}", "revolute", *ends, axis=y, xyz=(1, 0, 0), xyz2=(0, 0, 1))
     return mbd.Mechanism.build(parts)
 
 

@@ -13,7 +13,7 @@ start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
 run = mbd.simulate(linkage, 1.0, q=start, every=10, drives={"crank": lambda t: 2.0 * np.pi * t})
 
 loads = run.joint_loads(["coupler_pin"])
-size = np.linalg.norm(np.where(loads.unique, loads.wrench(), 0.0)[:, 0, :3], axis=-1)
+size = np.linalg.norm(np.where(loads.unique, loads.wrench, 0.0)[:, 0, :3], axis=-1)
 worst = run.time[size.argmax()]
 print(f"the pin carries most at {worst:.2f} s: {size.max():.1f} N")
 

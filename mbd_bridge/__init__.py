@@ -37,7 +37,7 @@ from mbd_bridge.errors import (
     SolveError,
     StateError,
 )
-from mbd_bridge.loads import JointLoads, LoadSolver, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
 from mbd_bridge.mechanism import Builder
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate.batch.result import SimulationBatch
@@ -51,6 +51,7 @@ __all__ = [
     "Input",
     "JointLoads",
     "KernelError",
+    "LoadRequest",
     "LoadSolver",
     "MbdError",
     "MbdWarning",

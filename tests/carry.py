@@ -53,8 +53,10 @@ def coordinates(kind, R, p):
     if kind.name == "universal":
         u = np.array(kind.second)  # R u = Rz(q1) u, and Rᵀ z = Ru(q2)ᵀ z
         first = np.arctan2(*(R @ u)[[1, 0]]) - np.arctan2(u[1], u[0])
-        z = R.T @ np.array([0, 0, 1.0])
-        return np.array([first, np.arctan2(-np.cross(u, [0, 0, 1.0]) @ z, z[2])])
+        z = np.array([0, 0, 1.0])
+        across = z - u[2] * u
+        there = R.T @ z
+        return np.array([first, np.arctan2(-np.cross(u, z) @ there, across @ there)])
     return {
         "revolute": lambda: np.array([turn]),
         "continuous": lambda: np.array([turn]),

@@ -260,3 +260,25 @@ def test_no_file_holds_two_things(folder: str) -> None:
         for file in sorted((ROOT.parent / folder).rglob("*.py"))
     }
     assert not {file: lines for file, lines in lengths.items() if lines > LONGEST}
+
+
+def test_every_number_that_decides_has_one_name_a_reason_and_a_user() -> None:
+    """None of `solve/tolerances.py` is defined once more, is unused or unexplained."""
+    table = ROOT / "solve" / "tolerances.py"
+    body = ast.parse(table.read_text(encoding="utf-8")).body
+    explained = {
+        node.targets[0].id: isinstance(after, ast.Expr)
+        for node, after in zip(body, [*body[1:], None], strict=True)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    assert len(explained) > 30 and all(explained.values())
+    others = [
+        file.read_text(encoding="utf-8")
+        for file in source_files()
+        if file != table and file.parts[-2] != "formats"
+    ]
+    for name in explained:
+        used = re.compile(rf"(?<!\.)\b{name}\b")
+        defined = re.compile(rf"^{name}\b[^\n(]*= *[-\d(]", re.MULTILINE)
+        assert any(used.search(text) for text in others), name
+        assert not any(defined.search(text) for text in others), name

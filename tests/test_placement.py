@@ -57,7 +57,7 @@ def test_wrenches_in_world_axes_are_those_in_link_axes_turned(floating):
 
     equal(robot.inverse_dynamics, q, v, a)
     equal(robot.bias_forces, q, v)
-    equal(lambda *args, **more: robot.joint_loads(*args, **more).wrench(), q, v, a)
+    equal(lambda *args, **more: robot.joint_loads(*args, **more).wrench, q, v, a)
     model = robot.model
     a_there = robot.forward_dynamics(q, v, a, {link: world}, external_in="world")
     a_here = robot.forward_dynamics(q, v, a, {link: own})
@@ -108,8 +108,8 @@ def test_a_payload_is_a_mass_more():
     q, still = rng.uniform(-1, 1, 7), np.zeros(7)
     down = arm.placement(q, link)[:3, :3].T @ np.array([0.0, 0.0, -9.81 * mass])
     push = {link: np.concatenate([down, np.cross(centre, down)])}
-    ours = heavy.joint_loads(q, still, still).wrench()
-    theirs = arm.joint_loads(q, still, still, external=push).wrench()
+    ours = heavy.joint_loads(q, still, still).wrench
+    theirs = arm.joint_loads(q, still, still, external=push).wrench
     assert np.abs(ours - theirs).max() <= REFEREE * np.abs(theirs).max()
     total = [sum(one.inertia.mass for one in robot.model.links) for robot in (arm, heavy)]
     assert total[1] - total[0] == pytest.approx(mass)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from os import PathLike
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -15,12 +15,21 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.tables import open_table, read_table
-from mbd_bridge.loads import JointLoads, Motion, loads_from_table, motion_from_file
+from mbd_bridge.loads import (
+    JointLoads,
+    LoadRequest,
+    Motion,
+    loads_from_table,
+    motion_from_file,
+)
+from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
+from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve.assembly_batch import Assemblies, Wishes
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
+from mbd_bridge.solve.tolerances import ASSEMBLED
 
 
 def load(
@@ -90,10 +99,15 @@ def load_history(
     *,
     output: str | PathLike[str] | None = None,
     exponents: Sequence[float] = EXPONENTS,
-    plane: str | None = None,
+    plane: Plane | None = None,
     rest: bool = False,
     progress: Callable[[float], None] | None = None,
-    **options: Any,
+    on: On = "child",
+    at: At | Point = "joint",
+    in_: In = "child",
+    threads: int = 1,
+    actuated: Iterable[str] | str | None = None,
+    minimum_norm: bool = False,
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -105,15 +119,21 @@ def load_history(
     exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
     rest : hold coordinates that the file does not have at their zero position
     progress : is called with the bytes read since the last call
-    options : of `Mechanism.joint_loads`: on, at, in_, threads, actuated
+    on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     """
     _check(mechanism, "load_history", "motion.parquet")
     pieces = MotionPieces(open_table(path), mechanism.model, rest=rest, progress=progress)
-
-    def answer(motion: Motion) -> JointLoads:
-        return mechanism.joint_loads(motion, joints=joints, **options)
-
-    return stream_loads(answer, pieces, output=output, exponents=exponents, plane=plane)
+    request = LoadRequest.of(
+        mechanism.model,
+        joints,
+        on=on,
+        at=at,
+        in_=in_,
+        actuated=actuated,
+        minimum_norm=minimum_norm,
+    )
+    along = partial(mechanism.solver(request).along, threads=threads)
+    return stream_loads(along, pieces, output=output, exponents=exponents, plane=plane)
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:
@@ -136,23 +156,44 @@ def _check(mechanism: Mechanism, function: str, file: str = "") -> None:
         )
 
 
-def assemble_batch(mechanism: Mechanism, near: Wishes = None, **options: Any) -> Assemblies:
+def assemble_batch(
+    mechanism: Mechanism,
+    near: Wishes = None,
+    *,
+    fixed: Iterable[str] | str = (),
+    weights: Mapping[str, float] | None = None,
+    velocity: Wishes = None,
+    parameters: Given | Parameters | None = None,
+    tolerance: float = ASSEMBLED,
+    check: bool = True,
+) -> Assemblies:
     """Close the loops of many states, of one mechanism or of variants of it.
 
     Parameters
     ----------
     near : wished coordinates by name, each one value or N of them, or an array (N, nq)
-    options : fixed, weights, velocity, parameters, check; see
+    fixed, weights, velocity, parameters, tolerance, check : see
         `mbd_bridge.solve.assembly_batch.assemble_batch`
     """
     _check(mechanism, "assemble_batch")
-    return assemble_states(mechanism.model, near, prepared=mechanism.prepared, **options)
+    return assemble_states(
+        mechanism.prepared,
+        near,
+        fixed=fixed,
+        weights=weights,
+        velocity=velocity,
+        parameters=parameters,
+        tolerance=tolerance,
+        check=check,
+    )
 
 
-def crosscheck(mechanism: Mechanism, **options: Any) -> Report:
+def crosscheck(
+    mechanism: Mechanism, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
+) -> Report:
     """Compare a mechanism's loads and dynamics with those of other engines on random states.
 
     See `mbd_bridge.crosscheck.crosscheck` for the options.
     """
     _check(mechanism, "crosscheck")
-    return compare(mechanism.model, **options)
+    return compare(mechanism.model, states=states, seed=seed, pybullet=pybullet)

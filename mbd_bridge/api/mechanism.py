@@ -7,46 +7,36 @@ is prepared and when, hold a `LoadSolver` or a `Kernel`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.api.dynamics import MechanismDynamics
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.arguments import finite_numbers, flag, name_list
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import ModelError, StateError, unknown_name, warn
+from mbd_bridge.errors import StateError, warn
 from mbd_bridge.formats import Description
-from mbd_bridge.kernels import Kernel, is_traced
-from mbd_bridge.loads import (
-    Convention,
-    JointLoads,
-    LoadSolver,
-    Motion,
-)
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
-from mbd_bridge.loads.selected import asked_for
-from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
+from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
+from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.solve import (
     Assembly,
-    ConstrainedDynamics,
-    Dynamics,
     assemble,
 )
 from mbd_bridge.solve.assembly import Wish
-from mbd_bridge.solve.closed_kernel import kernel_of
-from mbd_bridge.solve.constrained import actuated_joints
-from mbd_bridge.solve.dynamics import FUNCTIONS
-from mbd_bridge.solve.prepared import Prepared, in_link_axes
-from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
+from mbd_bridge.solve.prepared import in_link_axes
+from mbd_bridge.solve.tolerances import ASSEMBLED
+from mbd_bridge.solve.wrenches import Axes, External, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
-class Mechanism:
+class Mechanism(MechanismDynamics):
     """A mechanism to which questions are put.
 
     Attributes
@@ -54,10 +44,6 @@ class Mechanism:
     model : the immutable `Model`
     prepared : what was made for it so far
     """
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.prepared = Prepared(model)
 
     @staticmethod
     def build(
@@ -141,11 +127,11 @@ class Mechanism:
         a: ArrayLike | None = None,
         joints: Iterable[str | int] | str | None = None,
         *,
-        on: str = "child",
-        at: str | Sequence[float] = "joint",
-        in_: str = "child",
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
         external: External | None = None,
-        external_in: str = "link",
+        external_in: Axes = "link",
         reaction: bool = False,
         threads: int = 1,
         check: bool = True,
@@ -180,32 +166,49 @@ class Mechanism:
         if isinstance(q, Motion):
             if v is not None or a is not None:
                 raise StateError("a motion has its own v and a: joint_loads(motion, joints=[...])")
-            own: dict[str, Any] = {"on": on, "at": at, "in_": in_, "reaction": reaction}
-            own |= {"external": external, "external_in": external_in, "actuated": actuated}
-            own |= {"minimum_norm": minimum_norm, "threads": threads, "check": check}
-            return self.joint_loads(q.q, q.v, q.a, joints, **own).along(q.time, q.v)
-        if v is None or a is None:
+            motion: Motion | None = q
+            state: tuple[ArrayLike, ArrayLike, ArrayLike] = q.q, q.v, q.a
+        elif v is None or a is None:
             raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
-        wanted, places = asked_for(self.model, joints, cuts=self.model.has_loops)
-        drives = actuated if actuated is None else name_list("actuated", actuated, "joints")
-        links, axes = links_of(external), check_axes(external_in)
-        options: dict[str, Any] = {
-            "on": on,
-            "at": at,
-            "in_": in_,
-            "links": links,
-            "external_in": axes,
-        }
-        reaction = flag("reaction", reaction)
-        minimum_norm = flag("minimum_norm", minimum_norm)
-        options |= {"reaction": reaction, "actuated": drives, "minimum_norm": minimum_norm}
-        how = Convention.of(on, at, in_)
-        solver = self.prepared.get(
-            ("loads", places, how, links, axes, reaction, drives, minimum_norm),
-            lambda: self.load_solver(wanted, **options),
-        )
-        packed = pack_external(external, links) if external else None
-        return solver(q, v, a, packed, threads=threads, check=check)
+        else:
+            motion, state = None, (q, v, a)
+        plain = external is None and actuated is None and reaction is False
+        plain = plain and minimum_norm is False
+        wording = (tuple(joints) if type(joints) is list else joints, on, at, in_, external_in)
+        solver = self._asked_as(wording) if plain else None
+        if solver is None:
+            request = LoadRequest.of(
+                self.model,
+                joints,
+                on=on,
+                at=at,
+                in_=in_,
+                links=links_of(external),
+                external_in=external_in,
+                reaction=reaction,
+                actuated=actuated,
+                minimum_norm=minimum_norm,
+            )
+            solver = self.solver(request)
+            if plain and _is_plain(wording):
+                self.prepared.remember(wording, request)
+        packed = pack_external(external, request.links) if external else None
+        loads = solver(*state, packed, threads=threads, check=check)
+        return loads if motion is None else loads.along(motion.time, motion.v)
+
+    def solver(self, request: LoadRequest) -> LoadSolver:
+        """Return what gives the loads of a request, prepared when it is first asked for."""
+        form = request.form
+        solver = self.prepared.get(form, lambda: LoadSolver(self.model, form))
+        return solver if solver.request == request else solver.at(request.convention.at)
+
+    def _asked_as(self, wording: tuple[object, ...]) -> LoadSolver | None:
+        """Return the solver of a question that was asked in the same words before."""
+        try:
+            known: LoadSolver | None = self.prepared.asked_as(wording)
+        except TypeError:  # something in it has no hash
+            return None
+        return known
 
     def free_body(
         self,
@@ -215,8 +218,11 @@ class Mechanism:
         a: ArrayLike | None = None,
         *,
         external: External | None = None,
-        external_in: str = "link",
-        **options: Any,
+        external_in: Axes = "link",
+        threads: int = 1,
+        check: bool = True,
+        actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
     ) -> FreeBody:
         """Return all that acts on a link: its joints, gravity, inertia; see `joint_loads`.
 
@@ -227,23 +233,52 @@ class Mechanism:
         states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
         pushes = in_link_axes(self.prepared, states[0], external, external_in)
         names = joints_of(self.model, link)
-        loads = self.joint_loads(q, v, a, names, external=pushes, **options)
+        loads = self.joint_loads(
+            q,
+            v,
+            a,
+            names,
+            external=pushes,
+            threads=threads,
+            check=check,
+            actuated=actuated,
+            minimum_norm=minimum_norm,
+        )
         own = pushes.get(link) if pushes else None
         own_q, own_v, given = states
         rates = given if loads.a is None else loads.a
         body = free_body(self.model, link, own_q, own_v, rates, loads, external=own)
-        if options.get("check", True) and not np.isfinite(body.sum).all():
+        if check and not np.isfinite(body.sum).all():
             raise StateError("q, v, a, external: so large that the forces on the link overflow")
         return body
 
-    def assemble(self, near: Wish = None, **options: Any) -> Assembly:
+    def assemble(
+        self,
+        near: Wish = None,
+        *,
+        fixed: Iterable[str] | str = (),
+        weights: Mapping[str, float] | None = None,
+        velocity: Wish = None,
+        acceleration: Wish = None,
+        tolerance: float = ASSEMBLED,
+        check: bool = True,
+    ) -> Assembly:
         """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.
 
         Examples
         --------
         >>> q = bar.assemble(near={"crank": 1.0}, fixed="crank").q        # doctest: +SKIP
         """
-        return assemble(self.model, near, **options)
+        return assemble(
+            self.model,
+            near,
+            fixed=fixed,
+            weights=weights,
+            velocity=velocity,
+            acceleration=acceleration,
+            tolerance=tolerance,
+            check=check,
+        )
 
     @property
     def loops(self) -> Loops:
@@ -251,125 +286,43 @@ class Mechanism:
         return Loops(self.model)
 
     def load_solver(
-        self, joints: Iterable[str | int] | str | None = None, **options: Any
-    ) -> LoadSolver:
-        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times."""
-        return LoadSolver(self.model, joints, **options)
-
-    def inverse_dynamics(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        external: External | None = None,
+        joints: Iterable[str | int] | str | None = None,
         *,
-        external_in: str = "link",
-        threads: int = 1,
-        check: bool = True,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        links: Iterable[str] = (),
+        external_in: Axes = "link",
+        reaction: bool = False,
+        open_tree: bool = False,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
-    ) -> Array:
-        """Return the generalised forces (nv,) or (N, nv) that give the accelerations a.
-
-        In a mechanism with loops only the actuated joints have any. For `external`, `external_in`,
-        `actuated` and `minimum_norm`, here and below, see `joint_loads`.
-        """
-        if self.model.has_loops:
-            drives = actuated_joints(self.model, actuated)
-            options = {"threads": threads, "check": check, "minimum_norm": minimum_norm}
-            return self.prepared.drives((q, v, a), external, external_in, drives, **options)
-        inputs = {"q": q, "v": v, "a": a}
-        return self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
-
-    def bias_forces(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        external: External | None = None,
-        *,
-        external_in: str = "link",
-        threads: int = 1,
-        check: bool = True,
-    ) -> Array:
-        """Return the generalised forces of gravity and velocity: they give no acceleration."""
-        inputs = {"q": q, "v": v}
-        return self.prepared.run("bias_forces", inputs, external, external_in, threads, check)
-
-    def mass_matrix(self, q: ArrayLike, *, threads: int = 1, check: bool = True) -> Array:
-        """Return M (nv, nv) or (N, nv, nv)."""
-        return self.prepared.run("mass_matrix", {"q": q}, None, "link", threads, check)
-
-    def forward_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: External | None = None,
-        *,
-        external_in: str = "link",
-        threads: int = 1,
-        check: bool = True,
-    ) -> Array:
-        """Return the accelerations (nv,) or (N, nv) under the generalised forces tau, loops closed.
-
-        The multipliers of the loops come with `constrained_dynamics`.
-        """
-        inputs = {"q": q, "v": v, "tau": tau}
-        return self.prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
-
-    def constrained_dynamics(
-        self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
-    ) -> ConstrainedDynamics:
-        """Return forward and inverse dynamics of the mechanism with its loops closed."""
-        numbers = tuple(map(self.model.link_number, name_list("links", links, "links")))
-        return ConstrainedDynamics(self.model, numbers, actuated)
-
-    def kernel(
-        self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
-    ) -> Kernel:
-        """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`."""
-        if not isinstance(what, str) or what not in FUNCTIONS:
-            raise ModelError(f"what: {unknown_name('function', what, FUNCTIONS)}")
-        return kernel_of(self.prepared, what, name_list("links", links, "links"), at)
-
-    def placement(self, q: ArrayLike, link: str, *, threads: int = 1) -> Array:
-        """Return where a link is in the world, (4, 4) or (N, 4, 4).
-
-        With P the result, x_world = P[:3, :3] @ x_link + P[:3, 3], in m: the columns of
-        P[:3, :3] are the link's axes, P[:3, 3] is the origin of its frame. Symbols are taken as
-        well: forces given to `simulate` as functions may ask where a link is.
-        """
-        if is_traced(q):
-            return placement(self.model, np.asarray(q), self.model.link_number(link))
-        (found,) = self.prepared.placement(link)(q, threads=threads)
-        return found
-
-    def velocity(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        link: str,
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        *,
-        threads: int = 1,
-    ) -> Array:
-        """Return the velocity of a point of a link and the link's angular velocity.
+        parameters: Given | Parameters | None = None,
+    ) -> LoadSolver:
+        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
 
         Parameters
         ----------
-        q, v : one state or N states, or symbols as for `placement`
-        point : (3,) m, in the link's frame
-
-        Returns
-        -------
-        (6,) or (N, 6), in world axes: m/s, then rad/s.
+        links : that carry external wrenches, a further argument of the solver
+        open_tree : of a machine with loops, give the loads of its tree with the loops left open
+        parameters : of variants of the mechanism; see `LoadSolver`
+        joints, on, at, in_, external_in, reaction, actuated, minimum_norm : see `joint_loads`
         """
-        inside = finite_numbers("point", point, (3,))
-        if is_traced(q, v):
-            number = self.model.link_number(link)
-            return link_velocity(self.model, np.asarray(q), np.asarray(v), number, inside)
-        (found,) = self.prepared.velocity(link)(q, v, inside, threads=threads)
-        return found
+        request = LoadRequest.of(
+            self.model,
+            joints,
+            on=on,
+            at=at,
+            in_=in_,
+            links=links,
+            external_in=external_in,
+            reaction=reaction,
+            open_tree=open_tree,
+            actuated=actuated,
+            minimum_norm=minimum_norm,
+        )
+        return LoadSolver(self.model, request, parameters)
 
     def with_payload(
         self,
@@ -390,9 +343,18 @@ class Mechanism:
         described = with_payload(self.model.description, link, mass, centre, inertia)
         return Mechanism(rebuilt(self.model, described))
 
-    def crosscheck(self, **options: Any) -> Report:
+    def crosscheck(
+        self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
+    ) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
-        return compare(self.model, **options)
+        return compare(self.model, states=states, seed=seed, pybullet=pybullet)
 
     def __repr__(self) -> str:
         return f"Mechanism({self.model.summary})"
+
+
+def _is_plain(wording: tuple[object, ...]) -> bool:
+    """Return whether nothing but the same words is equal to it: 1, True and 1.0 are."""
+    joints, *words = wording
+    names = joints if isinstance(joints, tuple) else () if joints is None else (joints,)
+    return all(isinstance(word, str) for word in (*names, *words))

@@ -12,7 +12,8 @@ import numpy as np
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
-from mbd_bridge.loads import JointLoads, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, Motion
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.spatial import Array
@@ -36,10 +37,10 @@ def report(
     motion: Motion | Pieces | str | PathLike[str] | None = None,
     joints: Iterable[str] | str | None = None,
     *,
-    actuated: Iterable[str] | None = None,
-    on: str = "child",
-    at: str | Sequence[float] = "joint",
-    in_: str = "child",
+    actuated: Iterable[str] | str | None = None,
+    on: On = "child",
+    at: At | Point = "joint",
+    in_: In = "child",
     exponents: Sequence[float] = (3.0, 5.0, 10.0),
     picture: bool = True,
     check: bool = True,
@@ -75,28 +76,27 @@ def report(
             fspath(path),
         )
     check_place(path)
-    names = (joints,) if isinstance(joints, str) else joints
-    options: dict[str, Any] = {"on": on, "at": at, "in_": in_}
     worst = _Worst()
     if isinstance(what, Simulation):
         if motion is not None:
             raise StateError("a simulation has its own motion; leave out motion=")
         mechanism, said = Mechanism(what.model), f"a simulation of {what.time[-1]:g} s"
-        loads = what.joint_loads(names, **options)
+        loads = what.joint_loads(joints, on=on, at=at, in_=in_)
         worst.look(what, loads)
         history = load_history(loads, exponents)
     elif isinstance(what, Mechanism):
         mechanism = what
-        options |= {"actuated": actuated, "threads": threads}
-        wanted = None if names is None else tuple(names)
+        if motion is None:
+            raise StateError("a mechanism needs a motion: a Motion, or a file with one")
+        solver = mechanism.solver(
+            LoadRequest.of(what.model, joints, on=on, at=at, in_=in_, actuated=actuated)
+        )
 
         def answer(piece: Motion) -> JointLoads:
-            found = mechanism.joint_loads(piece, joints=wanted, **options)
+            found = solver.along(piece, threads=threads)
             worst.look(piece, found)
             return found
 
-        if motion is None:
-            raise StateError("a mechanism needs a motion: a Motion, or a file with one")
         pieces = _pieces(mechanism, motion)
         said = pieces.name.rpartition("/")[2]
         history = stream_loads(answer, pieces, exponents=exponents)

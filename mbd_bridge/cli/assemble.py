@@ -27,7 +27,7 @@ wish start at zero. --fixed ones stay exactly as wished, the others move as litt
 The exit code is 1 if a loop stays open: then what was reached is shown, and what to try is said.
 """
 
-OPEN = 1
+EXIT_INCOMPLETE = 1
 """Exit code of a mechanism that does not close."""
 
 ROUNDING = 1e-12
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             screen.show(console, line)
         return 0
     screen.report_error(SolveError(str(problem).removesuffix(PYTHON)))
-    return OPEN
+    return EXIT_INCOMPLETE
 
 
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import loop_loads, loop_tables, motion_file
 from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
@@ -108,34 +108,36 @@ def run(options: argparse.Namespace) -> int:
     robot = screen.load_robot(options)
     model = robot.model
     loop_loads.check(model, options)
-    if model.cuts:
-        motion = motion_file.read(options, model)
-        for note in (*motion.notes, left_out(model, "these loads")):
-            if note:
-                screen.say(note)
-        return loop_loads.run(robot, motion, options)
     joints = None if options.joints == ["all"] else options.joints
     with screen.waiting("preparing the kernel"):
         solver = robot.load_solver(
-            joints, on=options.on, at=options.at, in_=options.in_, reaction=options.reaction
+            joints,
+            on=options.on,
+            at=options.at,
+            in_=options.in_,
+            reaction=options.reaction,
+            actuated=options.actuated,
+            minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        rows, peaks = _write(solver, pieces, options)
-    for note in (*pieces.notes, left_out(model, "these loads")):
+        rows, peaks, lost = _write(solver, pieces, options)
+    for note in (*pieces.notes, *lost, left_out(model, "these loads")):
         if note:
             screen.say(note)
     if options.output is not None:
-        screen.show(screen.stderr(), f"{solver.convention}", _summary(peaks))
+        screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
         screen.say(f"{rows} rows written to {options.output}")
     return 0
 
 
-def _write(solver: LoadSolver, pieces: Pieces, options: argparse.Namespace) -> tuple[int, Peaks]:
-    """Write the loads piece by piece; return the number of rows, and their peaks."""
+def _write(
+    solver: LoadSolver, pieces: Pieces, options: argparse.Namespace
+) -> tuple[int, Peaks, tuple[str, ...]]:
+    """Write the loads piece by piece; return the number of rows, their peaks, and what to say."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.export import load_rows
     from mbd_bridge.loads.peaks import Peaks
-    from mbd_bridge.loads.streaming import loads_writer
+    from mbd_bridge.loads.streaming import loads_writer, lost_components
 
     target = options.output or screen.data_stdout()
     with contextlib.ExitStack() as stack:
@@ -143,34 +145,18 @@ def _write(solver: LoadSolver, pieces: Pieces, options: argparse.Namespace) -> t
         for motion in pieces:
             loads = solver(motion.q, motion.v, motion.a, threads=options.threads)
             if out is None or peaks is None:
-                peaks = Peaks(solver.model, loads)
-                out = stack.enter_context(loads_writer(target, loads, pieces, options.digits))
+                peaks, named = Peaks(solver.model, loads), loads.determined
+                sure = named.copy()
+                driven = loop_loads.driven(solver)
+                out = stack.enter_context(
+                    loads_writer(target, loads, pieces, options.digits, driven)
+                )
+            sure &= loads.determined
             out.append(np.column_stack([motion.time, load_rows(loads)]))
             peaks.add(motion.time, loads)
             rows += len(motion.time)
     assert peaks is not None
-    return rows, peaks
-
-
-def _summary(peaks: Peaks) -> Any:
-    from mbd_bridge.cli import screen
-
-    rows = []
-    joint = ""
-    for peak in peaks.rows:
-        name = peak.joint if peak.joint != joint else ""
-        joint = peak.joint
-        rows.append(
-            (
-                name,
-                peak.quantity,
-                f"{peak.peak:.5g}",
-                f"{peak.rms:.5g}",
-                peak.unit,
-                f"{peak.time:g}",
-            )
-        )
-    return screen.table(("joint", "", ">peak", ">RMS", "unit", ">at, s"), rows)
+    return rows, peaks, lost_components(solver.joints, named, sure)
 
 
 def _digits(text: str) -> int:

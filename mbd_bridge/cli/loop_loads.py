@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.loads import Motion
+    from mbd_bridge.loads import LoadSolver
     from mbd_bridge.mechanism import Model
 
 
@@ -33,36 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(robot: Mechanism, motion: Motion, options: argparse.Namespace) -> int:
-    """Compute and write the loads along a motion that satisfies the loops."""
-    from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.formats.tables import TableWriter
-    from mbd_bridge.loads.export import TIME, attributes, load_attributes, load_columns, load_rows
-
-    model = robot.model
-    loads = robot.joint_loads(
-        motion,
-        joints=None if options.joints == ["all"] else options.joints,
-        on=options.on,
-        at=options.at,
-        in_=options.in_,
-        reaction=options.reaction,
-        actuated=options.actuated,
-        minimum_norm=options.minimum_norm,
-    )
-    said = {"driven": ", ".join(options.actuated or model.description.actuated or ())}
-    said |= attributes(f"joint loads of {model.name} along {options.motion}", motion.notes)
-    said |= load_attributes(loads)
-    target = options.output or screen.data_stdout()
-    with TableWriter(target, [TIME, *load_columns(loads)], said, digits=options.digits) as out:
-        out.append(np.column_stack([motion.time, load_rows(loads)]))
-    if options.output is None:
-        return 0
-    screen.show(
-        screen.stderr(), f"{loads.convention}", loop_tables.peaks(model, motion.time, loads)
-    )
-    screen.say(f"{len(motion.time)} rows written to {options.output}")
-    return 0
+def driven(solver: LoadSolver) -> dict[str, str]:
+    """Return what a file of loads in loops says of the joints with a drive."""
+    model, named = solver.model, solver.request.actuated
+    if not model.has_loops:
+        return {}
+    return {"driven": ", ".join(named or model.description.actuated or ())}
 
 
 def check(model: Model, options: argparse.Namespace) -> None:

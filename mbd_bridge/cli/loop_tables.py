@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -14,17 +13,15 @@ from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
-    from mbd_bridge.loads import JointLoads
-    from mbd_bridge.loads.peaks import Peak
+    from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.mechanism import Model
     from mbd_bridge.solve import Assembly, LoopReport
-    from mbd_bridge.spatial import Array
 
 
 def info(console: Console, robot: Mechanism) -> None:
     """Show what the loops do at the assembled position nearest to zero."""
     from mbd_bridge.errors import MbdError
-    from mbd_bridge.solve.closing import CLOSED
+    from mbd_bridge.solve.tolerances import ASSEMBLED
 
     try:
         found = robot.assemble(check=False)
@@ -33,7 +30,9 @@ def info(console: Console, robot: Mechanism) -> None:
         screen.show(console, "", f"loops not assembled: {error}")
         return
     if not found.closed:
-        open_ones = ", ".join(name for name, residual in found.loops.items() if residual > CLOSED)
+        open_ones = ", ".join(
+            name for name, residual in found.loops.items() if residual > ASSEMBLED
+        )
         screen.show(
             console,
             "",
@@ -88,41 +87,17 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
         yield f"REVERSED: the two axes of {name} point against each other; try another --near"
 
 
-def peaks(model: Model, time: Array, loads: JointLoads) -> Table:
+def peaks(found: Peaks) -> Table:
     """Return the peaks of force, moment and drives, taken over the determined components."""
-    from mbd_bridge.loads.export import COMPONENTS
-    from mbd_bridge.loads.peaks import Peak
-    from mbd_bridge.loads.units import DRIVE, drive_units
-
-    rows: list[tuple[str, ...]] = []
-    for k, (joint, flags) in enumerate(zip(loads.joints, loads.determined, strict=True)):
-        for what, unit, vectors, part in (
-            ("force", "N", loads.force[:, k], slice(0, 3)),
-            ("moment", "N m", loads.moment[:, k], slice(3, 6)),
-        ):
-            sure = flags[part]
-            without = np.array(COMPONENTS[part])[~sure]
-            peak = Peak(joint, what, unit)
-            peak.add(time, np.linalg.norm(vectors[:, sure], axis=1))
-            rows.append(_row(peak, first=what == "force", without=" ".join(without)))
-            if not sure.any():
-                rows[-1] = (*rows[-1][:2], "-", "-", unit, "", rows[-1][-1])
-        place = loads.drive_of[k]
-        names = loads.drive_names[place]
-        units = drive_units(model, joint) if names else ()
-        for drive, unit, along in zip(names, units, loads.drive[:, place].T, strict=True):
-            peak = Peak(joint, f"drive{drive.removeprefix(joint)}", DRIVE[unit])
-            peak.add(time, along)
-            rows.append(_row(peak, first=False, without=""))
-            if not loads.drive_unique[:, loads.drive_names.index(drive)].all():
-                rows[-1] = (*rows[-1][:2], "-", "-", rows[-1][4], "", "drive")
+    rows, joint = [], ""
+    for peak in found.rows:
+        name, joint = peak.joint if peak.joint != joint else "", peak.joint
+        numbers = (f"{peak.peak:.5g}", f"{peak.rms:.5g}", peak.unit, f"{peak.time:g}")
+        if not peak.known:
+            numbers = ("-", "-", peak.unit, "")
+        without = " ".join(peak.without) if peak.known or peak.without else "drive"
+        rows.append((name, peak.quantity, *numbers, without))
     headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")
-    if loads.unique.all() and loads.drive_unique.all():
+    if not any(row[-1] for row in rows):
         return screen.table(headings[:-1], [row[:-1] for row in rows])
     return screen.table(headings, rows)
-
-
-def _row(peak: Peak, *, first: bool, without: str) -> tuple[str, ...]:
-    name = peak.joint if first else ""
-    numbers = f"{peak.peak:.5g}", f"{peak.rms:.5g}"
-    return (name, peak.quantity, *numbers, peak.unit, f"{peak.time:g}", without)

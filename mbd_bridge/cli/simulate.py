@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.cli import drives
-from mbd_bridge.cli.assemble import OPEN, PYTHON, add_state, assembled
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
     from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.loads.peaks import Peaks
 
     if options.output is not None:
         check_output(options.output)
@@ -109,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         motion = _simulated(robot, options)
     except SolveError as error:
         screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
-        return OPEN
+        return EXIT_INCOMPLETE
     loads = None
     try:
         with screen.waiting("computing accelerations and loads"):
@@ -118,24 +119,22 @@ def run(options: argparse.Namespace) -> int:
                 loads = motion.joint_loads(None if options.joints == ["all"] else options.joints)
     except SolveError as error:  # at the start alone, where the status says more
         screen.report_error(error if motion.finished else SolveError(motion.status))
-        return OPEN
+        return EXIT_INCOMPLETE
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
     notes += [f"drives {', '.join(options.drive)}"] if options.drive else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
-        screen.show(
-            screen.stderr(),
-            f"{loads.convention}",
-            loop_tables.peaks(robot.model, motion.time, loads),
-        )
+        peaks = Peaks(robot.model, loads)
+        peaks.add(motion.time, loads)
+        screen.show(screen.stderr(), f"{loads.convention}", loop_tables.peaks(peaks))
     for line in (*motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
     if not motion.finished:
         screen.say(motion.status, "warning")
-        return OPEN
+        return EXIT_INCOMPLETE
     return 0
 
 

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import motion_file
-from mbd_bridge.cli.assemble import OPEN, add_state, assembled
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         what, more, time = _what(robot, options)
     except SolveError as error:
         screen.report_error(error)
-        return OPEN
+        return EXIT_INCOMPLETE
     common: dict[str, Any] = {
         "loads": "all" if options.loads == ["all"] else options.loads,
         "actuated": options.actuated,

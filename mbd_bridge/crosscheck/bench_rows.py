@@ -16,7 +16,7 @@ from mbd_bridge.crosscheck.states import random_states
 from mbd_bridge.crosscheck.timing import Timing, Work, in_turns
 from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import Dynamics, prepare
 from mbd_bridge.spatial import Array
@@ -49,7 +49,7 @@ class Rows:
             what: prepare(model, what)
             for what in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
         }
-        self.solver = LoadSolver(model, joints, open_tree=True)
+        self.solver = LoadSolver(model, LoadRequest.of(model, joints, open_tree=True))
 
     def rows(self) -> Iterator[tuple[str, Callable[[], Timing]]]:
         """Yield a title and the measuring of each row."""

@@ -7,7 +7,7 @@ import numpy as np
 from mbd_bridge.crosscheck.report import Row
 from mbd_bridge.crosscheck.states import closed_states
 from mbd_bridge.errors import ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ConstrainedDynamics, prepare
 
@@ -38,7 +38,7 @@ def closed_loop_rows(model: Model, states: int, seed: int) -> tuple[list[Row], s
             raise ModelError("no random position closes the loops, or only singular ones")
         dynamics = ConstrainedDynamics(model, (), ())
         names = (*referee.joints, *referee.cuts)
-        solver = LoadSolver(model, names, actuated=())
+        solver = LoadSolver(model, LoadRequest.of(model, names, actuated=()))
         (bias,) = prepare(model, "bias_forces")(qs, vs)
         worst: dict[str, tuple[float, str]] = {}
         for q, v, size in zip(qs, vs, np.abs(bias).max(axis=-1), strict=True):
@@ -47,7 +47,7 @@ def closed_loop_rows(model: Model, states: int, seed: int) -> tuple[list[Row], s
             q, v = theirs.q, theirs.v
             a, lam = dynamics.forward(q, v, tau, check=False)
             found = solver(q, v, a, lam=lam)
-            ours, unique = found.wrench(), found.unique
+            ours, unique = found.wrench, found.unique
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             relative = np.where(unique, np.abs(difference), 0.0)
             relative = relative.max(axis=-1) / max(np.abs(ours[unique]).max(initial=0.0), 1e-300)

@@ -13,7 +13,7 @@ from mbd_bridge.crosscheck.closed_loops import closed_loop_rows
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
 from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError, whole_number
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ForwardDynamics, prepare
 from mbd_bridge.solve.factor import pivots
@@ -22,7 +22,7 @@ from mbd_bridge.spatial import Array
 SENSED = 5
 """States at which pybullet's force sensors are asked, at most: it takes a step for each."""
 
-SINGULAR = 1e-13
+SINGULAR_MASS = 1e-13
 """A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
 
 
@@ -150,8 +150,9 @@ class _Sample:
         (self.tau,) = prepare(model, "inverse_dynamics")(self.q, self.v, self.a)
         (self.bias,) = prepare(model, "bias_forces")(self.q, self.v)
         (self.M,) = prepare(model, "mass_matrix")(self.q)
-        solver = LoadSolver(model, range(len(model.joints)), open_tree=True)
-        self.loads = solver(self.q, self.v, self.a).wrench()
+        every = range(len(model.joints))
+        solver = LoadSolver(model, LoadRequest.of(model, every, open_tree=True))
+        self.loads = solver(self.q, self.v, self.a).wrench
         self.joints = solver.joints
         # Drives of the size that the motion needs, so that no joint is thrown about.
         size = np.abs(self.tau).max(axis=-1, keepdims=True, initial=0.0)
@@ -210,7 +211,7 @@ class _Sample:
         except SolveError as problem:
             return _not_compared(quantity, referee, str(problem))
         scale = np.abs(np.diagonal(self.M, axis1=1, axis2=2))
-        floor = SINGULAR * np.maximum(scale, np.finfo(float).tiny)
+        floor = SINGULAR_MASS * np.maximum(scale, np.finfo(float).tiny)
         weak = ~(np.abs(pivots(self.M)) > floor).all(axis=0)
         if weak.any():
             which = ", ".join(np.array(self.model.velocity_names)[weak][:4])

@@ -7,6 +7,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
@@ -40,10 +41,10 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     constraints = prepare(model, "constraints")
     scale = model.velocity_scale
     wishes, rates, _ = random_states(model, TRIALS * count, rng)
-    reached = assemble_batch(model, wishes, check=False)
+    reached = assemble_batch(Prepared(model), wishes, check=False)
     found: list[tuple[int, Array, Array]] = []
     for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
-        J = constraints(q, v)[1] / model.row_scale[:, None] * scale
+        J = model.scaled_jacobian(constraints(q, v)[1])
         sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
         rank = int(np.sum(sizes > TOLERANCE * sizes[0]))
         if sizes[rank - 1] < REGULAR * sizes[0]:

@@ -3,7 +3,7 @@
 With the joint's frames a and b moving with their bodies, d = r_b - r_a, and u = (d for Along and
 Distance, b_j for Across):
 
-    Φ  = a_i · u                                                         (13)
+    Φ  = a_i · u  (minus the cosine of axes that are not perpendicular)   (13)
     Φ̇  = a_i · u̇ + ȧ_i · u = Φ_q q̇                                       (17)
     Φ̈  = a_i · ü + 2 ȧ_i · u̇ + ä_i · u = Φ_q q̈ - γ                       (18)
 
@@ -129,7 +129,10 @@ def _values(row: BodyRow, a: _Side, b: _Side) -> tuple[object, object]:
     else:
         u = b.axes[:, row.j]
         u1, u2 = _turned(u, b)
-    return fixed @ u, -(fixed @ u2 + 2.0 * (fixed1 @ u1) + fixed2 @ u)
+    phi = fixed @ u
+    if isinstance(row, Across) and row.cosine:
+        phi = phi - row.cosine
+    return phi, -(fixed @ u2 + 2.0 * (fixed1 @ u1) + fixed2 @ u)
 
 
 def _turned(axis: Array, side: _Side) -> tuple[Array, Array]:

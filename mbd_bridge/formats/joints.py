@@ -28,6 +28,10 @@ ONE_FREEDOM = frozenset({"revolute", "continuous", "prismatic"})
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
 """URDF's default."""
 
+PERPENDICULAR = 1e-6
+"""Cosine of the angle between two axes below which they are taken as perpendicular: a file's digits
+leave as much."""
+
 PARALLEL = 1e-9
 """Sine of the angle below which a universal joint's two axes are the same, so a freedom is lost."""
 
@@ -85,6 +89,11 @@ def parallel(a: Vector3, b: Vector3) -> bool:
     """Return whether two unit vectors are parallel or opposite."""
     cross = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
     return max(map(abs, cross)) < PARALLEL
+
+
+def perpendicular(a: Vector3, b: Vector3) -> bool:
+    """Return whether two unit vectors are perpendicular, as far as a file's digits tell."""
+    return abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) < PERPENDICULAR
 
 
 def _read_limits(document: Document, joint: Element) -> Limits:

@@ -28,7 +28,7 @@ import numpy as np
 
 from mbd_bridge.formats.description import Coupling, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import Document, parse_numbers, unknown
-from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
+from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel, perpendicular
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Array, Frame, skew
 
@@ -187,6 +187,12 @@ def _read_constraint(document: Document, element: Element) -> Loop:
         axis = _axis(document, element, "parent_axis", DEFAULT_AXIS)
     if kind == "universal":
         axis2 = _second_axis(document, element, "child_axis", axis)
+        if axis2 is not None and not perpendicular(axis, axis2):
+            raise document.error(
+                element,
+                f"the axes {axis} and {axis2} are not perpendicular, and their frames need not "
+                "agree, so the angle of the cross is not told; write it as a <loop_joint>",
+            )
     elif kind in TYPES_WITH_AXIS:
         on_child = _axis(document, element, "child_axis", axis)
         if on_child != axis:

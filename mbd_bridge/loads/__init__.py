@@ -4,12 +4,14 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.history import loads_from_table
 from mbd_bridge.loads.motion import Motion, motion_from_table
 from mbd_bridge.loads.motion_file import motion_from_file
+from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import LoadSolver
 
 __all__ = [
     "Convention",
     "JointLoads",
+    "LoadRequest",
     "LoadSolver",
     "Motion",
     "OneJoint",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.reactions import at_body_origin
@@ -23,11 +24,15 @@ from mbd_bridge.spatial import Array, Frame, cross, is_zero
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
+Point: TypeAlias = Sequence[float] | NDArray[Any]
+"""(x, y, z) m, in the child link's frame."""
+
 SIDES: tuple[On, ...] = get_args(On)
 PLACES: tuple[At, ...] = get_args(At)
 AXES: tuple[In, ...] = get_args(In)
 
-PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+Plane = Literal["xy", "yz", "zx"]
+PLANES: dict[Plane, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
 """Planes of the axes in which a load is given, by name: the numbers of their two axes."""
 
 _TEXT = re.compile(
@@ -55,7 +60,7 @@ class Convention:
     in_: In = "child"
 
     @staticmethod
-    def of(on: str, at: str | Sequence[float], in_: str) -> Convention:
+    def of(on: str, at: str | Point, in_: str) -> Convention:
         """Return a checked convention."""
         side = one_of("on", on, SIDES, ModelError)
         axes = one_of("in_", in_, AXES, ModelError)
@@ -70,6 +75,11 @@ class Convention:
             ) from None
         x, y, z = point.tolist()
         return Convention(side, (x, y, z), axes)
+
+    @property
+    def form(self) -> Convention:
+        """The same at any point: a point stands for all of them."""
+        return self if isinstance(self.at, str) else replace(self, at=(0.0, 0.0, 0.0))
 
     def __str__(self) -> str:
         exerted = "parent on child" if self.on == "child" else "child on parent"

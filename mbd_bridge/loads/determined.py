@@ -13,7 +13,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import Sizes, asked_for, changes
+from mbd_bridge.loads.selected import Selection, asked_for, changes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open
@@ -40,7 +40,7 @@ def undetermined(
     columns = left_open(model, phi_q, driven_velocities(model, actuated)).T
     if not len(columns):
         return {}
-    wrench, _ = changes(model, asked, Convention(), q, False, list(columns), Sizes.of(model, asked))
+    wrench, _ = changes(model, Selection(asked, Convention()), q, list(columns))
     found, least = {}, row_choice(model).noticed ** 2
     for name, squares in zip(names, wrench, strict=True):
         lost = tuple(c for c, x in zip(COMPONENTS, squares, strict=True) if x > least)

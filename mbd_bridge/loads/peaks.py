@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, velocity_units
+from mbd_bridge.loads.signals import Flags
+from mbd_bridge.loads.units import DRIVE, drive_units
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -33,6 +38,8 @@ class Peak:
     joint, quantity, unit : e.g. elbow, "force", "N"
     peak : value of the largest size; a drive keeps its sign
     time : of the peak, s
+    without : components that are left out, since rigid-body mechanics does not determine them
+    known : whether anything is left
     """
 
     joint: str
@@ -40,6 +47,8 @@ class Peak:
     unit: str
     peak: float = 0.0
     time: float = float("nan")
+    without: tuple[str, ...] = ()
+    known: bool = True
     _squares: float = 0.0
     _count: int = 0
 
@@ -58,38 +67,115 @@ class Peak:
         self._count += len(values)
 
 
+class _Lengths:
+    """Peaks of the length of a vector, over those of its components that are always determined.
+
+    Which these are is known at the end only. Of loops, every choice among the components that are
+    determined at first is therefore followed until one of its components is lost.
+    """
+
+    def __init__(
+        self, joint: str, quantity: str, unit: str, names: Sequence[str], sure: Flags, loops: bool
+    ) -> None:
+        self._none, self._names = Peak(joint, quantity, unit), names
+        some = np.flatnonzero(sure).tolist()
+        sizes = range(1, len(some) + 1) if loops else (len(some),)
+        choices = itertools.chain(*(itertools.combinations(some, size) for size in sizes))
+        self._peaks = {choice: replace(self._none) for choice in choices}
+
+    def add(self, time: Floats, vectors: Floats, sure: Flags) -> None:
+        """Take in vectors (N, 3), and which components (3,) are determined in all of them."""
+        self._peaks = {c: peak for c, peak in self._peaks.items() if sure[list(c)].all()}
+        for choice, peak in self._peaks.items():
+            peak.add(time, np.linalg.norm(vectors[:, choice], axis=1))
+
+    @property
+    def peak(self) -> Peak:
+        """The peak over all components that were determined throughout."""
+        choice = max(self._peaks, key=len, default=())
+        without = tuple(name for k, name in enumerate(self._names) if k not in choice)
+        return replace(self._peaks.get(choice, self._none), without=without, known=bool(choice))
+
+
 class Peaks:
     """Force, moment and drives of some joints, taken in block by block.
 
-    Attributes
+    Parameters
     ----------
-    rows : a `Peak` for each joint's force and moment, for each of its drives, and for force and
-        moment of its reaction where the loads have it
+    loads : the first block of them, or others of the same joints
     """
 
     def __init__(self, model: Model, loads: JointLoads) -> None:
-        self.rows: list[Peak] = []
-        for joint, place in zip(loads.joints, loads.drive_of, strict=True):
-            self.rows += [Peak(joint, "force", "N"), Peak(joint, "moment", "N m")]
-            units = velocity_units(model.joint(joint).type)
-            self.rows += [
-                Peak(joint, f"drive{name.removeprefix(joint)}", DRIVE[unit])
-                for name, unit in zip(loads.drive_names[place], units, strict=True)
-            ]
-            if loads.reaction_force is not None:
-                self.rows += [
-                    Peak(joint, "reaction force", "N"),
-                    Peak(joint, "reaction moment", "N m"),
+        self._vectors: list[_Lengths] = []
+        self._drives: list[list[Peak]] = []
+        self._reaction = loads.reaction_force is not None
+        for k, (joint, place) in enumerate(zip(loads.joints, loads.drive_of, strict=True)):
+            for title, whole in _wrenches(loads):
+                sure = _always(whole.unique[..., k, :])
+                for what, unit, part in _PARTS:
+                    names = COMPONENTS[part]
+                    self._vectors.append(
+                        _Lengths(joint, title + what, unit, names, sure[part], model.has_loops)
+                    )
+            drives = loads.drive_names[place]
+            units = drive_units(model, joint) if drives else ()
+            self._drives.append(
+                [
+                    Peak(joint, f"drive{name.removeprefix(joint)}", DRIVE[unit])
+                    for name, unit in zip(drives, units, strict=True)
                 ]
+            )
 
     def add(self, time: Floats, loads: JointLoads) -> None:
         """Take in loads at the times (N,), s."""
-        rows = iter(self.rows)
+        lengths = iter(self._vectors)
+        known = _always(loads.drive_unique)
         for k, place in enumerate(loads.drive_of):
-            next(rows).add(time, np.linalg.norm(loads.force[:, k], axis=1))
-            next(rows).add(time, np.linalg.norm(loads.moment[:, k], axis=1))
-            for column in loads.drive[:, place].T:
-                next(rows).add(time, column)
-            if loads.reaction_force is not None and loads.reaction_moment is not None:
-                next(rows).add(time, np.linalg.norm(loads.reaction_force[:, k], axis=1))
-                next(rows).add(time, np.linalg.norm(loads.reaction_moment[:, k], axis=1))
+            for _, whole in _wrenches(loads):
+                sure = _always(whole.unique[..., k, :])
+                for (_, _, part), vectors in zip(_PARTS, (whole.force, whole.moment), strict=True):
+                    next(lengths).add(time, vectors[:, k], sure[part])
+            for peak, column, sound in zip(
+                self._drives[k], loads.drive[:, place].T, known[place], strict=True
+            ):
+                peak.add(time, column)
+                peak.known = peak.known and bool(sound)
+
+    @property
+    def rows(self) -> list[Peak]:
+        """A `Peak` for each joint's force and moment, for each of its drives, and for force and
+        moment of its reaction where the loads have it.
+        """
+        lengths, found = iter(self._vectors), list[Peak]()
+        for drives in self._drives:
+            force, moment = next(lengths).peak, next(lengths).peak
+            found += [force, moment, *drives]
+            if self._reaction:
+                found += [next(lengths).peak, next(lengths).peak]
+        return found
+
+
+_PARTS = (("force", "N", slice(0, 3)), ("moment", "N m", slice(3, 6)))
+
+
+class _Wrenches(NamedTuple):
+    force: Floats
+    moment: Floats
+    unique: Flags
+
+
+def _wrenches(loads: JointLoads) -> Iterator[tuple[str, _Wrenches]]:
+    """Yield the loads, and their reactions if there are any."""
+    yield "", _Wrenches(loads.force, loads.moment, loads.unique)
+    if loads.reaction_force is not None:
+        assert loads.reaction_moment is not None
+        assert loads.reaction_unique is not None
+        yield (
+            "reaction ",
+            _Wrenches(loads.reaction_force, loads.reaction_moment, loads.reaction_unique),
+        )
+
+
+def _always(flags: Flags) -> Flags:
+    """Return which of the last axis are true at all states."""
+    return np.asarray(flags.all(axis=tuple(range(flags.ndim - 1))))

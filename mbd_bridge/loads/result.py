@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, count, unknown_name
-from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
@@ -38,6 +38,11 @@ class OneJoint(NamedTuple):
     drive: Array
     unique: Array
     drive_unique: Array
+
+    @property
+    def wrench(self) -> Array:
+        """Force and moment in one array, (..., 6)."""
+        return np.concatenate([self.force, self.moment], axis=-1)
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 1 else len(self.force), "state")
@@ -107,8 +112,9 @@ class JointLoads:
         """Which components (J, 6) are determined at all states: what a column may be called."""
         return np.asarray(self.unique.reshape(-1, len(self.joints), 6).all(axis=0))
 
+    @property
     def wrench(self) -> Array:
-        """Return force and moment in one array, (..., J, 6)."""
+        """Force and moment in one array, (..., J, 6)."""
         return np.concatenate([self.force, self.moment], axis=-1)
 
     def along(self, time: ArrayLike, v: ArrayLike) -> JointLoads:
@@ -124,11 +130,18 @@ class JointLoads:
             raise StateError(f"v: expected {(*states, nv)}, got {speed.shape}")
         return replace(self, time=times, speed=drive_speeds(self, speed))
 
-    def spectra(self, exponents: Sequence[float] = (3.0, 5.0, 10.0), **options: Any) -> LoadSpectra:
+    def spectra(
+        self,
+        exponents: Sequence[float] = (3.0, 5.0, 10.0),
+        *,
+        time: ArrayLike | None = None,
+        plane: Plane | None = None,
+        directions: int = 36,
+    ) -> LoadSpectra:
         """Return rainflow cycles and damage-equivalent loads; see `durability.load_spectra`."""
         from mbd_bridge.loads.durability import load_spectra
 
-        return load_spectra(self, exponents, **options)
+        return load_spectra(self, exponents, time=time, plane=plane, directions=directions)
 
     def save(
         self,
@@ -200,7 +213,7 @@ class JointLoads:
     def plot_polar(
         self,
         joints: Iterable[str] | str | None = None,
-        plane: str | None = None,
+        plane: Plane | None = None,
         *,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> list[Axes]:

@@ -9,7 +9,7 @@ gives every load:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,22 @@ class Asked(NamedTuple):
 
     cut: bool
     number: int
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which loads are formed.
+
+    Attributes
+    ----------
+    joints : places of the joints
+    convention : a point of it may be one of symbols
+    reaction : whether the load without the drive's part is formed as well
+    """
+
+    joints: tuple[Asked, ...]
+    convention: Convention
+    reaction: bool = False
 
 
 class Sizes(NamedTuple):
@@ -108,21 +124,20 @@ def drive_names(model: Model, asked: Sequence[Asked]) -> tuple[tuple[str, ...], 
 
 def selected_loads(
     model: Model,
-    asked: Sequence[Asked],
-    convention: Convention,
+    selection: Selection,
     q: Array,
     v: Array,
     a: Array,
     external: External,
-    reaction: bool,
     lam: Array | None = None,
 ) -> tuple[Array, ...]:
-    """Return forces (J, 3), moments (J, 3), drives (F,) and, if asked for, the reactions.
+    """Return forces (J, 3), moments (J, 3), drives (F,) and, if selected, the reactions.
 
     Parameters
     ----------
     lam : (m,) multipliers of the cuts' rows; None: the loops are left open
     """
+    asked, convention, reaction = selection.joints, selection.convention, selection.reaction
     wrenches: list[Array] = []
     state = None if lam is None else state_vectors(model, q, v)
     if state is not None and lam is not None:
@@ -161,27 +176,20 @@ def selected_loads(
 
 
 def changes(
-    model: Model,
-    asked: Sequence[Asked],
-    convention: Convention,
-    q: Array,
-    reaction: bool,
-    multipliers: Sequence[Array],
-    sizes: Sizes,
+    model: Model, selection: Selection, q: Array, multipliers: Sequence[Array]
 ) -> tuple[Array, ...]:
     """Return what some multipliers (m,) alone do to `selected_loads`, without weight or motion.
 
     Each result is the sum of squares over the multipliers: wrench (J, 6) and drive (F,), N m (a
-    force counts with the mechanism's size), and reaction (J, 6) if asked for.
+    force counts with the mechanism's size), and reaction (J, 6) if selected.
     """
     light, still = _weightless(model), np.zeros(model.nv)
-    squares: list[Array] = [np.zeros(1)] * (3 if reaction else 2)
+    sizes = Sizes.of(model, selection.joints)
+    squares: list[Array] = [np.zeros(1)] * (3 if selection.reaction else 2)
     for lam in multipliers:
-        force, moment, drive, *rest = selected_loads(
-            light, asked, convention, q, still, still, {}, reaction, lam
-        )
+        force, moment, drive, *rest = selected_loads(light, selection, q, still, still, {}, lam)
         found = [np.hstack([force * sizes.force, moment]), drive * sizes.drives]
-        if reaction:
+        if selection.reaction:
             found.append(np.hstack([rest[0] * sizes.force, rest[1]]))
         squares = [s + x * x for s, x in zip(squares, found, strict=True)]
     return tuple(squares)

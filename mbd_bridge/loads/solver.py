@@ -10,21 +10,24 @@ a component of a load is determined if no multiplier that the equations leave op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import an_instance, as_floats, flag, name_list
+from mbd_bridge.arguments import an_instance, as_floats, flag
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.convention import At, Convention, Point
+from mbd_bridge.loads.motion import Motion
+from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.selected import Sizes, asked_for, changes, drive_names, selected_loads
+from mbd_bridge.loads.selected import Selection, asked_for, changes, drive_names, selected_loads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve import explain
@@ -32,10 +35,10 @@ from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.loop_terms import PROBES, probes
+from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.variants import Wanted
-from mbd_bridge.solve.wrenches import check_axes
 from mbd_bridge.spatial import Array
 
 
@@ -45,87 +48,116 @@ class LoadSolver:
     Parameters
     ----------
     model : the mechanism
-    joints : names (or indices) of the joints, tree or cut; None for all but the root joint
-    on, at, in_ : see `Convention`
-    links : names of links that carry external wrenches; these are then a further argument:
-        force (N), then moment (N m) on the link, at the origin of its frame
-    external_in : these wrenches are given in the axes of their "link" or of the "world"
-    reaction : give the load without the drive's part as well
-    open_tree : of a machine with loops, give the loads of its tree with the loops left open
-    actuated : in a machine with loops, the joints that have a drive; None: those that the file
-        names
-    minimum_norm : more drives than the motion determines are allowed; the loads are then the
-        smallest for the loop joints, with flags at all that is not determined
+    request : which loads (`Mechanism.load_solver` makes one of its arguments)
     parameters : masses, lengths and the like by name, (N,) or (N, 3) for N variants of the
         mechanism (`mechanism.parameters`); the last input of the kernels are theirs. Of a tree a
         call then gives the loads of all variants, at one state or each at its own
 
+    Attributes
+    ----------
+    kernel : forces, moments, drives, reactions. Its inputs are q, v, a; lam of loops; external of
+        wrenches; point (3,), m, where the loads are given at a point; p of variants
+    joints : names
+    links : link indices that carry external wrenches
+
     Examples
     --------
-    >>> solver = LoadSolver(model, ["elbow"])       # doctest: +SKIP
+    >>> solver = robot.load_solver(["elbow"])       # doctest: +SKIP
     >>> solver(q, v, a).moment                      # doctest: +SKIP
     """
 
     def __init__(
-        self,
-        model: Model,
-        joints: Iterable[str | int] | str | None = None,
-        *,
-        on: str = "child",
-        at: str | Sequence[float] = "joint",
-        in_: str = "child",
-        links: Sequence[str] = (),
-        external_in: str = "link",
-        reaction: bool = False,
-        open_tree: bool = False,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        parameters: Given | Parameters | None = None,
+        self, model: Model, request: LoadRequest, parameters: Given | Parameters | None = None
     ) -> None:
         an_instance("model", model, Model, "mechanism.model")
+        an_instance("request", request, LoadRequest, "LoadRequest.of(model, joints, ...)")
         if parameters is not None and not isinstance(parameters, Parameters):
             parameters = Parameters.of(model, parameters)
-        self.parameters = parameters
-        reaction, open_tree = flag("reaction", reaction), flag("open_tree", open_tree)
-        self.model, self._reaction = model, reaction
-        self._minimum_norm = flag("minimum_norm", minimum_norm)
-        self.convention = Convention.of(on, at, in_)
-        closed = model.has_loops and not open_tree
-        self.joints, self._asked = asked_for(model, joints, cuts=closed)
-        self._names, self._places = drive_names(model, self._asked)
-        self.links = tuple(model.link_number(name) for name in name_list("links", links, "links"))
-        self._axes = check_axes(external_in)
+        self.model, self.request, self.parameters = model, request, parameters
+        closed = model.has_loops and not request.open_tree
+        self.joints, asked = asked_for(model, request.joints, cuts=closed)
+        self._selection = Selection(asked, request.convention.form, request.reaction)
+        self._names, self._places = drive_names(model, asked)
+        self.links = tuple(map(model.link_number, request.links))
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
             inputs["lam"] = len(model.row_scale)
         if self.links:
             inputs["external"] = 6 * len(self.links)
+        inputs |= {} if self.point is None else {"point": 3}
         outputs = ["force", "moment", "drive"]
-        if reaction:
+        if request.reaction:
             outputs += ["reaction_force", "reaction_moment"]
 
         def function_of(model: Model) -> Traceable:
             def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
                 lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
-                wrenches: External = external_on(self.links, *rest)
-                if self._axes == "world":
+                wrenches: External = external_on(self.links, *rest[:1]) if self.links else {}
+                if request.external_in == "world":
                     wrenches = from_world_axes(model, q, wrenches)
-                asked, how = self._asked, self.convention
-                return selected_loads(model, asked, how, q, v, a, wrenches, reaction, lam)
+                return selected_loads(model, self._at(*rest), q, v, a, wrenches, lam)
 
             return function
 
         # Names have no part in the digest, so they must not choose the kernel either.
-        places = [tuple(place) for place in self._asked]
-        self._what = f"{places} {self.convention!r} {reaction}"
-        what = f"{self._what} loads {closed} {self.links} {self._axes}"
+        places = [tuple(place) for place in asked]
+        self._what = f"{places} {request.convention.form!r} {request.reaction}"
+        what = f"{self._what} loads {closed} {self.links} {request.external_in}"
         wanted = Wanted(function_of, inputs, tuple(outputs), "joint_loads", what)
         self.kernel = wanted.kernel(model, parameters)
         self._drives: tuple[str, ...] | None = None
         if closed:
-            self._drives = actuated_joints(model, actuated)
+            self._drives = actuated_joints(model, request.actuated)
             self._changes = self._changes_kernel(parameters)
             self._noticed = row_choice(model).noticed
+
+    def __reduce__(self) -> tuple[type[LoadSolver], tuple[Any, ...]]:
+        """Return what makes it again: machine code does not travel, it is found or made there."""
+        return LoadSolver, (self.model, self.request, self.parameters)
+
+    @property
+    def convention(self) -> Convention:
+        """On which body, at which point, in which axes the loads are given."""
+        return self.request.convention
+
+    def at(self, point: At | Point) -> LoadSolver:
+        """Return the solver for loads at another point of the child links, with the same code.
+
+        Parameters
+        ----------
+        point : (x, y, z) m, in the child link's frame; of a solver that was made for a point
+        """
+        how = self.convention
+        moved = Convention.of(how.on, point, how.in_)
+        if isinstance(how.at, str) or isinstance(moved.at, str):
+            raise ModelError(
+                f"at: this solver gives loads at {how.at!r}, not at a point of the child; prepare "
+                f"one with load_solver(..., at=(x, y, z))"
+            )
+        other = object.__new__(LoadSolver)
+        own = {"request": replace(self.request, convention=moved), "_one_state": self._one_state}
+        other.__dict__.update(self.__dict__ | own)
+        other.__dict__.pop("_quick", None)  # it has the point
+        return other
+
+    @property
+    def point(self) -> Array | None:
+        """The point (3,) at which the loads are given, an input of the kernels; None: no point."""
+        place = self.convention.at
+        return None if isinstance(place, str) else np.array(place)
+
+    @property
+    def _more(self) -> list[Array]:
+        """What the kernels take behind the state."""
+        return [] if self.point is None else [self.point]
+
+    def _at(self, *inputs: Array) -> Selection:
+        """Return the selection at the point that is the last of some inputs, if it has one."""
+        selection = self._selection
+        if isinstance(selection.convention.at, str):
+            return selection
+        x, y, z = inputs[-1]
+        return replace(selection, convention=replace(selection.convention, at=(x, y, z)))
 
     def __call__(
         self,
@@ -151,6 +183,17 @@ class LoadSolver:
         check : raise if a result is not finite, a quaternion not of unit length, a loop not
             closed, or a motion not possible with the drives; False leaves what comes out
         """
+        if (
+            external is None
+            and lam is None
+            and check is True
+            and type(threads) is int
+            and threads == 1
+            and self._quick is not None
+        ):
+            loads = self._quick(q, v, a)
+            if loads is not None:
+                return loads
         check = flag("check", check)
         own_q = unit_quaternions(self.model, q) if check else q
         inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
@@ -177,7 +220,7 @@ class LoadSolver:
                 *pushes,
                 threads=threads,
                 check=check and lam is None,
-                minimum_norm=self._minimum_norm,
+                minimum_norm=self.request.minimum_norm,
             )
             inputs["lam"] = found.lam if lam is None else lam
             if lam is None and self._inverse.spins:
@@ -187,8 +230,10 @@ class LoadSolver:
             raise StateError("lam: this mechanism has no loops (or they were left open)")
         if pushes:
             inputs["external"] = pushes[0]
-        variants = [] if self.parameters is None else [self.parameters.inputs]
-        outputs, finite = self.kernel.run(*inputs.values(), *variants, threads=threads)
+        more = self._more
+        if self.parameters is not None:
+            more.append(self.parameters.inputs)
+        outputs, finite = self.kernel.run(*inputs.values(), *more, threads=threads)
         if check and not finite:
             explain(self.model, inputs, *outputs)
         result = self.result(outputs, flags)
@@ -196,12 +241,17 @@ class LoadSolver:
             return result
         return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
 
+    def along(self, motion: Motion, *, threads: int = 1) -> JointLoads:
+        """Return the loads along a motion without external wrenches, with their times."""
+        return self(motion.q, motion.v, motion.a, threads=threads).along(motion.time, motion.v)
+
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.
 
         ``run(q, v, a)`` of the result returns force (J, 3), moment (J, 3) and drive (F,): always
         the same arrays, overwritten by the next call, unchecked for nan. Of a machine with loops
-        it takes the multipliers of the loops too: ``run(q, v, a, lam)``.
+        it takes the multipliers of the loops too: ``run(q, v, a, lam)``; then the wrenches on
+        `links` and the point, where the solver was made for them (see `kernel`).
         """
         return self.kernel.single()
 
@@ -217,24 +267,48 @@ class LoadSolver:
         return flat.reshape(*flat.shape[:-2], 6 * count)
 
     @cached_property
+    def _one_state(self) -> Answer:
+        return one_state(self.model, self.kernel, 3)
+
+    @cached_property
+    def _quick(self) -> Callable[[ArrayLike, ArrayLike, ArrayLike], JointLoads | None] | None:
+        """What gives the loads at one state if nothing is to be solved, converted or explained."""
+        if self._drives is not None or self.links or self.parameters or self.request.reaction:
+            return None
+        shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))
+        run, more = self._one_state, self._more
+
+        def quick(q: ArrayLike, v: ArrayLike, a: ArrayLike) -> JointLoads | None:
+            found = run(q, v, a, *more)
+            if found is None:
+                return None
+            loads = object.__new__(JointLoads)  # the frozen one's own way takes a microsecond
+            facts = loads.__dict__
+            facts.update(shared)
+            facts["force"], facts["moment"], facts["drive"] = found
+            return loads
+
+        return quick
+
+    @cached_property
     def _inverse(self) -> ClosedInverse:
         assert self._drives is not None, "there are loops"
-        return ClosedInverse(self.model, self._drives, self.links, self._axes)
+        return ClosedInverse(self.model, self._drives, self.links, self.request.external_in)
 
     def _changes_kernel(self, parameters: Parameters | None) -> Kernel:
         """Return the kernel of the squares of what open multipliers do (`changes`)."""
-        rows, sizes = len(self.model.row_scale), Sizes.of(self.model, self._asked)
+        rows = len(self.model.row_scale)
 
         def function_of(model: Model) -> Traceable:
-            def function(q: Array, opened: Array) -> tuple[Array, ...]:
+            def function(q: Array, opened: Array, *point: Array) -> tuple[Array, ...]:
                 each = [opened[k * rows : (k + 1) * rows] for k in range(PROBES)]
-                asked, how = self._asked, self.convention
-                return changes(model, asked, how, q, self._reaction, each, sizes)
+                return changes(model, self._at(*point), q, each)
 
             return function
 
         inputs = {"q": self.model.nq, "open": PROBES * rows}
-        outputs = ("wrench", "drive", "reaction")[: 3 if self._reaction else 2]
+        inputs |= {} if self.point is None else {"point": 3}
+        outputs = ("wrench", "drive", "reaction")[: 3 if self.request.reaction else 2]
         wanted = Wanted(function_of, inputs, outputs, "open_loads", f"{self._what} open")
         return wanted.kernel(self.model, parameters)
 
@@ -249,13 +323,13 @@ class LoadSolver:
         scale = self.model.row_scale
         free = np.linalg.qr(basis * scale[:, None])[0]
         opened = probes(len(scale)) @ free @ free.T / scale
-        squares = self._changes(q, opened.reshape(-1), *more)
+        squares = self._changes(q, opened.reshape(-1), *self._more, *more)
         return tuple(~(square > self._noticed**2) for square in squares)
 
     def _flags(self, q: ArrayLike, opened: Array, threads: int) -> tuple[Array, ...]:
         """Return which components (..., J, 6), drives (..., F) and reactions are determined."""
         flat = opened.reshape(*opened.shape[:-2], PROBES * opened.shape[-1])
-        squares = self._changes(q, flat, threads=threads)
+        squares = self._changes(q, flat, *self._more, threads=threads)
         return tuple(~(square > self._noticed**2) for square in squares)
 
     def result(

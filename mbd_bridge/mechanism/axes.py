@@ -8,26 +8,40 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats.description import Joint, Loop
+from mbd_bridge.formats.joints import parallel, perpendicular
 from mbd_bridge.mechanism.joint_table import JointType
-from mbd_bridge.spatial import Frame, rotation_that_takes_z_to
-
-PERPENDICULAR = 1e-6
-"""Cosine of the angle between axes that a file's digits may leave."""
+from mbd_bridge.spatial import Array, Frame, rotation_that_takes_z_to
 
 
 def second_axis(loop: Loop, where: str) -> Frame:
     """Return the turn of a universal joint's successor frame: x along the second axis."""
-    first = np.asarray(loop.axis)
-    second = np.asarray(loop.axis2) if loop.axis2 is not None else across(loop.axis)
-    second = second / np.linalg.norm(second)
-    if not abs(first @ second) < PERPENDICULAR:
-        raise ModelError(
-            f"{where}the two axes of a universal joint are perpendicular, these are {loop.axis} "
-            f"and {loop.axis2}"
-        )
+    first, second = np.asarray(loop.axis), second_direction(loop, where)
     z = first - (first @ second) * second
     z = z / np.linalg.norm(z)
     return Frame(np.column_stack([second, np.cross(z, second), z]), np.zeros(3))
+
+
+def second_direction(joint: Joint | Loop, where: str) -> Array:
+    """Return a universal joint's second axis, a unit vector that differs from its first.
+
+    Where none is given it is perpendicular to the first.
+    """
+    second = np.asarray(joint.axis2) if joint.axis2 is not None else across(joint.axis)
+    second = np.asarray(second / np.linalg.norm(second))
+    x, y, z = second.tolist()
+    if parallel(joint.axis, (x, y, z)):
+        raise ModelError(
+            f"{where}the two axes of a universal joint must differ, these are {joint.axis} and "
+            f"{joint.axis2}; for one axis use a revolute joint"
+        )
+    return second
+
+
+def oblique(loop: Loop, where: str) -> float:
+    """Return the cosine of the angle between a universal cut's axes, 0 where perpendicular."""
+    x, y, z = second_direction(loop, where).tolist()
+    first = loop.axis
+    return 0.0 if perpendicular(first, (x, y, z)) else first[0] * x + first[1] * y + first[2] * z
 
 
 def across(axis: Sequence[float]) -> np.ndarray:

@@ -10,9 +10,16 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop
-from mbd_bridge.mechanism.axes import PERPENDICULAR, across, axis_turn, second_axis
+from mbd_bridge.mechanism.axes import axis_turn, oblique, second_axis, second_direction
 from mbd_bridge.mechanism.couplings import coupling_cuts
-from mbd_bridge.mechanism.cut_table import CUT_ROWS, Cut, Distance, Row, mask_rows
+from mbd_bridge.mechanism.cut_table import (
+    CUT_ROWS,
+    Cut,
+    Distance,
+    Row,
+    mask_rows,
+    universal_rows,
+)
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -161,13 +168,7 @@ def _entry(joint: Joint) -> JointType:
         return Helical(joint.pitch)
     if kind is Universal:
         turn = axis_turn(joint, kind())
-        second = turn.rotation.T @ np.asarray(joint.axis2 or across(joint.axis))
-        second = second / np.linalg.norm(second)
-        if not abs(second[2]) < PERPENDICULAR:
-            raise ModelError(
-                f"joint {joint.name!r}: the two axes of a universal joint are perpendicular, these "
-                f"are {joint.axis} and {joint.axis2}; use two revolute joints for others"
-            )
+        second = turn.rotation.T @ second_direction(joint, f"joint {joint.name!r}: ")
         turned = TurnedUniversal if joint.turned else Universal
         return turned(tuple(second.tolist()))
     return kind()
@@ -275,9 +276,15 @@ class _Builder:
                 where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance", "mask"))
             )
         turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
-        a = a @ turn
-        b = b @ (second_axis(loop, where) if loop.type == "universal" else turn)
-        return Cut(loop.name, loop.type, p, s, on, a, b, CUT_ROWS[loop.type], described)
+        if loop.type == "universal":
+            a, b, rows = (
+                a @ turn,
+                b @ second_axis(loop, where),
+                universal_rows(oblique(loop, where)),
+            )
+        else:
+            a, b, rows = a @ turn, b @ turn, CUT_ROWS[loop.type]
+        return Cut(loop.name, loop.type, p, s, on, a, b, rows, described)
 
     def _mask(self, loop: Loop) -> tuple[Row, ...]:
         mask = loop.rows

@@ -128,11 +128,15 @@ class Builder:
         self,
         name: str,
         type: str,
-        predecessor: tuple[str, Frame],
-        successor: tuple[str, Frame],
+        predecessor: str | tuple[str, Frame],
+        successor: str | tuple[str, Frame],
         axis: ArrayLike = (0.0, 0.0, 1.0),
         axis2: ArrayLike | None = None,
         *,
+        xyz: ArrayLike | None = None,
+        rpy: ArrayLike | None = None,
+        xyz2: ArrayLike | None = None,
+        rpy2: ArrayLike | None = None,
         length: float | None = None,
         rows: Sequence[int] | None = None,
     ) -> Self:
@@ -142,6 +146,10 @@ class Builder:
         ----------
         type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed
             or mask
+        predecessor, successor : names of the two links, or each with the joint's frame in it
+        xyz, rpy : m, rad: the joint's frame in the predecessor link; zeros where not given
+        xyz2, rpy2 : the joint's frame in the successor link. At zero displacement the two frames
+            coincide
         axis : in the predecessor's frame, with the same coordinates in the successor's
         axis2 : the second axis of a universal joint, in the successor's frame
         length : of a distance joint, m; None for the distance at zero coordinates
@@ -151,14 +159,10 @@ class Builder:
         _check_name("loop", name)
         if name in self._loops:
             raise ModelError(f"there is a loop {name!r} already; choose another name")
-        ends = []
-        for what, end in (("predecessor", predecessor), ("successor", successor)):
-            pair: tuple[Any, ...] = tuple(end) if isinstance(end, tuple | list) else ()
-            if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], Frame):
-                raise ModelError(f"loop {name!r}: {what}: expected (link, Frame), got {end!r:.60}")
-            if pair[0] not in self._links:
-                raise ModelError(f"loop {name!r}: " + unknown_name("link", pair[0], self._links))
-            ends.append(LoopEnd(pair[0], pair[1]))
+        ends = (
+            self._end(name, "predecessor", predecessor, xyz=xyz, rpy=rpy),
+            self._end(name, "successor", successor, xyz2=xyz2, rpy2=rpy2),
+        )
         second = None if axis2 is None else _unit(name, axis2)
         self._loops[name] = Loop(name, type, ends[0], ends[1], _unit(name, axis), second)
         mask = None if rows is None else _mask(name, rows)
@@ -166,6 +170,36 @@ class Builder:
             length = float(finite_numbers(f"loop {name!r}: length", length, (), error=ModelError))
         self._loops[name] = replace(self._loops[name], length=length, rows=mask)
         return self
+
+    def _end(self, loop: str, what: str, end: object, **placed: ArrayLike | None) -> LoopEnd:
+        """Return one end of a loop joint; `placed` holds its xyz and rpy, by the caller's names."""
+        where = f"loop {loop!r}: "
+        match end:
+            case str(link):
+                frame = None
+            case (str(link), Frame() as frame):
+                pass
+            case _:
+                raise ModelError(
+                    f"{where}{what}: expected a link's name (its frame as {' and '.join(placed)}) "
+                    f"or (link, Frame), got {end!r:.60}"
+                )
+        if link not in self._links:
+            raise ModelError(where + unknown_name("link", link, self._links))
+        given = [name for name, value in placed.items() if value is not None]
+        if frame is None:
+            zeros = (0.0, 0.0, 0.0)
+            xyz, rpy = (
+                finite_numbers(where + name, zeros if x is None else x, (3,), error=ModelError)
+                for name, x in placed.items()
+            )
+            return LoopEnd(link, Frame.from_rpy(xyz, rpy))
+        if given:
+            raise ModelError(
+                f"{where}the {what}'s frame is given twice, in a pair and as "
+                f"{' and '.join(given)}; leave one out"
+            )
+        return LoopEnd(link, frame)
 
     def couple(
         self, name: str, joint: str, follows: str, ratio: float = 1.0, offset: float = 0.0

@@ -4,7 +4,8 @@ Of the joint's frames a (on the predecessor) and b (on the successor), whose z i
 axis, with d the way from a's origin to b's:
 
     Along(i)       a_i · d = 0            no motion along the axis i of a
-    Across(i, j)   a_i · b_j = 0          axis i of a stays perpendicular to axis j of b
+    Across(i, j)   a_i · b_j = 0          axis i of a stays perpendicular to axis j of b, or at the
+                                          angle that a `cosine` tells
 
 (Haug's dot-2 and dot-1 constraints; Lee94 (13) for the joints of his Table 1.) A universal joint's
 second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0; so has a
@@ -29,10 +30,11 @@ class Along(NamedTuple):
 
 
 class Across(NamedTuple):
-    """a_i · b_j = 0."""
+    """a_i · b_j = cosine."""
 
     i: int
     j: int
+    cosine: float = 0.0
 
 
 class Distance(NamedTuple):
@@ -76,6 +78,11 @@ CUT_ROWS: dict[str, tuple[Row, ...]] = {
 }
 """Type name -> rows. ``distance`` has its length, and so no entry here; a free joint that does not
 carry the tree forbids nothing."""
+
+
+def universal_rows(cosine: float) -> tuple[Row, ...]:
+    """Return the rows of a universal joint whose axes have this cosine between them."""
+    return (*POINT, Across(Z, X, cosine))
 
 
 def mask_rows(mask: Sequence[int]) -> tuple[Row, ...]:

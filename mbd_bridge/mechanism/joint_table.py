@@ -163,7 +163,10 @@ class Cylindrical(JointType):
 
 @dataclass(frozen=True)
 class Universal(JointType):
-    """Rotation about z (fixed in the parent), then about `second` (fixed in the child)."""
+    """Rotation about z (fixed in the parent), then about `second` (fixed in the child).
+
+    second : a unit vector, at any angle to z but along it
+    """
 
     second: tuple[float, float, float] = (1.0, 0.0, 0.0)
     name, nq, nv, cut_rows, weight = "universal", 2, 2, 4, 2.1

@@ -289,6 +289,10 @@ class Model:
         """Scale of each constraint row: `size` for rows that are lengths, 1 for angles (m,)."""
         return np.array([self._scale(row) for cut in self.cuts for row in cut.rows])
 
+    def scaled_jacobian(self, phi_q: Array) -> Array:
+        """Return Φ_q (..., m, nv) without dimension: by the scales of its rows and velocities."""
+        return np.asarray(phi_q / self.row_scale[:, None] * self.velocity_scale)
+
     def _scale(self, row: Row) -> float:
         if isinstance(row, Coupled):
             body = self.bodies[row.own.body]

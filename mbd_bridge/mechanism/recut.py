@@ -30,7 +30,7 @@ from mbd_bridge.mechanism.joint_table import JOINT_TYPES
 from mbd_bridge.mechanism.spanning_tree import Edge, spanning_tree
 from mbd_bridge.spatial import rotation_that_takes_z_to
 
-Cuts = Literal["authored", "weighted"] | Sequence[str]
+Cuts = Literal["authored", "weighted"] | list[str] | tuple[str, ...]
 """The file's own tree; the tree of shortest ways (Lee94); or the names of the joints to cut."""
 
 AS_LOOP = {"prismatic": "translational", "continuous": "revolute"}

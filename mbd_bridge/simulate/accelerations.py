@@ -50,12 +50,28 @@ class Accelerations:
         elif driven:
             self._driven = _driven_kernel(model, driven)
 
-    def __call__(self, q: Array, v: Array, tau: Array, prescribed: Array | None = None) -> Answer:
+    def prepare(self) -> None:
+        """Compile what answers need, near singular positions too."""
+        if self.model.has_loops:
+            self._closed.prepare()
+            prepare(self.model, "inverse_dynamics")
+        elif self._driven is None:
+            prepare(self.model, "forward_dynamics")
+
+    def __call__(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        prescribed: Array | None = None,
+        records: int | None = None,
+    ) -> Answer:
         """Return the answer at K states: q (K, nq), v, tau (K, nv).
 
         Parameters
         ----------
         prescribed : (K, D) accelerations of the prescribed motions
+        records : of the motion that these states are some of; None if they are all
         """
         none = np.zeros((len(q), 0))
         wanted = [] if prescribed is None or not self.driven else [prescribed]
@@ -66,7 +82,7 @@ class Accelerations:
                 return self._closed(places, rates, *given, check=False)
 
             a, lam = solve(np.arange(len(q)), q, v)
-            recovered = self._near.mend(solve, tau, q, v, a, lam)
+            recovered = self._near.mend(solve, tau, q, v, a, lam, records)
             cut = len(self.model.row_scale)
             return Answer(a, lam[:, :cut], -lam[:, cut:], recovered)
         if self._driven is None:

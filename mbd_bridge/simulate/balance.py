@@ -3,7 +3,7 @@
     E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt
 
 with the forces τ and the drives' forces -λ_d, summed up by the steps themselves. What is left is
-the error of the steps; a motion that is off by more than `LOST` is none.
+the error of the steps; a motion that is off by more than `LOST_ENERGY` is none.
 
 A start may be given with lost digits, and redundant rows are as open as a file's rounded numbers
 leave them: putting such a state onto its loops lifts the machine a little, which no force did.
@@ -19,12 +19,9 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
 from mbd_bridge.simulate.rows import Loops
-from mbd_bridge.simulate.trouble import SHORTER
+from mbd_bridge.simulate.trouble import step_too_long
+from mbd_bridge.solve.tolerances import LOST_ENERGY
 from mbd_bridge.spatial import Array, Inertia
-
-LOST = 1e-2
-"""Energy that may come from nowhere, by the largest of kinetic energy, change of the potential one
-and work: what a coarse step errs by in its own figures."""
 
 LOOKS = 500
 """Records that are looked at, if there are more."""
@@ -57,18 +54,17 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
     part = np.abs(lack) / scale
-    bad = np.flatnonzero(~(part <= LOST))
+    bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if len(bad) and model.has_loops:
         part = np.maximum(np.abs(lack) - _lifted(model, found.q[looks]), 0.0) / scale
-        bad = np.flatnonzero(~(part <= LOST))
+        bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if not len(bad):
         return float(part.max()), None
     first = bad[0]
     return float(part[first]), (
         int(looks[max(0, first - 1)]),
         f"energy comes from nowhere: {lack[first]:.3g} J where {scale:.3g} J move, by t = "
-        f"{found.time[looks[first]]:.6g} s; the step of {h:.3g} s is too long for this motion; "
-        f"{SHORTER}",
+        f"{found.time[looks[first]]:.6g} s; {step_too_long(h)}",
     )
 
 
@@ -91,7 +87,7 @@ def keep_energy(
     scale = np.maximum(scale, np.abs(work))
     lack = np.abs(whole[:, -1] - whole[:, 0] - work)
     nothing = _nothing(model)
-    return np.asarray((lack <= LOST * scale) | (not nothing) | (scale <= nothing))
+    return np.asarray((lack <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
 
 
 def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:

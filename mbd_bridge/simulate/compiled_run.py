@@ -25,8 +25,9 @@ from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.trust import TRUSTED, Now, Step
+from mbd_bridge.simulate.trust import Now, Step
 from mbd_bridge.simulate.watch import too_long
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class _Run:
             if self.done < before + wanted:
                 self._pass()
             return
-        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, TRUSTED, stream)
+        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, STEP_RISK, stream)
         if len(ts):
             self._records.append((ts, qs, vs))
         self.done += taken
@@ -167,7 +168,7 @@ class _Run:
             if count <= 0:
                 continue
             part = None if stream is None else stream[taken : taken + count]
-            got, out = self.march.advance(self.stage, count, each, TRUSTED, part)
+            got, out = self.march.advance(self.stage, count, each, STEP_RISK, part)
             if len(out[0]):
                 self._records.append(tuple(out[TOLD:-1]))
             taken += got
@@ -227,7 +228,7 @@ class _Run:
         given = [q, v, t, np.array([self.h]), *trajectory.more(now, q, v)]
         stream = trajectory.stream(np.array([now, now + self.h]), self.h)
         out = self._single(*given, stream=stream)
-        good = out[4][0] < TRUSTED
+        good = out[4][0] < STEP_RISK
         return [
             array[None].copy() if good else np.full_like(array[None], np.nan)
             for array in out[TOLD + len(STATE) : -1]
@@ -293,7 +294,7 @@ class _Run:
         for part in range(parts):
             one = self._once(q, v, t + part * self.h / parts, self.h / parts)
             if (
-                not max(one.near, one.crossed, one.strayed) < TRUSTED
+                not max(one.near, one.crossed, one.strayed) < STEP_RISK
                 or not np.isfinite(one.q).all()
             ):
                 return None

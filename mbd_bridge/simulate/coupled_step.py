@@ -30,8 +30,8 @@ from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import STAGE, TRUSTED, Now, Step, Taken
-from mbd_bridge.simulate.watch import OPEN
+from mbd_bridge.simulate.trust import Now, Step, Taken
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 
 
@@ -78,6 +78,16 @@ class CoupledStep:
         """Choose rows for steps that go on from another state."""
         self.rows = independent_rows(self.model, q, self.trajectory.motions, v)
 
+    def prepare(self) -> None:
+        """Compile all that steps and questions may need, past singular positions too.
+
+        Only where other rows come to matter on the way is a step compiled once more.
+        """
+        self._compiled_step()
+        self._compiled_rate()
+        self._accelerations.prepare()
+        _ = self._energy, self.system.acting
+
     def __call__(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float, t: float = 0.0
     ) -> tuple[Array, Array]:
@@ -117,11 +127,9 @@ class CoupledStep:
     ) -> Array:
         """Return the accelerations (nv,) under forces and wrenches, loops closed."""
         self._hold(tau, wrenches)
-        if self.rows not in self._rates:
-            self._rates[self.rows] = Rate(self.trajectory, self.rows)
-        rate, risk = self._rates[self.rows](t, q, v)
+        rate, risk = self._compiled_rate()(t, q, v)
         a = rate[self.model.nq :]
-        if risk < STAGE and np.isfinite(a).all():
+        if risk < STAGE_RISK and np.isfinite(a).all():
             return a.copy()
         return np.asarray(self.answer(q, v, tau, wrenches, t).a[0])
 
@@ -147,17 +155,25 @@ class CoupledStep:
 
     def _once(self, now: Now, h: float) -> tuple[Array, Array]:
         found = self._step(now.q, now.v, now.t, h)
-        if found.risk < TRUSTED and np.isfinite(found.q).all() and np.isfinite(found.v).all():
+        if found.risk < STEP_RISK and np.isfinite(found.q).all() and np.isfinite(found.v).all():
             return found.q, found.v
         with self.trajectory.holding(now):
             place = self._passage(h).over(now, 1, begins=True)[0]
         return place.q, place.v
 
     def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
+        return self._compiled_step()(q, v, t, h)
+
+    def _compiled_step(self) -> Step:
         if self.rows not in self._steps:
             march = compiled_step(self.system, self.rows)
             self._steps[self.rows] = one_step(self.trajectory, march)
-        return self._steps[self.rows](q, v, t, h)
+        return self._steps[self.rows]
+
+    def _compiled_rate(self) -> Rate:
+        if self.rows not in self._rates:
+            self._rates[self.rows] = Rate(self.trajectory, self.rows)
+        return self._rates[self.rows]
 
     def _passage(self, h: float) -> Passage:
         """Return the way past singular positions under these forces."""
@@ -172,7 +188,7 @@ class CoupledStep:
     @cached_property
     def _allowed(self) -> float:
         """How far the loops may be open, relative to the mechanism's size: as far as in runs."""
-        return OPEN if self._loops is None else max(OPEN, self._loops.choice().leeway)
+        return OPEN_LOOP if self._loops is None else max(OPEN_LOOP, self._loops.choice().leeway)
 
     def _open(self, q: Array) -> float:
         """Return the largest residual of the loops, relative to the mechanism's size."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,21 @@ from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch, check_watches
-from mbd_bridge.simulate.history import check_correction
+from mbd_bridge.simulate.history import Correction, check_correction
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
-from mbd_bridge.simulate.problem import Problem, Records, Wishes
+from mbd_bridge.simulate.problem import (
+    MOST_BYTES,
+    IntegratorName,
+    MethodName,
+    Problem,
+    Records,
+    Wishes,
+)
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
@@ -48,9 +56,7 @@ from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.watch import first_open
 from mbd_bridge.simulate.watching import Lookout, raised, with_events
 from mbd_bridge.solve.wrenches import Axes
-
-MOST_BYTES = 2**33
-"""Records of more bytes are refused as a slip of the pen."""
+from mbd_bridge.spatial import Array
 
 MOST_STEPS = 200_000_000
 """A simulation of more steps is refused as a slip of the pen."""
@@ -83,11 +89,11 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     loads: Sequence[str] | str | None = None,
     outputs: Mapping[str, State] | None = None,
-    method: str = "projection",
-    integrator: str = "rk4",
+    method: MethodName = "projection",
+    integrator: IntegratorName = "rk4",
     tolerance: float = TOLERANCE,
     most_evaluations: int = EVALUATIONS,
-    correction: str = "state",
+    correction: Correction = "state",
     history: bool = False,
     every: int = 1,
     start: float = 0.0,
@@ -157,7 +163,6 @@ def simulate(
     duration = float(duration)
     start, check = check_start(start, duration / steps), flag("check", check)
     progress = function_or_none("progress", progress, "of the number of steps")
-    checkpoint = None if checkpoint is None else file_path("checkpoint", checkpoint)
     events = check_watches("events", events)
     check_records(model_of(machine, "simulate"), steps, every)
     system = system_of(
@@ -178,94 +183,105 @@ def simulate(
     if system.number > 1:
         told = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
         raise StateError(f"simulate follows one trajectory ({told}): mbd.simulate_batch takes many")
-    if checkpoint_every is None:
-        compiled = (method, integrator) == ("projection", "rk4")
-        checkpoint_every = CHECKPOINT if compiled else CHECKPOINT_BY_HAND
-    apart = whole_number("checkpoint_every", checkpoint_every)
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), apart)
-    trajectory = Trajectory(system)
-    if kept is not None and any(hasattr(watch, "action") for watch in events.values()):
-        raise StateError("events that act do not go with checkpoint=")
+    run = _Single(
+        Trajectory(system),
+        step,
+        every,
+        wishes,
+        progress,
+        _checkpoint(checkpoint, checkpoint_every, wishes, events),
+    )
+    if events:
+        found = with_events(run.part, events, start, duration, q, v)
+    else:
+        found = run.part(duration, q, v, start)
+    return raised(found) if check else found
+
+
+@dataclass(frozen=True)
+class _Single:
+    """How one trajectory is run, in one part or in several between events."""
+
+    trajectory: Trajectory
+    step: float
+    every: int
+    wishes: Wishes = PLAIN
+    progress: Callable[[int], None] | None = None
+    checkpoint: Checkpoint | None = None
 
     def part(
+        self,
         duration: float,
         q: ArrayLike | None,
         v: ArrayLike | None,
         start: float,
         lookout: Lookout | None = None,
     ) -> Simulation:
-        return simulate_one(
+        """Return the motion over a time, whatever its status."""
+        trajectory, wishes = self.trajectory, self.wishes
+        model, motions = trajectory.model, trajectory.motions
+        steps = number_of_steps(duration, self.step)
+        loops = Loops(model) if model.has_loops else None
+        q0, v0 = start_state(model, q, v, motions, start, loops)
+        trajectory.try_at(start, q0, v0)
+        left = freedoms(model, q0, motions, loops)
+        if not left and motions is None:
+            warn(
+                f"{model.name!r} has no freedom where it starts: its loops "
+                f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
+                f"move. Remove one, or let one forbid less"
+            )
+        h = duration / steps
+        knots = trajectory.system.knots(start, h)
+        problem = Problem(trajectory, q0, v0, start, h, steps, self.every, loops, knots)
+        found = _run(problem, wishes, self.progress, self.checkpoint, lookout)
+        method = {"method": wishes.method, "integrator": wishes.integrator}
+        facts = {**method, "freedoms": left, **found.facts}
+        detours = int(facts.pop("detours", 0))
+        return Simulation(
             trajectory,
-            duration,
-            q,
-            v,
-            step=step,
-            every=every,
-            start=start,
-            check=False,
-            wishes=wishes,
-            progress=progress,
-            checkpoint=kept,
-            lookout=lookout,
+            found.time,
+            found.q,
+            found.v,
+            found.steps,
+            problem.h,
+            found.status,
+            detours,
+            facts,
+            samples=found.samples,
+            told=found.told,
+            history=found.history,
         )
-
-    if events:
-        run = with_events(part, events, start, duration, q, v)
-    else:
-        run = part(duration, q, v, start)
-    return raised(run) if check else run
 
 
 def simulate_one(
     trajectory: Trajectory,
     duration: float,
-    q: ArrayLike | None,
-    v: ArrayLike | None,
-    *,
+    q: Array,
+    v: Array,
+    start: float,
     step: float,
     every: int,
-    start: float,
-    check: bool,
-    wishes: Wishes = PLAIN,
-    progress: Callable[[int], None] | None = None,
-    checkpoint: Checkpoint | None = None,
-    lookout: Lookout | None = None,
 ) -> Simulation:
-    """Return the motion of one trajectory of a system; see `simulate`."""
-    model, motions = trajectory.model, trajectory.motions
-    steps = number_of_steps(duration, step)
-    loops = Loops(model) if model.has_loops else None
-    q0, v0 = start_state(model, q, v, motions, start, loops)
-    trajectory.try_at(start, q0, v0)
-    left = freedoms(model, q0, motions, loops)
-    if not left and motions is None:
-        warn(
-            f"{model.name!r} has no freedom where it starts: its loops "
-            f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
-            f"move. Remove one, or let one forbid less"
-        )
-    h = duration / steps
-    knots = trajectory.system.knots(start, h)
-    problem = Problem(trajectory, q0, v0, start, h, steps, every, loops, knots)
-    found = _run(problem, wishes, progress, checkpoint, lookout)
-    method = {"method": wishes.method, "integrator": wishes.integrator}
-    facts = {**method, "freedoms": left, **found.facts}
-    detours = int(facts.pop("detours", 0))
-    run = Simulation(
-        trajectory,
-        found.time,
-        found.q,
-        found.v,
-        found.steps,
-        problem.h,
-        found.status,
-        detours,
-        facts,
-        samples=found.samples,
-        told=found.told,
-        history=found.history,
-    )
-    return raised(run) if check else run
+    """Return the motion of one trajectory in compiled steps, whatever its status."""
+    return _Single(trajectory, step, every).part(duration, q, v, start)
+
+
+def _checkpoint(
+    path: str | PathLike[str] | None,
+    steps: int | None,
+    wishes: Wishes,
+    events: Mapping[str, Watch],
+) -> Checkpoint | None:
+    """Return where the run is kept every so many steps, None for nowhere."""
+    if steps is None:
+        steps = CHECKPOINT if wishes[:2] == PLAIN[:2] else CHECKPOINT_BY_HAND
+    apart = whole_number("checkpoint_every", steps)
+    if path is None:
+        return None
+    if any(hasattr(watch, "action") for watch in events.values()):
+        raise StateError("events that act do not go with checkpoint=")
+    return Checkpoint(Path(file_path("checkpoint", path)), apart)
 
 
 def _wishes(

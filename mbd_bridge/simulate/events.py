@@ -7,6 +7,7 @@ record more often.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,7 +19,8 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.spatial import Array
 
 Watch: TypeAlias = Callable[[float, Array, Array], float]
-"""g(t, q, v): an event is where it changes its sign; what touches zero, or starts there, does not.
+"""g(t, q, v): an event is where it changes its sign. What touches zero has no event; nor has what
+starts there, or goes on from there after an action, until it crosses zero later.
 
 With an attribute ``terminal = True`` the motion ends at the first one. With an attribute
 ``action``, a function (t, q, v) -> (q, v), it goes on from the state that this returns.
@@ -62,6 +64,9 @@ def check_watches(name: str, watches: Mapping[str, Watch] | None) -> Mapping[str
             raise StateError(
                 f"{name}[{key!r}]: expected a function of (t, q, v), got {watch!r:.60}"
             )
+        direction = getattr(watch, "direction", 0.0)
+        if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
+            raise StateError(f"{name}[{key!r}]: direction: expected 1, -1 or 0, got {direction!r}")
     return watches or {}
 
 
@@ -72,10 +77,18 @@ def crossings(
     q: Array,
     v: Array,
     state: Callable[[float], tuple[Array, Array, Array]],
+    leaves_zero: bool = False,
 ) -> Events:
-    """Return the events of one function along a motion; `state(t)` is its dense output."""
+    """Return the events of one function along a motion.
+
+    Parameters
+    ----------
+    state : dense output
+    leaves_zero : the motion begins at an event of it, where its sign is one of rounding
+    """
     told = [value_of(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
     signs = np.sign(np.array(told))
+    signs[:1] *= not leaves_zero
     times, rising = [], []
     there = np.flatnonzero(signs)  # a zero on the way belongs to the change around it
     for a, b in zip(there[:-1].tolist(), there[1:].tolist(), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd_bridge.kernels.run.march import March
 from mbd_bridge.simulate.inputs.knots import length_to
-from mbd_bridge.simulate.trust import TRUSTED
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 Numbers = Callable[[float, float, float], Array | None]
@@ -35,7 +35,7 @@ def step_in_parts(
     for b in (*knots, end):
         part = length_to(a, b)
         stage[at : at + lanes], stage[length : length + lanes] = a, part
-        taken = march.advance_into(stage, 1, 2, nowhere, TRUSTED, numbers(a, b, part))
+        taken = march.advance_into(stage, 1, 2, nowhere, STEP_RISK, numbers(a, b, part))
         took &= march.steps_of(stage) > 0 if lanes > 1 else bool(taken)
         a = b
     stage[at : at + lanes], stage[length : length + lanes] = end, h

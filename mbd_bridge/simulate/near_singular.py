@@ -26,18 +26,13 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS
 from mbd_bridge.spatial import Array
 
 PROBE = 1e-7
 """rad, or parts of the mechanism's size: how far a record is moved to see how sensitive it is. That
 is out of a singular position that was hit exactly: its rank has `solve.rank.TOLERANCE`."""
-
-SENSITIVE = 2e-6
-"""Change of the multipliers with that, relative to themselves, from which on singular values are
-looked at. It is `PROBE` / σ or so."""
-
-NEAR = 4e-3
-"""σ, relative to the largest singular value, below which sides are taken: eight digits are left."""
 
 ROUNDING = 1e-14
 """ε: what is left open, relative to the mechanism's size."""
@@ -59,9 +54,6 @@ BETTER = 0.01
 
 BALANCED = 1e-10
 """Forces that are left over by rounding, relative to all that act."""
-
-REST = 1e-9
-"""rad/s, or sizes a second: a slower motion does not tell its branch."""
 
 MOST = 0.05
 """Share of the records that may be near a singular position; with more (and more than `FEW`), the
@@ -93,14 +85,24 @@ class NearSingular:
             if not body.coupled and body.type.nq == body.type.nv:
                 self._way[body.q] *= self._scale[body.v]
 
-    def mend(self, solve: Solve, tau: Array, q: Array, v: Array, a: Array, lam: Array) -> Array:
+    def mend(
+        self,
+        solve: Solve,
+        tau: Array,
+        q: Array,
+        v: Array,
+        a: Array,
+        lam: Array,
+        records: int | None = None,
+    ) -> Array:
         """Overwrite accelerations (K, nv) and multipliers (K, m + D) where digits are lost.
 
-        Returns which records these are (K,).
+        Returns which records these are (K,). `records` is the number of those of the whole motion,
+        if these are some.
         """
         recovered = np.zeros(len(q), dtype=bool)
         weak = self._weak(solve, q, v, a, lam)
-        if len(weak) > max(FEW, int(MOST * len(q))):
+        if len(weak) > max(FEW, int(MOST * (len(q) if records is None else records))):
             return recovered
         for k, lost in weak.items():
             sides = self._from_both_sides(solve, k, q[k], v[k])
@@ -117,8 +119,9 @@ class NearSingular:
         """Return records that are near, and what of their accelerations may be lost."""
         rates = v / self._scale
         _, other = solve(np.arange(len(q)), q + PROBE * self._way, v)
-        steady = _largest((other - lam) * self._rows) <= SENSITIVE * _largest(lam * self._rows)
-        looked = np.flatnonzero(~steady & (np.linalg.norm(rates, axis=1) > REST))
+        change, size = (_largest(x * self._rows) for x in (other - lam, lam))
+        steady = change <= SENSITIVE_MULTIPLIERS * size
+        looked = np.flatnonzero(~steady & (np.linalg.norm(rates, axis=1) > AT_REST))
         if not len(looked):
             return {}
         values = np.linalg.svd(self._loops.at(q[looked])[1], compute_uv=False)
@@ -126,7 +129,7 @@ class NearSingular:
         sigma = values[:, self._branch_rank(q[first], v[first]) - 1] / values[:, 0]
         sizes = _largest(a[looked] / self._scale) + _largest(rates[looked]) ** 2
         lost = ROUNDING / np.maximum(sigma, VANISHED) ** 3 * sizes
-        return {int(looked[k]): float(lost[k]) for k in np.flatnonzero(sigma < NEAR)}
+        return {int(looked[k]): float(lost[k]) for k in np.flatnonzero(sigma < NEAR_SINGULAR)}
 
     def _branch_rank(self, q: Array, v: Array) -> int:
         """Return the rank of Φ_q a little further on, where it is that of the motion."""
@@ -169,13 +172,29 @@ class NearSingular:
         place = self._loops.closed(self._loops.model.integrate(q, way * v))
         if place is None:
             return None
-        phi, J = self._loops.at(place)
         for _ in range(2):  # to rounding: what is left open counts a million times
-            step = np.linalg.pinv(J, rcond=TOLERANCE) @ phi
+            step, _ = self._loops.correction(place, TOLERANCE)
             place = self._loops.model.integrate(place, -self._scale * step)
-            phi, J = self._loops.at(place)
-        rate = v / self._scale
+        J, rate = self._loops.at(place)[1], v / self._scale
         return place, self._scale * (rate - np.linalg.pinv(J, rcond=TOLERANCE) @ (J @ rate))
+
+
+def near_singular(model: Model, driven: tuple[int, ...], J: Array) -> Array:
+    """Return which states (...) are nearer to a singular position than `NEAR_SINGULAR`.
+
+    Parameters
+    ----------
+    driven : velocities that are prescribed
+    J : (..., m, nv) Φ_q without dimension; a state that is not finite is not near
+    """
+    J = np.delete(J, list(driven), axis=-1)
+    there = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
+    near = np.zeros(there.shape, dtype=bool)
+    rank = row_choice(model, driven).rank
+    if rank:
+        values = np.linalg.svd(J[there], compute_uv=False)
+        near[there] = values[:, rank - 1] < NEAR_SINGULAR * values[:, 0]
+    return near
 
 
 def _largest(x: Array) -> Array:

@@ -17,20 +17,17 @@ from mbd_bridge.arguments import by_name
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import Asked, asked_for, drive_names, selected_loads
+from mbd_bridge.loads.selected import Asked, Selection, asked_for, drive_names, selected_loads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.smallest import smallest_multipliers
+from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array, zeros
 
 TOLD = 5
 """Outputs of a step before those that are told (see `step.staged_step`)."""
-
-DOUBTFUL = 1e4
-"""Risk of a state from which on what its step tells has lost digits: a hundredth from a singular
-position. There loads are computed as they are afterwards (`near_singular`)."""
 
 EXACT = ("risk", "energy")
 """What is told with all digits everywhere."""
@@ -70,6 +67,11 @@ class Outputs:
             return None
         joints = () if loads is None else asked_for(model, loads, cuts=model.has_loops)[1]
         return Outputs(joints, Convention(), functions=tuple(named.items()))
+
+    @property
+    def selection(self) -> Selection:
+        """The loads among it."""
+        return Selection(self.joints, self.convention, self.reaction)
 
     def joint_names(self, model: Model) -> tuple[str, ...]:
         """Return the names of the joints."""
@@ -124,17 +126,14 @@ class Outputs:
             wrenches = acting.wrenches(t[0], q, v)
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
-            how = self.convention
-            out += selected_loads(
-                model, self.joints, how, q, v, found.a, external, self.reaction, own
-            )
+            out += selected_loads(model, self.selection, q, v, found.a, external, own)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)
 
 
 def without_doubt(told: dict[str, Array]) -> dict[str, Array]:
     """Return what is told with nan where digits were lost."""
-    doubtful = ~(told["risk"][..., 0] < DOUBTFUL)
+    doubtful = ~(told["risk"][..., 0] < DOUBTFUL_RISK)
     for name, array in told.items():
         if name not in EXACT:
             array[doubtful] = np.nan

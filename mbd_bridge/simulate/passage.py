@@ -1,8 +1,8 @@
 """The way past a singular position: no step ends there, no stage of a step is evaluated there.
 
 A position is closed to rounding, ε; at the distance σ from a singular position it is off its branch
-by ε/σ, its velocity by ε/σ², its acceleration by ε/σ³. Steps that come closer than `TRUSTED` allows
-are not taken. Instead
+by ε/σ, its velocity by ε/σ², its acceleration by ε/σ³. Steps that come closer than `STEP_RISK`
+allows are not taken. Instead
 
 1. the motion *approaches* by halved steps,
 2. *jumps* by one step whose start, middle and end all lie outside, and takes the records that fall
@@ -27,18 +27,19 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.interpolation import Bridge
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.trouble import SHORTER
-from mbd_bridge.simulate.trust import RESOLVED, TRUSTED, Now, Step, Taken
+from mbd_bridge.simulate.trust import Now, Step, Taken
 from mbd_bridge.simulate.watch import too_long
+from mbd_bridge.solve.tolerances import (
+    CONTROLLED_ERROR,
+    CONTROLLED_RISK,
+    FAR_RISK,
+    INSIDE_RISK,
+    JUMP_CORRECTION,
+    JUMP_RISKS,
+    RETRIED_RISK,
+    STEP_RISK,
+)
 from mbd_bridge.spatial import Array
-
-NEARER = 0.2 * TRUSTED
-"""Risk of stages from which on jumps are tried once more."""
-
-INSIDE = 10.0 * TRUSTED
-"""Risk of a step of no length, four times its start's, above which a state is inside."""
-
-FAR = 1e-2 * TRUSTED
-"""Risk of stages below which a step that is not trusted is just too long."""
 
 SWEPT = 0.5
 """rad, or parts of the mechanism's size: a step that is to sweep more is too long, wherever it is
@@ -56,15 +57,8 @@ GROWTH = 1.5
 REACH = 0.05
 """rad, or parts of the mechanism's size: a longer jump is not tried."""
 
-CLOSER = (TRUSTED, 1e1 * TRUSTED, 1e2 * TRUSTED)
-"""Risks that jumps may have: slow ones have to be short, and what rounding leaves is then less."""
-
 DIFFERENT = 3
 """Pairs of jumps that may differ until no longer ones are tried."""
-
-STRAIGHT = 5e-9
-"""rad, or parts of the mechanism's size: what a jump may have to be put back onto the loops by. One
-over a linkage that misses a flat position by e is off by some ten e / `EDGE`."""
 
 PARTS = 8
 """Steps of the readable road on the way out, and of the way that confirms a jump."""
@@ -78,9 +72,6 @@ FURTHER = 1.4
 SAME_PLACE, SAME_RATE = 1e-10, 1e-8
 """How well two jumps must agree: positions relative to the mechanism's size, velocities relative to
 the fastest. A linkage that misses a flat position by e differs by e/`EDGE`, and by e/`EDGE`²."""
-
-CAREFUL = 1e-11
-"""Error of a controlled step, relative, that halves must confirm where rounding lets them."""
 
 LOST_PLACE, LOST_RATE = 1e-15, 1e-14
 """What rounding may leave across the branch, times 1/σ of positions, times 1/σ² of velocities."""
@@ -173,7 +164,7 @@ class Passage:
         while done < most:
             bridge = self._bridge(now, time, begins and now is start)
             if bridge is None:
-                now = self.controlled(now, time, NEARER)
+                now = self.controlled(now, time, RETRIED_RISK)
                 bridge = self._bridge(now, time) if now.t < time else None
             if bridge is None:
                 now = self.controlled(now, time)
@@ -202,23 +193,23 @@ class Passage:
                 return
 
     def _taken(
-        self, now: Now, length: float, limit: float = TRUSTED, over: bool = False
+        self, now: Now, length: float, limit: float = STEP_RISK, over: bool = False
     ) -> Taken | None:
         """Return what comes of a step, None if it is not trusted, or leads `over` and must not."""
         with np.errstate(all="ignore"):
             found = self._at(now, length)
         good = found.near < limit
-        good = good and (over or found.crossed < TRUSTED)
-        good = good and (over or limit > TRUSTED or found.strayed < TRUSTED)
+        good = good and (over or found.crossed < STEP_RISK)
+        good = good and (over or limit > STEP_RISK or found.strayed < STEP_RISK)
         finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
         return found if good and finite else None
 
     def _bridge(self, now: Now, time: float, begins: bool = False) -> Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
-        if self._taken(now, 0.0, INSIDE) is None:
+        if self._taken(now, 0.0, INSIDE_RISK) is None:
             return self._left(now) if begins else None
         if not self._far(now, time - now.t):
-            for limit in CLOSER:
+            for limit in JUMP_RISKS:
                 bridge = self._jump(now, time - now.t, limit)
                 if bridge is not None:
                     return bridge
@@ -237,14 +228,14 @@ class Passage:
             half = self._at(now, 0.5 * length)
             last = self._at(Now(now.t + 0.5 * length, half.q, half.v), 0.5 * length)
         swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
-        sweeps = swept >= SWEPT and self._at(now, 0.0).near < FAR
-        if not max(whole.near, half.near, last.near) < FAR and not sweeps:
+        sweeps = swept >= SWEPT and self._at(now, 0.0).near < FAR_RISK
+        if not max(whole.near, half.near, last.near) < FAR_RISK and not sweeps:
             return False
         problem = too_long(self.model, whole.q, last.q, length)
         if problem is not None:
             self._say(now, length, driven=True)  # a drive that leads out of reach, rather
             raise SolveError(problem)
-        return all(x.near < FAR and x.crossed < TRUSTED for x in (whole, half, last))
+        return all(x.near < FAR_RISK and x.crossed < STEP_RISK for x in (whole, half, last))
 
     def _jump(self, now: Now, length: float, limit: float) -> Bridge | None:
         """Return the way across by a jump whose stages are as near as the limit allows."""
@@ -253,13 +244,13 @@ class Passage:
             nearer = self._taken(now, length, 0.25 * limit)
             if nearer is not None:
                 before, now = now, Now(now.t + length, nearer.q, nearer.v)
-                if self._distance(before, now) < EDGE * (TRUSTED / limit) ** 0.5:
+                if self._distance(before, now) < EDGE * (STEP_RISK / limit) ** 0.5:
                     break
         blocked, differed = False, 0
         for _ in range(JUMPS):
             length *= GROWTH
             landed = self._taken(now, length, limit, over=True)
-            if landed is not None and blocked and not landed.correction < STRAIGHT:
+            if landed is not None and blocked and not landed.correction < JUMP_CORRECTION:
                 differed += 1
                 if differed == DIFFERENT:
                     break
@@ -283,7 +274,7 @@ class Passage:
         part = (FURTHER - 1.0) * whole / PARTS
         for k in range(PARTS):
             there = Now(place.t + k * part, onward.q, onward.v)
-            step = self._taken(there, part, CLOSER[-1])
+            step = self._taken(there, part, JUMP_RISKS[-1])
             if step is None:
                 return False
             onward = step
@@ -341,7 +332,7 @@ class Passage:
             if out is None:
                 return None
             place = Now(now.t + length, out.q, out.v)
-            if self._taken(place, 0.0, INSIDE) is None:
+            if self._taken(place, 0.0, INSIDE_RISK) is None:
                 continue
             if self._agree(now, place, way):
                 return Bridge(self.model, now, first, place, self._acceleration(place))
@@ -359,13 +350,13 @@ class Passage:
                 return Now(time, now.q, now.v)
             length = min(self._length, time - now.t)
             whole, half = (
-                self._taken(now, length, RESOLVED),
-                self._taken(now, 0.5 * length, RESOLVED),
+                self._taken(now, length, CONTROLLED_RISK),
+                self._taken(now, 0.5 * length, CONTROLLED_RISK),
             )
             last = None
             if whole is not None and half is not None:
                 middle = Now(now.t + 0.5 * length, half.q, half.v)
-                last = self._taken(middle, 0.5 * length, RESOLVED)
+                last = self._taken(middle, 0.5 * length, CONTROLLED_RISK)
             if whole is None or last is None or not self._confirmed(whole, last):
                 self._length = 0.5 * length
                 if self._length < SHORTEST * self.h:
@@ -385,11 +376,13 @@ class Passage:
         """Return whether two halves confirm a step, but for what rounding takes."""
         place, rate = self._apart(whole, halves)
         risk = max(whole.near, halves.near)
-        if place > max(CAREFUL, LOST_PLACE * risk**0.5) or rate > max(CAREFUL, LOST_RATE * risk):
+        if place > max(CONTROLLED_ERROR, LOST_PLACE * risk**0.5) or rate > max(
+            CONTROLLED_ERROR, LOST_RATE * risk
+        ):
             return False
         one, two = self.energy(whole.q, whole.v), self.energy(halves.q, halves.v)
         still = self.energy(halves.q, np.zeros_like(halves.v))
-        return abs(one - two) <= CAREFUL * (abs(still) + abs(two - still))
+        return abs(one - two) <= CONTROLLED_ERROR * (abs(still) + abs(two - still))
 
     def _say(self, now: Now, length: float, driven: bool = False) -> None:
         """Raise what the readable road says of a step; `driven` if there are prescribed motions."""

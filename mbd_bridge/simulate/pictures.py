@@ -12,7 +12,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.plots import Line, Panel, draw_panels
 from mbd_bridge.plots.style import FAINT, legend_above, style
 from mbd_bridge.simulate.closure import closure
-from mbd_bridge.solve.closing import CLOSED
+from mbd_bridge.solve.tolerances import ASSEMBLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,9 +43,9 @@ def plot_closure(model: Model, time: Floats, q: Floats, *, ax: Axes | None = Non
     (axes,) = draw_panels(time, "time [s]", [panel], text=text, ax=ax, size=(8.0, 3.0))
     with style():
         axes.set_yscale("log")
-        axes.set_ylim(min(values.min(), 1e-17) / 2.0, max(values.max(), CLOSED) * 5.0)
+        axes.set_ylim(min(values.min(), 1e-17) / 2.0, max(values.max(), ASSEMBLED) * 5.0)
         look: dict[str, Any] = {"color": FAINT, "linestyle": "--", "linewidth": 1.0}
-        axes.axhline(CLOSED, label=f"{CLOSED:g}: counts as closed", **look)
+        axes.axhline(ASSEMBLED, label=f"{ASSEMBLED:g}: counts as closed", **look)
         legend_above(axes, panel.title)
     return axes
 

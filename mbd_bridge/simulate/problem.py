@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.history import Correction, History
@@ -12,6 +12,9 @@ from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
+
+MOST_BYTES = 2**33
+"""Records of more bytes are refused as a slip of the pen."""
 
 
 class Problem(NamedTuple):
@@ -41,6 +44,23 @@ class Problem(NamedTuple):
     def motions(self) -> PrescribedMotions | None:
         """What is prescribed, in floats."""
         return self.trajectory.motions
+
+
+MethodName: TypeAlias = Literal["projection", "svd", "qr", "projection-reference", "multipliers"]
+"""Methods of `simulate`; see there."""
+
+IntegratorName: TypeAlias = Literal[
+    "rk4",
+    "ab3",
+    "abm",
+    "scipy:RK23",
+    "scipy:RK45",
+    "scipy:DOP853",
+    "scipy:Radau",
+    "scipy:BDF",
+    "scipy:LSODA",
+]
+"""Integrators of `simulate`; see there."""
 
 
 class Wishes(NamedTuple):

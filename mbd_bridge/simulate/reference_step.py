@@ -13,18 +13,11 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.near_singular import REST
 from mbd_bridge.simulate.rows import Loops, independent_rows
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
 from mbd_bridge.spatial import Array
-
-LEFT = 1e-6
-"""What a step may leave open, relative to the mechanism's size (rad for angles)."""
-
-NEAR = 1e-6
-"""Smallest singular value of the independent rows, relative to the largest, below which a position
-is called singular."""
 
 
 class ReferenceStep:
@@ -73,7 +66,7 @@ class ReferenceStep:
         """Return q̈ at one state."""
         if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
             return np.full(self.model.nv, np.nan)
-        at_rest = np.linalg.norm(v / self.model.velocity_scale) <= REST
+        at_rest = np.linalg.norm(v / self.model.velocity_scale) <= AT_REST
         if at_rest and self._loops is not None and self._singular(self._loops, q, v):
             raise SolveError(self._at_rest(self._loops, q))
         tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v)
@@ -87,7 +80,7 @@ class ReferenceStep:
         if not self._rows:
             return False
         _, J = loops.at(q)
-        return bool(self._sizes(J)[len(self._rows) - 1] < NEAR * np.linalg.norm(J, 2))
+        return bool(self._sizes(J)[len(self._rows) - 1] < SINGULAR_AT_REST * np.linalg.norm(J, 2))
 
     def _sizes(self, J: Array) -> Array:
         """Return the singular values of Φ_q without the driven columns."""
@@ -97,7 +90,7 @@ class ReferenceStep:
     def _at_rest(self, loops: Loops, q: Array) -> str:
         assert self._rows is not None
         J = loops.at(q)[1]
-        here = int(np.sum(self._sizes(J) > NEAR * np.linalg.norm(J, 2)))
+        here = int(np.sum(self._sizes(J) > SINGULAR_AT_REST * np.linalg.norm(J, 2)))
         return trouble.at_rest(self.model, J, self._rows, len(self._rows) - here)
 
     def _onto(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
@@ -109,7 +102,7 @@ class ReferenceStep:
                 least = phi
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
-        if not np.max(np.abs(phi), initial=0.0) <= LEFT:
+        if not np.max(np.abs(phi), initial=0.0) <= OPEN_AFTER_STEP:
             raise SolveError(trouble.stays_open(self.model, self.motions, least, h))
         return q, v - inverse @ rate
 

@@ -30,14 +30,12 @@ from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import check_inertia, start_state
 from mbd_bridge.simulate.system import Held, System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 STABILISATION = 20.0
 """α, 1/s: what is open is a millionth after 0.8 s."""
-
-RISK = 1e12
-"""Sum of S_kk / pivot_k above which a step is not trusted: a millionth from a singular position."""
 
 
 class RightHandSide:
@@ -63,7 +61,7 @@ class RightHandSide:
             check_covers(name, *span, t, t)
         nq = self.model.nq
         out, risk = self._rate(t, y[:nq], y[nq:])
-        if not risk < RISK:
+        if not risk < CONTROLLED_RISK:
             raise SolveError(
                 f"at t = {t:.6g} s the mechanism is in a singular position, or not closed; "
                 f"simulate(...) with integrator='rk4' goes through isolated ones"

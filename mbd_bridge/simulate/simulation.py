@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import an_instance, name_list, place_among
 from mbd_bridge.errors import StateError, real_number, unknown_name
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.oddities import motion_notes
@@ -24,6 +25,8 @@ from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.events import Events, Watch, check_watches
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
+from mbd_bridge.simulate.near_singular import near_singular
+from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.told import told_loads
 from mbd_bridge.simulate.trajectory import Trajectory
@@ -117,21 +120,22 @@ class Simulation:
     @cached_property
     def _dynamics(self) -> Answer:
         if self.told is None:
-            return self._answer(slice(None))
+            return self.answer(EVERY)
         a, lam, drive = (self.told[name].copy() for name in ("a", "lam", "drives"))
         silent = np.flatnonzero(np.isnan(a).any(axis=1))
         recovered = np.zeros(len(a), dtype=bool)
         if len(silent):
-            found = self._answer(silent)
+            found = self.answer(silent)
             a[silent], lam[silent], drive[silent] = found.a, found.lam, found.drive
-            recovered[silent] = True if found.recovered is None else found.recovered
+            recovered[silent] = False if found.recovered is None else found.recovered
         return Answer(a, lam, drive, recovered)
 
-    def _answer(self, part: slice | Array) -> Answer:
+    def answer(self, part: slice | Array) -> Answer:
         """Return accelerations, multipliers and forces of drives at some records."""
         tau, _, pushed = (x[part] for x in self._acting)
         wanted = self.trajectory.accelerations(self.time[part])
-        return self._solver(self.q[part], self.v[part], tau + pushed, wanted)
+        states = self.q[part], self.v[part], tau + pushed
+        return self._solver(*states, wanted, records=len(self.time))
 
     @cached_property
     def _solver(self) -> Accelerations:
@@ -168,7 +172,7 @@ class Simulation:
         own = {name: told[name].copy() for name in asked.load_names}
         silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
         if len(silent):
-            found = self._loads(names, {}, silent)
+            found = self._loads(LoadRequest.of(self.model, names), silent)
             for name, array in own.items():
                 array[silent] = getattr(found, name)
         rows = self.facts.get("rows", ())
@@ -198,6 +202,19 @@ class Simulation:
     def lam(self) -> Array:
         """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
         return self._dynamics.lam
+
+    @cached_property
+    def near_singular(self) -> Array:
+        """Which records (K,) are near a singular position, where results lose digits.
+
+        There the smallest singular value of independent rows of Φ_q, less the columns of prescribed
+        motions, is less than `NEAR_SINGULAR` (0.4 %) of the largest: `a`, `lam` and loads have
+        eight digits or fewer. Where they would have fewer than the motion around them tells, they
+        are taken from there: these records are `recovered`, too.
+        """
+        if not self.model.has_loops:
+            return np.zeros(len(self.time), dtype=bool)
+        return near_singular(self.model, self.system.driven, Loops(self.model).at(self.q)[1])
 
     @property
     def recovered(self) -> Array:
@@ -240,7 +257,7 @@ class Simulation:
         if k not in self._pieces:
             ends = slice(k, k + 2)  # only these: accelerations of loops take their time
             q, v, t = self.q[ends], self.v[ends], self.time[ends]
-            a = self._answer(ends).a
+            a = self.answer(ends).a
             first, second = (State(*row) for row in zip(q, v, a, strict=True))
             self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
         return self._pieces[k].at(float(time - self.time[k]))
@@ -272,31 +289,32 @@ class Simulation:
         place = place_among("index", index, len(self.time))
         return self.q[place].copy(), self.v[place].copy()
 
-    def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
+    def joint_loads(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        reaction: bool = False,
+    ) -> JointLoads:
         """Return the loads of joints, tree or cut, at every record.
 
         Parameters
         ----------
         joints : names; None for all
-        options : on, at, in_, reaction (see `loads.LoadSolver`)
+        on, at, in_, reaction : see `loads.LoadRequest`
         """
-        return self._loads(joints, options).along(self.time, self.v)
+        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, reaction=reaction)
+        return self._loads(request).along(self.time, self.v)
 
-    def _loads(
-        self,
-        joints: Iterable[str] | str | None,
-        options: dict[str, Any],
-        part: slice | Array = EVERY,
-    ) -> JointLoads:
-        system = self.system
+    def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
+        system, closed = self.system, self.model.has_loops
+        actuated = system.driven_joints if closed else None
+        solver = LoadSolver(self.model, replace(request, links=system.links, actuated=actuated))
         pushes = self._acting[1][part] if system.links else None
-        q, v, a = self.q[part], self.v[part], self.a[part]
-        if not self.model.has_loops:
-            solve = LoadSolver(self.model, joints, links=system.links, **options)
-            return solve(q, v, a, pushes)
-        actuated = system.driven_joints
-        solver = LoadSolver(self.model, joints, actuated=actuated, links=system.links, **options)
-        return solver(q, v, a, pushes, lam=self.lam[part])
+        lam = self.lam[part] if closed else None
+        return solver(self.q[part], self.v[part], self.a[part], pushes, lam=lam)
 
     def save(
         self,

@@ -13,10 +13,9 @@ from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, named
 from mbd_bridge.solve import assemble
-from mbd_bridge.solve.closed import MASSLESS, needs_support
-from mbd_bridge.solve.closing import CLOSED
+from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.quaternions import unit_quaternions
-from mbd_bridge.solve.tolerances import CONSISTENT, SINGULAR
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
 from mbd_bridge.spatial import Array
 
 
@@ -86,7 +85,7 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
 def _check_loops(loops: Loops, q: Array, v: Array) -> None:
     model = loops.model
     phi, phi_q, _ = loops.values(q, v)
-    rows, scaled = model.row_scale, phi_q * (model.velocity_scale / model.row_scale[:, None])
+    rows, scaled = model.row_scale, model.scaled_jacobian(phi_q)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows keeps nothing closed
         speed, rate = np.abs(phi_q) @ np.abs(v), phi_q @ v
     choice = loops.choice()
@@ -106,7 +105,7 @@ def _check_loops(loops: Loops, q: Array, v: Array) -> None:
 def still(model: Model, v: Array) -> Array:
     """Return the speed (..., 1), relative to each row's scale, that is rest beside velocities v."""
     fastest = np.abs(v / model.velocity_scale).max(axis=-1, initial=0.0)
-    return np.asarray(np.maximum(CLOSED, CONSISTENT * fastest))[..., None]
+    return np.asarray(np.maximum(ASSEMBLED, CONSISTENT * fastest))[..., None]
 
 
 def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> None:

@@ -18,29 +18,13 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
+from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
 from mbd_bridge.spatial import Array, zeros
 
 Torque = Callable[[Any, Array, Array], Array]
 """Generalised forces (nv,) as a traceable function of t, q and v."""
 
 CORRECTIONS = 2
-
-OPEN = 1e18
-"""What a square of the first correction's residual adds to the risk of a step: where a thousandth
-of the mechanism's size is left, the loops cannot be closed, or not by steps of this length."""
-
-
-BENT = 0.05
-"""Part of itself by which the distance from a singular position may lie below a straight line in
-the middle of a step. Beside one that a step is over, it is 1 - 1/f for a crossing at f of it."""
-
-CROSSED = 1e6
-"""Risk of a step whose distance is `BENT` so much; it grows with the eighth power."""
-
-
-STRAYED = 1.2e14
-"""Risk of what the first correction of a step takes back, squared, by that of its stages cubed: a
-hundredth from a singular position 1e-11 rad are too much, and 1e-5 rad where nothing is near."""
 
 
 def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
@@ -115,8 +99,12 @@ def staged_step(
         q_end, v_end, left, strayed = projected(model, rows, q_end, v_end, four, motions, last)
         risks, risk = zeros(3, q, v), zeros(1, q, v)
         near = one.risk + two.risk + three.risk + four.risk
-        risks[0], risks[1], risks[2] = near, crossed(one, three, four) + left * OPEN, strayed
-        risk[0] = risks[0] + risks[1] + STRAYED * (near * near * near) * strayed
+        risks[0], risks[1], risks[2] = (
+            near,
+            crossed(one, three, four) + left * UNCLOSED_RISK,
+            strayed,
+        )
+        risk[0] = risks[0] + risks[1] + STRAYED_RISK * (near * near * near) * strayed
         end = zeros(2, t, h)
         end[0] = last
         end[1] = t[1] + sixth * (first + 2.0 * (second + third) + fourth)
@@ -135,10 +123,10 @@ def crossed(start: Closed, middle: Closed, end: Closed) -> Any:
     if start.inner is None:
         return 0.0
     first, half, last = (1.0 / np.sqrt(at.risk) for at in (start, middle, end))
-    bent = (first + last - 2.0 * half) / (first + last) * (1.0 / BENT)
+    bent = (first + last - 2.0 * half) / (first + last) * (1.0 / BENT_DISTANCE)
     squared = bent * bent
     fourth = squared * squared
-    return CROSSED * (fourth * fourth)
+    return CROSSED_RISK * (fourth * fourth)
 
 
 def slopes(

@@ -22,7 +22,7 @@ from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import STATE, TOLD
 from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.trust import TRUSTED
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 NEXT = ("q_next", "v_next", "t_next", "a")
@@ -105,7 +105,7 @@ def _notes(equations: Equations, system: System) -> str:
     if model.has_loops:
         kept = f"{len(equations.rows)} of {len(model.row_scale)}"
         lines += [f"{kept} constraint rows are kept: {list(equations.rows)}."]
-    lines += [f"A step with a risk of {TRUSTED:g} or more is near a singular position: not to be"]
+    lines += [f"A step with a risk of {STEP_RISK:g} or more is near a singular position: not to be"]
     lines += ["taken."]
     for part, place in system.layout.held.items():
         places = f"u[{place.start}]" if place.stop - place.start == 1 else ""

@@ -9,7 +9,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.loads.selected import Sizes, changes, drive_names
+from mbd_bridge.loads.selected import changes, drive_names
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.outputs import Outputs
 from mbd_bridge.solve.actuation import driven_velocities
@@ -46,8 +46,7 @@ def told_loads(
     force, moment, drive = told["force"], told["moment"], told["drive"]
     flags: list[Array] = [np.ones((), dtype=bool)] * 3
     if len(rows) < len(model.row_scale):
-        some = np.linspace(0, len(q) - 1, min(SAMPLES, len(q))).astype(int)
-        each = [_determined(model, outputs, q[k], driven) for k in np.unique(some)]
+        each = [_determined(model, outputs, at, driven) for at in some_of(q)]
         flags = [np.logical_and.reduce(column) for column in zip(*each, strict=True)]
     whole = np.broadcast_to(flags[0], (*force.shape[:-1], 6))
     drives = np.broadcast_to(flags[1], drive.shape)
@@ -69,18 +68,22 @@ def told_loads(
     )
 
 
+def some_of(records: Array) -> Array:
+    """Return `SAMPLES` of the records, at most, from the first to the last."""
+    count = len(records)
+    return np.asarray(records[np.linspace(0, count - 1, min(SAMPLES, count)).astype(int)])
+
+
 def _determined(
     model: Model, outputs: Outputs, q: Array, driven: Sequence[str]
 ) -> tuple[Array, ...]:
     """Return which components (J, 6), drives (F,) and reactions are determined at a position."""
-    scale, asked = model.row_scale, outputs.joints
+    scale = model.row_scale
     phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
     basis = left_open(model, phi_q, driven_velocities(model, tuple(driven)))
     free = np.linalg.qr(basis * scale[:, None])[0]
     opened = probes(len(scale)) @ free @ free.T / scale
     each = list(opened.reshape(PROBES, len(scale)))
-    squares = changes(
-        model, asked, outputs.convention, q, outputs.reaction, each, Sizes.of(model, asked)
-    )
+    squares = changes(model, outputs.selection, q, each)
     noticed = row_choice(model).noticed
     return tuple(~(np.asarray(square, dtype=np.float64) > noticed**2) for square in squares)

@@ -15,6 +15,11 @@ SHARE = 0.1
 SHORTER = "take shorter steps (step=), or integrator='abm', which chooses its own"
 
 
+def step_too_long(h: float) -> str:
+    """Say that steps of h seconds are too long, and what to try."""
+    return f"the step of {h:.3g} s is too long for this motion; {SHORTER}"
+
+
 def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: float) -> str:
     """Say which loops and drives a step has left open.
 
@@ -30,7 +35,7 @@ def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: f
         if np.abs(phi[part]).max(initial=0.0) >= largest
     ]
     if motions is None:
-        return f"{', '.join(found)}: the step of {h:.3g} s is too long for this motion; {SHORTER}"
+        return f"{', '.join(found)}: {step_too_long(h)}"
     count_rows = len(model.row_scale)
     found += [
         f"{name!r} stays off its prescribed course by {_amount(model, phi[count_rows + k :][:1])}"

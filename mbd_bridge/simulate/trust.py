@@ -9,19 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mbd_bridge.simulate.step import STRAYED
+from mbd_bridge.solve.tolerances import STRAYED_RISK
 from mbd_bridge.spatial import Array
-
-TRUSTED = 1e6
-"""Risk of a step below which it is taken without further ado: its stages are a thousandth from a
-singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10."""
-
-STAGE = 0.25 * TRUSTED
-"""Risk of one evaluation, of which a step has four."""
-
-RESOLVED = 1e12
-"""Risk below which a step with control of its own error may be taken: a millionth from a singular
-position, where rounding leaves four digits of velocities across the branch."""
 
 
 class Taken(NamedTuple):
@@ -49,7 +38,7 @@ class Taken(NamedTuple):
     @property
     def strayed(self) -> float:
         """Return the risk that it has come off its branch."""
-        return STRAYED * self.near**3 * self.correction**2
+        return STRAYED_RISK * self.near**3 * self.correction**2
 
 
 def taken(outputs: Sequence[Array]) -> Taken:

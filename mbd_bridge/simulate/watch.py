@@ -11,20 +11,14 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.trouble import SHARE, SHORTER, loop_rows
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_ERROR
 from mbd_bridge.spatial import Array
-
-OPEN = 1e-5
-"""Residual, relative to the mechanism's size, from which on a loop is open: hundred times what a
-step may leave."""
 
 LOOKS = 50
 """Records that are looked at, if there are more."""
 
 FAR = 2.0 * np.pi
 """rad, or sizes of the mechanism: an error whose figure says nothing more."""
-
-STEP_ERROR = 1e-2
-"""Error of one step, rad or parts of the mechanism's size, from which on a motion is none."""
 
 
 def first_open(
@@ -34,7 +28,7 @@ def first_open(
     if loops is None:
         return None
     kernel = loops.values
-    least = max(OPEN, loops.choice().leeway)  # as open as imprecise rows stay
+    least = max(OPEN_LOOP, loops.choice().leeway)  # as open as imprecise rows stay
 
     def lack(places: Array) -> Array:
         phi = kernel(q[places], v[places])[0]

@@ -7,7 +7,7 @@ that the state is as good as the motion's; where such steps are not trusted, on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +25,11 @@ from mbd_bridge.simulate.events import (
     is_terminal,
     value_of,
 )
+from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.interpolation import State
 from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.trust import TRUSTED, Step
+from mbd_bridge.simulate.trust import Step
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 MOST_EVENTS = 10_000
@@ -37,15 +39,19 @@ MOST_EVENTS = 10_000
 class Lookout:
     """Tells a run that it need not go on: an event that ends it, or acts, lies behind."""
 
-    def __init__(self, watches: Mapping[str, Watch]) -> None:
+    def __init__(self, watches: Mapping[str, Watch], leave_zero: Collection[str] = ()) -> None:
         self._watches = {name: one for name, one in watches.items() if _stops(one)}
         self._signs = dict.fromkeys(self._watches, 0.0)
+        self._leave_zero = set(leave_zero)
 
     def sees(self, time: Array, q: Array, v: Array) -> bool:
         """Return whether such an event is before or among these records, the next ones."""
         for name, watch in self._watches.items():
             for t, *state in zip(time, q, v, strict=True):
                 sign = float(np.sign(value_of(watch, name, float(t), *state)))
+                if name in self._leave_zero:
+                    self._leave_zero.remove(name)
+                    sign = 0.0
                 before = self._signs[name]
                 if sign and before and sign != before and direction_of(watch) * sign >= 0.0:
                     return True
@@ -53,11 +59,18 @@ class Lookout:
         return False
 
 
-def watched(run: Simulation, watches: Mapping[str, Watch]) -> Simulation:
-    """Return a motion with its events, cut off at the first one that is terminal or acts."""
+def watched(
+    run: Simulation, watches: Mapping[str, Watch], leave_zero: Collection[str] = ()
+) -> Simulation:
+    """Return a motion with its events, cut off at the first one that is terminal or acts.
+
+    Parameters
+    ----------
+    leave_zero : names of functions that begin at zero, but for rounding
+    """
     finer = Finer(run)
     found = {
-        name: crossings(name, watch, run.time, run.q, run.v, finer)
+        name: crossings(name, watch, run.time, run.q, run.v, finer, name in leave_zero)
         for name, watch in watches.items()
     }
     stops = {name: watch for name, watch in watches.items() if _stops(watch)}
@@ -113,18 +126,37 @@ def with_events(
     simulate : (duration, q, v, start, lookout) -> the motion of a part
     """
     parts: list[Simulation] = []
+    leave_zero: Collection[str] = ()
     begin, end = start, start + duration
     for _ in range(MOST_EVENTS):
-        part = simulate(end - begin, q, v, begin, Lookout(watches))
-        part = watched(part, watches)
+        part = simulate(end - begin, q, v, begin, Lookout(watches, leave_zero))
+        part = watched(part, watches, leave_zero)
         parts.append(part)
         watch = acting_event(part, watches)
         begin = float(part.time[-1])
         if watch is None or end - begin <= 1e-12 * max(abs(end), duration):
             return joined(parts)
         q, v = _changed(watch, begin, part.q[-1], part.v[-1])
+        leave_zero = _at_zero(watches, part, q, v)
     why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
     return replace(joined(parts), status=why)
+
+
+def _at_zero(watches: Mapping[str, Watch], part: Simulation, q: Array, v: Array) -> list[str]:
+    """Return the functions that have come to zero at the end of a part and start there again.
+
+    Their values there are what rounding leaves, on one side or the other: the signs of these do not
+    count. A function that an action has led away from zero is not among them.
+    """
+    time, found = part.time.tolist(), []
+    for name, watch in watches.items():
+        before, end = (
+            value_of(watch, name, time[k], part.q[k].copy(), part.v[k].copy()) for k in (-2, -1)
+        )
+        again = value_of(watch, name, time[-1], q.copy(), v.copy())
+        if np.sign(before) != np.sign(end) and abs(again) <= abs(end):
+            found.append(name)
+    return found
 
 
 def joined(parts: Sequence[Simulation]) -> Simulation:
@@ -185,19 +217,27 @@ class Finer:
         while True:
             t, q, v = self._known[-1]
             whole = time - t > run.step
-            found = step(q, v, t, run.step if whole else time - t)
-            if not (found.risk < TRUSTED and np.isfinite(found.q).all()):
-                return run.at(time)
+            end = t + run.step if whole else time
+            knots = self._knots.within(t, end)
+            for b in (*knots, end):
+                found = step(q, v, t, run.step if whole and not knots else length_to(t, b))
+                if not (found.risk < STEP_RISK and np.isfinite(found.q).all()):
+                    return run.at(time)
+                t, q, v = b, found.q, found.v
             if not whole:
                 return State(found.q, found.v, found.a)
-            self._known.append((t + run.step, found.q, found.v))
+            self._known.append((end, q, v))
 
     @cached_property
     def _step(self) -> Step | None:
         run = self.run
-        if "rows" not in run.facts or len(run.system.knots(float(run.time[0]), run.step).times):
+        if "rows" not in run.facts:
             return None
         return one_step(run.trajectory, prepared_step(run.system, run.facts["rows"]))
+
+    @cached_property
+    def _knots(self) -> Knots:
+        return self.run.system.knots(float(self.run.time[0]), self.run.step)
 
 
 def _stops(watch: Watch) -> bool:

@@ -24,10 +24,10 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Across, Model
 from mbd_bridge.mechanism.cut_table import Coupled, Row
-from mbd_bridge.solve.closing import CLOSED, Closing
+from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import CONSISTENT
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
 Wish = Mapping[str, float] | ArrayLike | None
@@ -46,7 +46,7 @@ DEAREST = 1e12
 NAMED = 1e-3
 """Part of the largest residual from which on a loop is named: others only give way to it."""
 
-ROUNDED = 1e-3
+FEW_DIGITS = 1e-3
 """Relative residual below which a file's digits are its likely cause."""
 
 
@@ -84,7 +84,7 @@ def assemble(
     weights: Mapping[str, float] | None = None,
     velocity: Wish = None,
     acceleration: Wish = None,
-    tolerance: float = CLOSED,
+    tolerance: float = ASSEMBLED,
     check: bool = True,
 ) -> Assembly:
     """Return the state nearest to a wish at which every loop is closed.
@@ -267,7 +267,7 @@ def _opening(name: str, gap: float, turn: float) -> str:
 
 def advice(worst: float, held: list[str]) -> str:
     """Return what to try where a relative residual is left."""
-    if worst < ROUNDED:
+    if worst < FEW_DIGITS:
         enough = 10.0 ** math.ceil(math.log10(2.0 * worst))
         return (
             f"So little points to lengths or axes of the file that are rounded: give them more "

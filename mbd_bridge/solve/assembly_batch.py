@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, by_name, flag, name_list
 from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Given, Parameters
 from mbd_bridge.solve.assembly import (
     advice,
@@ -22,11 +21,11 @@ from mbd_bridge.solve.assembly import (
     wished_place,
     within_reach,
 )
-from mbd_bridge.solve.closing import CLOSED, Closing
+from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.newton import largest
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import CONSISTENT
+from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
 Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
@@ -54,28 +53,27 @@ class Assemblies:
 
 
 def assemble_batch(
-    model: Model,
+    prepared: Prepared,
     near: Wishes = None,
     *,
     fixed: Iterable[str] | str = (),
     weights: Mapping[str, float] | None = None,
     velocity: Wishes = None,
     parameters: Given | Parameters | None = None,
-    tolerance: float = CLOSED,
+    tolerance: float = ASSEMBLED,
     check: bool = True,
-    prepared: Prepared | None = None,
 ) -> Assemblies:
     """Return the states nearest to N wishes at which every loop is closed.
 
     Parameters
     ----------
+    prepared : the model, with the machine code that is kept from call to call
     near, velocity : wished coordinates and rates by name, each one value or N of them; or (n,),
         (N, n); zero where not named
     fixed, weights : as for `assemble`, the same for all
     parameters : numbers of the mechanism in which the N variants differ (`mechanism.parameters`)
     tolerance : residual at which a loop counts as closed, as for `assemble`
     check : raise if a loop stays open; False returns what was reached
-    prepared : holds the machine code from call to call
 
     Raises
     ------
@@ -84,7 +82,7 @@ def assemble_batch(
     """
     tolerance, check = check_tolerance(tolerance), flag("check", check)
     fixed = name_list("fixed", fixed, "coordinates")
-    prepared = Prepared(model) if prepared is None else prepared
+    model = prepared.model
     if parameters is not None and not isinstance(parameters, Parameters):
         parameters = Parameters.of(model, parameters)
     wish = _wishes("near", model.neutral(), model.coordinate_names, near)

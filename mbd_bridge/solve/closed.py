@@ -14,8 +14,11 @@ M + Φ_qᵀ W Φ_q with Q + Φ_qᵀ W γ has the same accelerations and multipli
 
 The same factors project positions and velocities onto the constraints in the sense of M
 (Lee94 (26), (29)): one factorisation serves all three. S is positive definite as long as the chosen
-rows are independent; `risk`, the mean of S_kk times that of 1 / pivot_k, grows beyond bounds where
-they are not, and the caller then takes another road (`reduced`).
+rows are independent; with s the rows' scales, x_k = mean(S_jj / s_j²) s_k² / pivot_k and
+
+    risk = mean(x_k + w x_k²),   w = `SQUARES_IN_RISK`
+
+grows beyond bounds where they are not, and the caller then takes another road (`reduced`).
 """
 
 from __future__ import annotations
@@ -40,14 +43,8 @@ from mbd_bridge.solve.factor import (
     substitute,
 )
 from mbd_bridge.solve.smallest import not_zero
+from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 from mbd_bridge.spatial import Array, Inertia, zeros
-
-ROUNDED = 1e-12
-"""Weight of the squares in the risk: they outweigh the shares themselves beyond 1e12."""
-
-
-MASSLESS = 1e-14
-"""Part of the largest inertia below which there is none."""
 
 
 class Closed(NamedTuple):
@@ -103,7 +100,7 @@ def closed_acceleration(
     mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
     inverse = mean * (inner.reciprocals * scale)
     # at a singular position rounding may make a pivot negative, and its share with it: squares tell
-    risk = (inverse + ROUNDED * inverse * inverse).sum() * (1.0 / count)
+    risk = (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * (1.0 / count)
     return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
 
 

@@ -35,7 +35,7 @@ from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, operations, spread
-from mbd_bridge.solve.tolerances import CONSISTENT, TRUSTED
+from mbd_bridge.solve.tolerances import CONSISTENT, ROWS_RISK
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -69,6 +69,10 @@ class ClosedForward:
         self._mass = prepare(model, "mass_matrix")
         self._terms = prepare_terms(model, links, axes)
         self._loops, self._choice = row_choice(model), row_choice(model, driven)
+
+    def prepare(self) -> None:
+        """Compile now what the first answer would compile."""
+        _ = self._whole
 
     def __call__(
         self,
@@ -109,7 +113,7 @@ class ClosedForward:
         if single:
             a, lam, facts = a[None], lam[None], facts[None]
         with np.errstate(invalid="ignore"):
-            good = (facts[:, :2] < TRUSTED).all(axis=1)
+            good = (facts[:, :2] < ROWS_RISK).all(axis=1)
             good &= facts[:, 2] < self._choice.consistent**2
         if check:
             self._check(arrays, facts[:, 3:], good)

@@ -28,10 +28,10 @@ from mbd_bridge.solve.actuation import driven_velocities, explain_drives
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
-    LACK,
-    RISK,
-    SHAKEN,
-    SLACK,
+    CONDITION,
+    NOTICED_OPEN,
+    OPEN_DRIVES,
+    UNBALANCED,
     LoopTerms,
     given_external,
     judged,
@@ -43,7 +43,7 @@ from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.smallest import LARGEST, Smallest, operations, projected
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
-from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, SINGULAR, TRUSTED_REFINED
+from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, REFINED_RISK, SINGULAR
 from mbd_bridge.solve.velocity_choice import velocity_choice
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -154,7 +154,7 @@ class ClosedInverse:
         facts = facts[None] if single else facts
         slack = max(NOTICED, self._choice.slack)
         with np.errstate(invalid="ignore"):
-            good = (facts[:, RISK] < TRUSTED_REFINED) & (facts[:, SLACK] < slack**2)
+            good = (facts[:, CONDITION] < REFINED_RISK) & (facts[:, NOTICED_OPEN] < slack**2)
         bad = np.flatnonzero(~good)
         if len(bad):
             facts[bad] = self._by_singular_values(arrays, into, bad)
@@ -168,14 +168,14 @@ class ClosedInverse:
             finite = bool(np.isfinite(terms.A).all() and np.isfinite(terms.b).all())
             A = self._choice.exact(terms.A.T).T if finite else terms.A
             lam, opened = self._smallest(A, terms.b) if finite else self._nothing
-            unsure = np.array([TRUSTED_REFINED])  # which rows tell the motion
+            unsure = np.array([REFINED_RISK])  # which rows tell the motion
             tau, facts = judged(terms, A, self.driven, lam, opened, unsure, self._weights)
             flat = (opened / scale).reshape(-1)
             solved = tau / self.model.velocity_scale, lam / scale, flat, a
             for whole, one in zip(into, solved, strict=False):  # the last only with spins
                 whole[k] = one
             all_facts.append(facts)
-        width = RISK + 1 + int(self.driven.sum())
+        width = CONDITION + 1 + int(self.driven.sum())
         return np.array(all_facts).reshape(len(states), width)
 
     @property
@@ -251,7 +251,7 @@ class ClosedInverse:
         if not (np.isfinite(tau).all() and np.isfinite(facts).all()):
             explain(self.model, dict(zip(self._inputs, arrays, strict=True)), tau, facts)
         sure = (facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1)
-        sure &= (facts[:, RISK] < TRUSTED_REFINED) | self._choice.precise
+        sure &= (facts[:, CONDITION] < REFINED_RISK) | self._choice.precise
 
         def terms(some: Array) -> LoopTerms:
             each = zip(*(self._state(int(k), arrays)[1] for k in some), strict=True)
@@ -259,13 +259,13 @@ class ClosedInverse:
 
         doubtful = start + np.flatnonzero(~sure)
         refuse_open(self.model, self._choice, doubtful, terms, ACCELERATION)
-        lacking = np.flatnonzero(facts[:, LACK] > self._choice.consistent**2)
+        lacking = np.flatnonzero(facts[:, UNBALANCED] > self._choice.consistent**2)
         if len(lacking):
             k = start + int(lacking[0])
             raise SolveError(
                 f"state {k}: the drives given cannot make this motion: {self._explained(k, arrays)}"
             )
-        shared = np.flatnonzero((facts[:, SHAKEN:] > OPEN_LOAD**2).any(axis=1))
+        shared = np.flatnonzero((facts[:, OPEN_DRIVES:] > OPEN_LOAD**2).any(axis=1))
         if len(shared) and not minimum_norm:
             k = start + int(shared[0])
             raise SolveError(

@@ -24,7 +24,7 @@ from mbd_bridge.solve.dynamics import Dynamics
 from mbd_bridge.solve.loop_terms import given_external
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import TRUSTED
+from mbd_bridge.solve.tolerances import ROWS_RISK
 from mbd_bridge.spatial import Array
 
 
@@ -53,7 +53,8 @@ class ClosedKernel(NamedTuple):
             f"Rows of the loops that are solved for: {', '.join(names[k] for k in self.rows)};\n"
             f"lam are their multipliers. They were chosen at {place}.\n"
             f"risk[0] tells whether they are independent at a state: use a and lam only\n"
-            f"where 0 <= risk[0] < {TRUSTED:.0e}; beyond it, at or near a singular position, they\n"
+            f"where 0 <= risk[0] < {ROWS_RISK:.0e}; beyond it, at or near a singular position, "
+            f"they\n"
             f"are wrong."
         )
 
@@ -71,7 +72,7 @@ def closed_kernel(
     """
     place = assemble(model).q if q is None else finite_numbers("at", q, (model.nq,))
     phi_q = constraints(model, state_vectors(model, place, np.zeros(model.nv))).phi_q
-    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    J = model.scaled_jacobian(phi_q)
     rows = row_choice(model).at(J)
     numbers = tuple(links)
 

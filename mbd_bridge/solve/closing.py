@@ -16,18 +16,13 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.continuation import follow
 from mbd_bridge.solve.newton import LONGEST_STEP, Newton, descend, largest, limited
-from mbd_bridge.solve.tolerances import SINGULAR
+from mbd_bridge.solve.tolerances import ASSEMBLED, NEAREST, SINGULAR
 from mbd_bridge.spatial import Array
-
-CLOSED = 1e-12
-"""Residual of a closed loop, relative to the mechanism's size (rad for angles)."""
 
 ITERATIONS = 300
 STAGNANT = 30
 """Iterations without a residual that is smaller by a tenth, after which Newton gives up."""
 
-SETTLED = 1e-9
-"""Movement, rad, below which the nearest position is found."""
 HALVINGS = 12
 FAR = 1e-3
 """Residual up to which a step may leave the constraints further than it found them."""
@@ -87,7 +82,7 @@ class Closing:
         held: Array,
         scale: Array,
         keep: Keep | None = None,
-        tolerance: float = CLOSED,
+        tolerance: float = ASSEMBLED,
     ) -> None:
         self.model, self.constraints, self.tolerance = model, constraints, tolerance
         self.held, self.free, self.scale, self.rows = held, ~held, scale, model.row_scale
@@ -213,7 +208,7 @@ class Closing:
             step[far] = limited(close)[far]
             before = np.maximum(error, FAR)
             q[going], phi, phi_q, step = self._shortened(q[going], numbers[going], step, before)
-            on = ~(largest(step) < SETTLED) & (since[going] < STAGNANT)
+            on = ~(largest(step) < NEAREST) & (since[going] < STAGNANT)
             going, phi, phi_q = going[on], phi[on], phi_q[on]
         return self._polished(q, numbers), iteration
 
@@ -225,7 +220,7 @@ class Closing:
         phi, phi_q = self._residuals(found, numbers)
         for _ in range(HALVINGS - 1):
             worse = ~(largest(phi / self.rows) <= before)
-            bad = np.flatnonzero(worse & ~(largest(step) < SETTLED))
+            bad = np.flatnonzero(worse & ~(largest(step) < NEAREST))
             if not len(bad):
                 break
             step[bad] *= 0.5

@@ -92,7 +92,7 @@ def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple
 def left_open(model: Model, phi_q: Array, driven: Array) -> Array:
     """Return a basis (m, r) of the multipliers that no velocity but the driven ones notices."""
     rows = model.row_scale
-    J = phi_q / rows[:, None] * model.velocity_scale
+    J = model.scaled_jacobian(phi_q)
     A = J.T[~driven]
     if not len(A):
         return np.diag(1.0 / rows)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.solve.newton import LONGEST_STEP, Newton, largest
-from mbd_bridge.solve.tolerances import SINGULAR
+from mbd_bridge.solve.tolerances import CLOSED_ON_THE_WAY, SINGULAR
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ FIRST, LONGEST, SHORTEST = 0.1, 0.25, 1e-3
 
 STEPS = 200
 CORRECTIONS = 6
-NEAR = 1e-9
-"""Residual at which a step on the way is closed."""
 
 
 def follow(closing: Closing, start: Array, goal: Array, numbers: Array) -> tuple[Array, Array]:
@@ -67,7 +65,7 @@ def _corrected(closing: Closing, q: Array, numbers: Array) -> tuple[Array, Array
         q = closing.moved(q, Newton.of(J, SINGULAR).onto(r))
     r, _ = closing.relative(q, numbers)
     way = largest(closing.difference(start, q))
-    return q, (largest(r) < NEAR) & (way < LONGEST_STEP)
+    return q, (largest(r) < CLOSED_ON_THE_WAY) & (way < LONGEST_STEP)
 
 
 def _exact(closing: Closing, q: Array, goal: Array, arrived: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
@@ -43,14 +44,16 @@ class ForwardDynamics:
     Attributes
     ----------
     straight : whether one kernel does it all
+    kernel : this one, or None
     """
 
     def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
         self.model = model
         cost = elimination_operations(mass_pattern(model))
         self.straight = cost <= LARGEST or articulated_is_cheaper(model)
+        self.kernel: Kernel | None = None
         if self.straight:
-            self._whole = prepare(model, "forward_dynamics", links, axes)
+            self.kernel = prepare(model, "forward_dynamics", links, axes)
         else:
             self._mass = prepare(model, "mass_matrix")
             self._bias = prepare(model, "bias_forces", links, axes)
@@ -59,8 +62,8 @@ class ForwardDynamics:
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv)."""
-        if self.straight:
-            return self._whole(q, v, tau, *external, threads=threads)[0]
+        if self.kernel is not None:
+            return self.kernel(q, v, tau, *external, threads=threads)[0]
         (q, v, tau), _ = check_inputs(
             (q, v, tau), {"q": self.model.nq, "v": self.model.nv, "tau": self.model.nv}
         )

@@ -31,11 +31,11 @@ PROBES = 3
 """Vectors in general position. One would see everything but a chance of its own tolerance; three
 miss a component with that chance cubed."""
 
-POSITION, VELOCITY, ACCELERATION, LACK, SLACK, RISK, SHAKEN = range(7)
+POSITION, VELOCITY, ACCELERATION, UNBALANCED, NOTICED_OPEN, CONDITION, OPEN_DRIVES = range(7)
 """Places among the facts of a state. The first three: squares of how far it is from the loops,
-relative to their terms; LACK: square of what the passive rows miss, relative to all forces; SLACK:
-square of what they notice of what should be open, relative to Φ_q; from SHAKEN on, for each driven
-velocity, the square of what is open of its drive."""
+relative to their terms; UNBALANCED: square of what the passive rows miss, relative to all forces;
+NOTICED_OPEN: square of what they notice of what should be open, relative to Φ_q; CONDITION: the
+risk; from OPEN_DRIVES on, for each driven velocity, the square of what is open of its drive."""
 
 
 FORCELESS = 1e-6
@@ -50,14 +50,14 @@ TINY = 1e-300
 class LoopTerms(NamedTuple):
     """A (nv, m) and b (nv,); what is left of Φ, Φ̇ and Φ̈ (3, m); squares of their terms (3,).
 
-    And the square (1,) of b's own terms.
+    And the sum of squares (1,) of b's own terms.
     """
 
     A: Array
     b: Array
     left: Array
     size: Array
-    heft: Array
+    acting_squares: Array
 
 
 def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -> LoopTerms:
@@ -72,22 +72,22 @@ def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -
     weights = (J * J).sum(axis=0)
     size[1] = weights @ (rate * rate)
     size[2] = weights @ (change * change) + (gamma * gamma).sum()
-    heft = _heft(model, rate, change, external)
-    return LoopTerms(J.T, -(forces * columns), left, size, heft)
+    acting_squares = _acting_squares(model, rate, change, external)
+    return LoopTerms(J.T, -(forces * columns), left, size, acting_squares)
 
 
-def _heft(model: Model, rate: Array, change: Array, external: External) -> Array:
-    """Return the square (1,) of what weights, inertia forces and pushes come to, (N m)²."""
+def _acting_squares(model: Model, rate: Array, change: Array, external: External) -> Array:
+    """Return the sum of squares (1,) of weights, inertia forces and pushes, (N m)²."""
     inertia = sum(
         body.inertia.mass * model.size**2 + np.trace(body.inertia.central) for body in model.bodies
     )
     fast, weight = rate @ rate, model.gravity @ model.gravity / model.size**2
-    heft = zeros(1, rate, change, *external.values())
-    heft[0] = inertia * inertia * (change @ change + fast * fast + weight)
+    acting_squares = zeros(1, rate, change, *external.values())
+    acting_squares[0] = inertia * inertia * (change @ change + fast * fast + weight)
     for wrench in external.values():
         force, moment = wrench[:3], wrench[3:]
-        heft[0] += force @ force * model.size**2 + moment @ moment
-    return heft
+        acting_squares[0] += force @ force * model.size**2 + moment @ moment
+    return acting_squares
 
 
 def prepare_terms(model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> Kernel:
@@ -148,7 +148,7 @@ def judged(
     weighted = terms.left * weights
     left = (weighted * weighted).sum(axis=-1) / (1.0 + terms.size)
     lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
-    forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.heft[..., 0]
+    forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.acting_squares[..., 0]
     lack = lack / (forces + TINY)
     slack = (noticed * noticed).sum(axis=-1)[..., passive].sum(axis=-1)
     slack = slack / (1.0 + (terms.A * terms.A).sum(axis=-1).sum(axis=-1))

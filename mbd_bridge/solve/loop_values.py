@@ -9,17 +9,11 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
+from mbd_bridge.solve.tolerances import CLOSED_BESIDE, WEAK_BESIDE
 from mbd_bridge.spatial import Array
 
 BESIDE = 1e-2
 """How far, rad or parts of the mechanism's size, is looked beside a position."""
-
-WEAK = 1e-3
-"""Singular values below this, relative to the largest, do not help to close the loops there: those
-of rows that are redundant on the way only (Bricard) are of the order of `BESIDE` squared."""
-
-CLOSED = 1e-11
-"""Residual of a position beside another, relative to the mechanism's size."""
 
 CORRECTIONS = 12
 
@@ -45,8 +39,7 @@ class Loops:
     def at(self, q: Array) -> tuple[Array, Array]:
         """Return Φ (m,) and Φ_q (m, nv)."""
         phi, phi_q, _ = self.values(q, self._still)
-        rows = self.model.row_scale
-        return phi / rows, phi_q / rows[:, None] * self.model.velocity_scale
+        return phi / self.model.row_scale, self.model.scaled_jacobian(phi_q)
 
     def choice(self, driven: tuple[int, ...] = ()) -> RowChoice:
         """Return the choice of rows in general position, of the model itself."""
@@ -82,16 +75,27 @@ class Loops:
         if not found:
             yield from places
 
+    def correction(self, q: Array, weakest: float) -> tuple[Array, Array]:
+        """Return the smallest step (nv,), without dimension, towards the loops, and Φ at q.
+
+        Newton's next position is integrate(q, -scale * step). Singular values of Φ_q below
+        `weakest`, relative to the largest, do not count.
+        """
+        phi, J = self.at(q)
+        return np.linalg.pinv(J, rcond=weakest) @ phi, phi
+
     def closed(self, q: Array) -> Array | None:
         """Return the position put onto the loops by Newton's method, None if it stays open.
 
         Redundant rows stay as open as the machine's imprecise numbers leave them.
         """
-        scale, allowed = self.model.velocity_scale, max(CLOSED, self.choice().leeway)
+        scale, allowed = self.model.velocity_scale, max(CLOSED_BESIDE, self.choice().leeway)
         for _ in range(CORRECTIONS):
-            phi, J = self.at(q)
-            step = np.linalg.pinv(J, rcond=WEAK) @ phi
-            if np.abs(step).max(initial=0.0) < CLOSED and np.abs(phi).max(initial=0.0) < allowed:
+            step, phi = self.correction(q, WEAK_BESIDE)
+            if (
+                np.abs(step).max(initial=0.0) < CLOSED_BESIDE
+                and np.abs(phi).max(initial=0.0) < allowed
+            ):
                 return q
             q = self.model.integrate(q, -scale * step)
         return None

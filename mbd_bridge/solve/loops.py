@@ -24,14 +24,11 @@ from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of
-from mbd_bridge.solve.tolerances import ROUNDED
+from mbd_bridge.solve.tolerances import NEARLY_REDUNDANT, ROUNDED
 from mbd_bridge.spatial import Array
 
 NEARBY = 0.02
 """How far away the other positions are, rad or sizes of the mechanism."""
-
-WEAK = 100.0
-"""A row that counts by less than so many rank tolerances may be meant to be redundant."""
 
 TRIES = 3
 """Positions nearby that are looked at, in random directions among those that the loops allow."""
@@ -136,7 +133,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
     """
     phi, phi_q = _constraints(model, q)
     choice = row_choice(model)
-    J = phi_q / model.row_scale[:, None] * model.velocity_scale
+    J = model.scaled_jacobian(phi_q)
     rows = choice.at(J)
     found = decompose(model, phi_q, len(rows))
     redundant, k = {}, 0
@@ -167,7 +164,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         _passive(model, phi_q),
         drives,
         _off(model, choice, rows, phi) if choice.imprecise else {},
-        choice.weakest if choice.weakest < WEAK * choice.tolerance else None,
+        choice.weakest if choice.weakest < NEARLY_REDUNDANT * choice.tolerance else None,
         model.rank_tolerance,
     )
 
@@ -206,14 +203,14 @@ def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
         there = assemble(model, model.integrate(q, step), check=False)
         if there.closed:
             phi_q = _constraints(model, there.q)[1]
-            scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
+            scaled = model.scaled_jacobian(phi_q)
             best = max(best, decompose(model, phi_q, len(row_choice(model).at(scaled))).rank)
     return best
 
 
 def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
     """Return joints with a freedom of their own that the loops they are in do not notice."""
-    scaled = phi_q / model.row_scale[:, None] * model.velocity_scale
+    scaled = model.scaled_jacobian(phi_q)
     largest = np.linalg.norm(scaled, 2) if scaled.size else 0.0
     names = []
     in_loop = np.zeros(len(model.bodies), dtype=bool)

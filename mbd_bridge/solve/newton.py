@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from mbd_bridge.solve.tolerances import NEWTON_DONE
 from mbd_bridge.spatial import Array
 
 Residuals: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
@@ -31,9 +32,6 @@ DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-12, 1e8
 
 BETTER, WORSE = 0.2, 4.0
 """Factors of μ after a step that led down and after one that was refused."""
-
-DONE = 1e-14
-"""Residual at which nothing is left but rounding."""
 
 SLOW, PATIENCE = 1e-3, 6
 """A descent that gains less than this part in so many steps together has arrived."""
@@ -82,7 +80,7 @@ def descend(residuals: Residuals, moved: Move, q: Array, numbers: Array) -> Arra
     going = np.arange(count)
     for _ in range(DAMPED_ITERATIONS):
         size = (r * r).sum(axis=1)
-        on = (size > DONE**2) & (slow[going] < PATIENCE) & (damping[going] < MOST_DAMPING)
+        on = (size > NEWTON_DONE**2) & (slow[going] < PATIENCE) & (damping[going] < MOST_DAMPING)
         going, r, J, size = going[on], r[on], J[on], size[on]
         if not len(going) or not J.shape[2]:
             break

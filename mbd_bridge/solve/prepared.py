@@ -27,6 +27,7 @@ from mbd_bridge.solve.dynamics import (
 )
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.forward import ForwardDynamics
+from mbd_bridge.solve.one_state import one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.wrenches import (
     Axes,
@@ -44,9 +45,13 @@ MOST_KEPT = 500
 """Kernels and solvers that all mechanisms of a process keep together. Each takes some 0.2 MB and
 three memory maps or more; the one that was not asked for longest goes, and is made again."""
 
+MOST_WORDINGS = 64
+"""Ways of asking that a mechanism remembers."""
+
 _NUMBERS = itertools.count()
-_LATEST: OrderedDict[tuple[int, Hashable], ReferenceType[Prepared]] = OrderedDict()
-"""Whose they are, by the owner's number and the key, the one asked for last at the end."""
+_LATEST: OrderedDict[int, tuple[ReferenceType[Prepared], Hashable]] = OrderedDict()
+"""Whose they are, and under which key, by a number of their own, the one asked for last at the
+end."""
 
 
 class Prepared:
@@ -54,8 +59,8 @@ class Prepared:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._found: dict[Hashable, Any] = {}
-        self._number = next(_NUMBERS)
+        self._found: dict[Hashable, tuple[int, Any]] = {}
+        self._wordings: dict[Hashable, tuple[int, Any]] = {}
 
     def __reduce__(self) -> tuple[type[Prepared], tuple[Model]]:
         """Return the model alone: machine code does not travel, it is found or made again."""
@@ -63,14 +68,34 @@ class Prepared:
 
     def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
         """Return what is kept under `key`, made now if it is not there."""
+        found: Thing
         try:
-            found: Thing = self._found[key]
-            _LATEST.move_to_end((self._number, key))
+            number, found = self._found[key]
+            _LATEST.move_to_end(number)
         except KeyError:  # or another thread has just let it go
-            found = self._found[key] = make()
-            _LATEST[self._number, key] = ref(self)
+            found, number = make(), next(_NUMBERS)
+            self._found[key] = number, found
+            _LATEST[number] = ref(self), key
             _let_go()
         return found
+
+    def asked_as(self, wording: Hashable) -> Any:
+        """Return what was kept for a question as its caller words it; None if nothing was."""
+        known = self._wordings.get(wording)
+        if known is None:
+            return None
+        try:
+            _LATEST.move_to_end(known[0])
+        except KeyError:  # another thread has just let it go
+            return None
+        return known[1]
+
+    def remember(self, wording: Hashable, key: Hashable) -> None:
+        """Find what is kept under `key` by the wording of a question, too, unread and unchecked."""
+        if len(self._wordings) >= MOST_WORDINGS:
+            self._wordings.clear()
+        if key in self._found:
+            self._wordings[wording] = self._found[key]
 
     def kernel(self, what: Dynamics, links: Sequence[str] = (), axes: Axes = "link") -> Kernel:
         """Return the kernel of a function of `solve.dynamics`."""
@@ -102,6 +127,18 @@ class Prepared:
         check: bool,
     ) -> Array:
         """Return the first output of a function at one state or at N states."""
+        if (
+            external is None
+            and check is True
+            and external_in == "link"
+            and type(threads) is int
+            and threads == 1
+        ):
+            one = self.asked_as(what)
+            found = None if one is None else one(*inputs.values())
+            if found is not None:
+                first: Array = found[0]
+                return first
         inputs, check = dict(inputs), flag("check", check)
         if check:
             inputs["q"] = unit_quaternions(self.model, inputs["q"])
@@ -120,14 +157,26 @@ class Prepared:
             forward = self.get(
                 ("forward", numbers, axes), lambda: ForwardDynamics(self.model, numbers, axes)
             )
+            if not external:
+                self._remember_one(what, forward.kernel)
             result = forward(*inputs.values(), threads=threads)
             finite = bool(np.isfinite(result).all())  # its pivots may be what is not
         else:
-            outputs, finite = self.kernel(what, links, axes).run(*inputs.values(), threads=threads)
+            kernel = self.kernel(what, links, axes)
+            if not external:
+                self._remember_one(what, kernel)
+            outputs, finite = kernel.run(*inputs.values(), threads=threads)
             result = outputs[0]
         if check and not finite:
             explain(self.model, inputs, result)
         return result
+
+    def _remember_one(self, what: Dynamics, kernel: Kernel | None) -> None:
+        """Have a function's kernel answer for one state at a time, if there is one kernel."""
+        if kernel is not None and self.asked_as(what) is None:
+            key = "one state", what
+            self.get(key, lambda: one_state(self.model, kernel, 1))
+            self.remember(what, key)
 
     def drives(
         self,
@@ -135,7 +184,9 @@ class Prepared:
         external: External | None,
         external_in: str,
         actuated: tuple[str, ...],
-        **options: Any,
+        threads: int,
+        check: bool,
+        minimum_norm: bool,
     ) -> Array:
         """Return the drives of motions of a mechanism with loops; see `ClosedInverse`."""
         axes, links = check_axes(external_in), links_of(external)
@@ -146,8 +197,11 @@ class Prepared:
         )
         pushes = (flat_external(external, links),) if external else ()
         q, v, a = inputs
-        own_q = unit_quaternions(self.model, q) if flag("check", options["check"]) else q
-        return closed(own_q, v, a, *pushes, **options).tau
+        own_q = unit_quaternions(self.model, q) if flag("check", check) else q
+        found = closed(
+            own_q, v, a, *pushes, threads=threads, check=check, minimum_norm=minimum_norm
+        )
+        return found.tau
 
 
 def in_link_axes(
@@ -169,7 +223,8 @@ def _let_go() -> None:
     """Keep no more than `MOST_KEPT`."""
     while len(_LATEST) > MOST_KEPT:
         with contextlib.suppress(KeyError):  # another thread does the same
-            (_, key), owner = _LATEST.popitem(last=False)
+            _, (owner, key) = _LATEST.popitem(last=False)
             prepared = owner()
             if prepared is not None:
                 prepared._found.pop(key, None)
+                prepared._wordings.clear()

@@ -17,6 +17,11 @@ EXACT = 1e-12
 """Nearer to 1 than this nothing is changed."""
 
 
+def quaternion_ends(model: Model) -> list[int]:
+    """Return where in q each quaternion ends; it has the four numbers before."""
+    return [body.q.stop for body in model.bodies if body.type.nq > body.type.nv]
+
+
 def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
     """Return q with its quaternions of unit length; the same array if they are, or if it has none.
 
@@ -25,7 +30,7 @@ def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
     StateError
         A quaternion is far from unit length: no rotation is meant by it.
     """
-    places = [body.q.stop for body in model.bodies if body.type.nq > body.type.nv]
+    places = quaternion_ends(model)
     if not places:
         return q
     array = as_floats("q", q)
@@ -55,7 +60,7 @@ def unit_quaternions(model: Model, q: ArrayLike) -> ArrayLike:
 def are_rotations(model: Model, q: Array) -> Array:
     """Return at which positions (N, nq) all quaternions are near to unit length."""
     sound = np.ones(len(q), dtype=bool)
-    for stop in (body.q.stop for body in model.bodies if body.type.nq > body.type.nv):
+    for stop in quaternion_ends(model):
         with np.errstate(over="ignore"):
             length = np.linalg.norm(q[:, stop - 4 : stop], axis=1)
         sound &= np.abs(length - 1.0) <= OFF

@@ -52,7 +52,7 @@ def decompose(model: Model, phi_q: Array, most: int) -> Decomposition:
     most : rows that are independent in general position (`row_choice`), or here if that is more
     """
     rows, columns = model.row_scale, model.velocity_scale
-    U, singular, Vt = np.linalg.svd(phi_q / rows[:, None] * columns)
+    U, singular, Vt = np.linalg.svd(model.scaled_jacobian(phi_q))
     rank = min(most, int(np.sum(singular > SINGULAR * singular.max(initial=0.0))))
     inverse = (Vt[:rank].T / singular[:rank]) @ U[:, :rank].T
     return Decomposition(

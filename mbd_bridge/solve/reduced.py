@@ -116,7 +116,7 @@ def constrained_motion(
 ) -> Motion:
     """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
     rows, columns = model.row_scale, model.velocity_scale
-    phi_s, gamma_s = phi_q / rows[:, None] * columns, gamma / rows
+    phi_s, gamma_s = model.scaled_jacobian(phi_q), gamma / rows
     M_s, Q_s = M * np.outer(columns, columns), Q * columns
     motion = by_method(M_s, Q_s, phi_s, gamma_s, method, row_choice(model).at(phi_s))
     return Motion(columns * motion.a, motion.lam / rows)

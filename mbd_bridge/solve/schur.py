@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.solve.closed import MASSLESS
+from mbd_bridge.solve.tolerances import MASSLESS
 from mbd_bridge.spatial import Array
 
 

@@ -20,7 +20,7 @@ from mbd_bridge.view.pieces import Piece
 FORCE: Colour = (0.86, 0.18, 0.13, 1.0)
 MOMENT: Colour = (0.13, 0.35, 0.85, 1.0)
 DRIVE: Colour = (0.10, 0.60, 0.26, 1.0)
-OPEN: Colour = (0.62, 0.62, 0.62, 1.0)
+UNDETERMINED: Colour = (0.62, 0.62, 0.62, 1.0)
 """Of what is not determined."""
 
 SHORTEST = 2.0**-5
@@ -56,7 +56,7 @@ class Arrows:
 
     def dashed(self, start: Array, vector: Array, heads: Heads = 1) -> list[Piece]:
         """Return the pieces of an arrow that is not determined."""
-        return list(self._arrow(start, vector, OPEN, heads, dashed=True))
+        return list(self._arrow(start, vector, UNDETERMINED, heads, dashed=True))
 
     def _arrow(
         self, start: Array, vector: Array, colour: Colour, heads: Heads, *, dashed: bool

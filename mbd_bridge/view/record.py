@@ -198,7 +198,7 @@ def _swatches(width: int) -> Pixels:
 
     Of those that only later pictures show the first one has no colours.
     """
-    colours = np.array([look.FORCE, look.MOMENT, look.DRIVE, look.OPEN, CUT, CENTRE])[:, :3]
+    colours = np.array([look.FORCE, look.MOMENT, look.DRIVE, look.UNDETERMINED, CUT, CENTRE])[:, :3]
     shades = (255 * np.array([0.55, 0.75, 0.95])[:, None, None] * colours).astype(np.uint8)
     return np.repeat(np.repeat(shades.reshape(-1, 1, 3), width, axis=1), SWATCH, axis=0)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadSolver, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import assemble
@@ -136,7 +136,7 @@ def _solver(
     names = _names(model, loads)
     if not names:
         return None
-    return LoadSolver(model, names, actuated=actuated)
+    return LoadSolver(model, LoadRequest.of(model, names, actuated=actuated))
 
 
 def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:

@@ -230,8 +230,8 @@ class Take:
         rows = (
             (load.force, "N", look.FORCE),
             (load.moment, "N m", look.MOMENT),
-            (load.open_force, "N ?", look.OPEN),
-            (load.open_moment, "N m ?", look.OPEN),
+            (load.open_force, "N ?", look.UNDETERMINED),
+            (load.open_moment, "N m ?", look.UNDETERMINED),
         )
         found = []
         for way, (vectors, unit, colour) in zip(self._ways(load), rows, strict=True):
@@ -257,7 +257,7 @@ class Take:
         size = np.concatenate([loads.force, loads.moment / self.span], axis=-1)
         loose = np.where(loads.unique, 0.0, np.abs(size))
         if loose.max() > ROUNDING * np.abs(size).max():
-            rows.append(("? not determined by rigid mechanics", look.OPEN))
+            rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
         return rows
 
 

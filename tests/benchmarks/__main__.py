@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    calls,
+    everything,
     freedoms,
     hour,
     loop_loads,
@@ -19,13 +21,17 @@ from tests.benchmarks import (
     questions,
     robots,
     table3,
+    work_precision,
 )
 
 PARTS = {
     "robots": robots,
+    "calls": calls,
     "table3": table3,
     "freedoms": freedoms,
     "loops": loops,
+    "work_precision": work_precision,
+    "everything": everything,
     "loop_loads": loop_loads,
     "hour": hour,
     "operations": operations,

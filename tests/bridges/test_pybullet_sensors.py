@@ -14,7 +14,7 @@ from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee
 from mbd_bridge.bridges.pybullet.sensors import Sensors
 from mbd_bridge.crosscheck.states import closed_states
 from mbd_bridge.errors import MbdWarning, ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.solve import ConstrainedDynamics
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, world
@@ -33,7 +33,7 @@ def sensed(stepper, sensors, tau):
     p.stepSimulation(stepper.client.number)
     theirs, echo = sensors.read(q, v, drives, h), sensors._echo(q, v, drives, h)
     stepper.take()
-    return stepper.joint_loads(list(sensors.joints)).wrench(), theirs, theirs + echo
+    return stepper.joint_loads(list(sensors.joints)).wrench, theirs, theirs + echo
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
     for step in (1e-3, 1e-4, 1e-5):
         rng, referee = np.random.default_rng(1), PybulletLoopReferee(model, step)
         dynamics = ConstrainedDynamics(model, (), ())
-        solver = LoadSolver(model, [*referee.joints, *referee.cuts], actuated=())
+        solver = LoadSolver(
+            model, LoadRequest.of(model, [*referee.joints, *referee.cuts], actuated=())
+        )
         worst = 0.0
         for q, v in zip(*closed_states(model, states, rng), strict=True):
             tau = rng.normal(size=model.nv)
@@ -111,7 +113,7 @@ def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
             unique = found.unique
             if name != "bricard":
                 assert unique[-1].tolist() == [True, False] * 3  # of the pin, in the plane
-            ours = found.wrench()
+            ours = found.wrench
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             worst = max(worst, np.abs(difference[unique]).max() / np.abs(ours[unique]).max())
         referee.close()

@@ -40,7 +40,7 @@ def test_exported_c_gives_the_load_of_the_kernel(run, tmp_path):
     pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*states, *outputs)]
     ctypes.CDLL(str(library)).joint_loads(*pointers)
     loads = mbd.load(ARM).joint_loads(*states, joints=[JOINT])
-    size = np.abs(loads.wrench()).max()
+    size = np.abs(loads.wrench).max()
     for mine, theirs in zip((loads.force[0], loads.moment[0], loads.drive), outputs, strict=True):
         assert np.abs(mine - theirs).max() < 1e-13 * size
 

@@ -7,6 +7,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.formats.tables import read_table
+from mbd_bridge.loads.streaming import pieces
+from mbd_bridge.solve.closed_inverse import ClosedInverse
 from tests.robots import OWN
 
 BAR = OWN / "four_bar.urdf"
@@ -228,6 +230,34 @@ def test_loads_in_loops_are_the_librarys(run, motion, tmp_path):
         for joint in ("crank", "coupler_pin")
         for part in ("fy", "mx", "mz")
     }
+
+
+def test_loads_in_loops_stream_with_the_numbers_of_the_whole(run, tmp_path, monkeypatch):
+    motion = tmp_path / "motion.npz"
+    assert run("simulate", BAR, *START, "--seconds", "0.3", "-o", motion)[0] == 0
+    words = "--joints", "all", "--actuated", "crank", "--digits", "17", "--reaction"
+    whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
+    _, _, one = run("loads", BAR, motion, *words, "-o", whole)
+    monkeypatch.setattr(pieces, "ROWS", pieces.OVERLAP)
+    found = []
+    call = ClosedInverse.__call__
+    monkeypatch.setattr(
+        ClosedInverse,
+        "__call__",
+        lambda self, q, *rest, **options: (
+            found.append((len(q), options["threads"])) or call(self, q, *rest, **options)
+        ),
+    )
+    code, _, other = run("loads", BAR, motion, *words, "--threads", "2", "-o", parts)
+    assert code == 0
+    assert sum(rows for rows, _ in found) == 301 and len(found) == 3
+    assert {threads for _, threads in found} == {2}
+    assert read_table(whole).names == read_table(parts).names
+    assert np.allclose(read_table(whole).values, read_table(parts).values, rtol=1e-12, atol=1e-11)
+    assert read_table(parts).attributes["driven"] == "crank"
+    table = [line for line in one.splitlines() if "force" in line or "drive" in line]
+    assert table == [line for line in other.splitlines() if "force" in line or "drive" in line]
+    assert any("reaction force" in line for line in table)
 
 
 @pytest.mark.parametrize(

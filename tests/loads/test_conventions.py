@@ -15,13 +15,13 @@ def test_on_at_in():
     state = [0.3], [1.0], [-2.0]
     basic = arm.joint_loads(*state, ["pin"])
     opposite = arm.joint_loads(*state, ["pin"], on="parent")
-    assert np.array_equal(opposite.wrench(), -basic.wrench())
+    assert np.array_equal(opposite.wrench, -basic.wrench)
     world = arm.joint_loads(*state, ["pin"], in_="world")
     parent = arm.joint_loads(*state, ["pin"], in_="parent")
     c, s = np.cos(0.3), np.sin(0.3)
     R = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     assert np.allclose(world.force[0], R @ basic.force[0], rtol=ROUNDING)
-    assert np.allclose(parent.wrench(), world.wrench(), rtol=ROUNDING)
+    assert np.allclose(parent.wrench, world.wrench, rtol=ROUNDING)
     shifted = arm.joint_loads(*state, ["pin"], at=(1.0, 2.0, 3.0))
     expected = basic.moment[0] - np.cross([1, 2, 3], basic.force[0])
     assert np.allclose(shifted.moment[0], expected, rtol=ROUNDING)
@@ -50,7 +50,7 @@ def test_conventions_are_those_of_the_links_in_the_world(seed):
 
     names = [joint.name for joint in m.model.joints]
     basic = m.joint_loads(*state, names)
-    scale = np.abs(basic.wrench()).max()
+    scale = np.abs(basic.wrench).max()
     kinds = {"in_": ("parent", "world"), "at": ("parent", (0.1, 0.2, 0.3)), "on": ("parent",)}
     for option, values in kinds.items():
         for value in values:
@@ -69,5 +69,5 @@ def test_conventions_are_those_of_the_links_in_the_world(seed):
                         left = x_parent + R_parent @ joint.parent_frame.translation
                         point = R.T @ (left - x)
                     moment = moment - np.cross(point, force)
-                apart = loads.wrench()[k] - np.r_[force, moment]
+                apart = loads.wrench[k] - np.r_[force, moment]
                 assert np.abs(apart).max() <= 10 * ROUNDING * scale, (joint.name, option, value)

@@ -24,10 +24,10 @@ def test_external_wrenches_are_given_at_the_link_in_its_axes():
     push = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     free = arm.joint_loads(q, v, a, ["bolt", "pin"])
     pushed = arm.joint_loads(q, v, a, ["bolt", "pin"], external={"plate": push})
-    assert np.allclose(free.wrench()[0] - pushed.wrench()[0], push)
+    assert np.allclose(free.wrench[0] - pushed.wrench[0], push)
     bolt = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # plate axes in boom axes
     force, moment = bolt @ push[:3], bolt @ push[3:] + np.cross([2, 0, 0], bolt @ push[:3])
-    difference = free.wrench()[1] - pushed.wrench()[1]
+    difference = free.wrench[1] - pushed.wrench[1]
     assert np.allclose(difference, np.r_[force, moment])
     M = arm.mass_matrix(q)[0, 0]
     tau = arm.inverse_dynamics(q, v, a, external={"plate": push})
@@ -44,12 +44,12 @@ def test_external_wrenches_for_many_states_and_for_all():
         one = arm.joint_loads(
             q[k], v[k], a[k], ["pin"], external={"plate": each[k], "boom": np.ones(6)}
         )
-        assert np.allclose(many.wrench()[k], one.wrench(), rtol=1e-12)
+        assert np.allclose(many.wrench[k], one.wrench, rtol=1e-12)
     # The order in which they are named has no meaning, and each counts on its own.
-    free = arm.joint_loads(q, v, a, ["pin"]).wrench()
-    on_plate = arm.joint_loads(q, v, a, ["pin"], external={"plate": each}).wrench()
-    on_boom = arm.joint_loads(q, v, a, ["pin"], external={"boom": np.ones(6)}).wrench()
-    assert np.allclose(many.wrench() - free, on_plate - free + on_boom - free, atol=1e-12)
+    free = arm.joint_loads(q, v, a, ["pin"]).wrench
+    on_plate = arm.joint_loads(q, v, a, ["pin"], external={"plate": each}).wrench
+    on_boom = arm.joint_loads(q, v, a, ["pin"], external={"boom": np.ones(6)}).wrench
+    assert np.allclose(many.wrench - free, on_plate - free + on_boom - free, atol=1e-12)
 
 
 def test_a_solver_prepared_for_external_wrenches_wants_them():
@@ -69,7 +69,7 @@ def test_wrenches_on_a_link_that_is_named_twice_add():
     free = boom().joint_loads([0], [0], [0], ["pin"])
     pushes = np.array([[1.0, 2, 3, 4, 5, 6], [10.0, 20, 30, 40, 50, 60]])
     pushed = solver([0], [0], [0], pushes)
-    assert np.allclose((free.wrench() - pushed.wrench())[0], pushes.sum(axis=0))
+    assert np.allclose((free.wrench - pushed.wrench)[0], pushes.sum(axis=0))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,13 @@ def test_statics_of_a_boom_by_hand():
     assert np.allclose(loads["root_joint"].moment, (0, -200, 0))
 
 
+def test_the_load_of_a_joint_is_one_wrench_too():
+    arm = boom()
+    for state in ([0.3], [1.0], [-2.0]), np.ones((3, 4, 1)):
+        loads = arm.joint_loads(*state, ["pin", "bolt"])
+        assert np.array_equal(loads["bolt"].wrench, loads.wrench[..., 1, :])
+
+
 def test_what_is_determined_is_told_joint_by_joint():
     loads = boom().joint_loads([0], [0], [0], ["pin", "bolt"])
     half = replace(loads, unique=np.array([[True] * 6, [False] * 6]))
@@ -121,9 +128,7 @@ def test_asking_for_one_joint_computes_less_and_the_same():
         assert operations < before or name == names[0]
         before = operations
         one = solver(*state)
-        assert np.allclose(
-            one.wrench()[0], np.r_[whole[name].force, whole[name].moment], rtol=1e-12
-        )
+        assert np.allclose(one.wrench[0], np.r_[whole[name].force, whole[name].moment], rtol=1e-12)
 
 
 def test_a_mimic_carries_its_transmission_load_and_the_leader_the_sum():
@@ -168,7 +173,7 @@ def test_a_mimic_with_the_multiplier_zero_stands_still_at_its_offset(kind):
     welded = arm("fixed", **place)
     state = [0.4], [1.0], [3.0]
     ours, theirs = coupled.joint_loads(*state), welded.joint_loads(*state)
-    assert np.allclose(ours.wrench(), theirs.wrench(), rtol=1e-12)
+    assert np.allclose(ours.wrench, theirs.wrench, rtol=1e-12)
     assert np.allclose(coupled.forward_dynamics(*state), welded.forward_dynamics(*state))
     assert coupled.crosscheck(states=3).passed
 
@@ -199,11 +204,11 @@ def test_one_state_at_a_time():
 def test_a_mechanism_that_was_used_can_be_copied_and_sent_to_another_process(way):
     arm = boom()
     state = [0.3], [1.0], [-2.0]
-    before = arm.joint_loads(*state).wrench(), arm.forward_dynamics(*state)
+    before = arm.joint_loads(*state).wrench, arm.forward_dynamics(*state)
     other = way(arm)
-    assert np.array_equal(other.joint_loads(*state).wrench(), before[0])
+    assert np.array_equal(other.joint_loads(*state).wrench, before[0])
     assert np.array_equal(other.forward_dynamics(*state), before[1])
-    assert np.array_equal(arm.joint_loads(*state).wrench(), before[0])
+    assert np.array_equal(arm.joint_loads(*state).wrench, before[0])
 
 
 def test_everything_in_a_tree_is_determined():
@@ -229,10 +234,10 @@ def test_loads_by_name_and_their_shapes():
 def test_quaternions_that_are_no_rotation_are_refused_and_rounded_ones_made_exact():
     m = mbd.load(own_urdfs()["humanoid"], floating=True)
     q, v, a = random_state(m.model, np.random.default_rng(0))
-    exact = m.joint_loads(q, v, a, ["neck_yaw"]).wrench()
+    exact = m.joint_loads(q, v, a, ["neck_yaw"]).wrench
     rounded = q.copy()
     rounded[3:7] *= 1 + 1e-6
-    assert np.allclose(m.joint_loads(rounded, v, a, ["neck_yaw"]).wrench(), exact, rtol=1e-11)
+    assert np.allclose(m.joint_loads(rounded, v, a, ["neck_yaw"]).wrench, exact, rtol=1e-11)
     assert np.array_equal(rounded[3:7], q[3:7] * (1 + 1e-6))  # the caller's array stays as it is
     rounded[3:7] *= 2
     with pytest.raises(StateError, match=r"root_joint.qx.* has the length 2"):

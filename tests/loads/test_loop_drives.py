@@ -133,7 +133,7 @@ def test_drives_that_the_file_names_are_the_default(tmp_path):
     bar = mbd.load(tmp_path / "bar.urdf")
     at = bar.assemble({"crank": 0.4}, fixed="crank")
     named = bar.joint_loads(at.q, at.v, at.a, actuated=["crank"])
-    assert np.array_equal(bar.joint_loads(at.q, at.v, at.a).wrench(), named.wrench())
+    assert np.array_equal(bar.joint_loads(at.q, at.v, at.a).wrench, named.wrench)
     other = bar.joint_loads(at.q, at.v, at.a, ["rocker"], actuated="rocker")
     assert abs(other.drive[0]) > 1.0  # what the call says comes first
     assert bar.loops.report(at.q).actuation.drives == ("crank",)
@@ -161,4 +161,4 @@ def test_what_falls_freely_needs_no_drive(scale, states):
     if states is not None:
         q, still, a = (np.tile(x, (states, 1)) for x in (q, still, a))
     loads = thrown.joint_loads(q, still, a, ["pin1", "pin3"], actuated=())
-    assert np.abs(loads.wrench()).max() < 1e-12 * 9.81 * scale
+    assert np.abs(loads.wrench).max() < 1e-12 * 9.81 * scale

@@ -33,8 +33,8 @@ def test_many_states_through_the_kernel_are_those_of_singular_values_one_by_one(
         one = machine.load_solver(None, actuated=actuated, reaction=True)(
             q[k], v[k], a[k], check=machine.nv < 5
         )
-        size = np.abs(one.wrench()).max()
-        assert np.abs(many.wrench()[k] - one.wrench()).max() < LOOPS * size
+        size = np.abs(one.wrench).max()
+        assert np.abs(many.wrench[k] - one.wrench).max() < LOOPS * size
         assert np.abs(many.drive[k] - one.drive).max() < LOOPS * size
         assert np.array_equal(many.unique[k], one.unique)
         assert np.array_equal(many.drive_unique[k], one.drive_unique)
@@ -49,7 +49,7 @@ def test_states_through_a_singular_position_keep_their_flags_and_numbers():
     loads = bar.joint_loads(q, rest, rest, ["pin"], actuated="crank", check=False)
     assert np.array_equal(loads.unique[:-2, 0], np.tile(PLANE, (MANY, 1)))
     assert loads.unique[-1, 0].sum() < 3
-    assert np.isfinite(loads.wrench()).all()
+    assert np.isfinite(loads.wrench).all()
     weights = 9.81 * (np.sin(angles) / 2 + np.sin(angles) + np.sin(angles) / 2)
     drive = bar.joint_loads(q[:-2], rest, rest, ["crank"], actuated="crank").drive[:, 0]
     assert np.allclose(drive, -weights[:-2], rtol=1e-9)
@@ -76,7 +76,7 @@ def test_threads_world_wrenches_and_check_are_as_with_trees():
     options = {"actuated": "crank", "reaction": True, "joints": ["crank", "pin"]}
     one = bar.joint_loads(q, rest, rest, **options)
     two = bar.joint_loads(q, rest, rest, threads=2, **options)
-    assert np.array_equal(one.wrench(), two.wrench()) and np.array_equal(one.unique, two.unique)
+    assert np.array_equal(one.wrench, two.wrench) and np.array_equal(one.unique, two.unique)
     assert np.array_equal(one.reaction_moment[:, 1], one.moment[:, 1])  # a cut joint is not driven
     pushed = bar.joint_loads(
         q, rest, rest, external={"coupler": push}, external_in="world", **options
@@ -84,8 +84,8 @@ def test_threads_world_wrenches_and_check_are_as_with_trees():
     turn = bar.placement(q, "coupler")[:, :3, :3]
     own = np.concatenate([np.einsum("nji,j->ni", turn, half) for half in (push[:3], push[3:])], 1)
     same = bar.joint_loads(q, rest, rest, external={"coupler": own}, **options)
-    assert np.allclose(pushed.wrench(), same.wrench(), rtol=1e-10, atol=1e-10)
-    assert not np.allclose(pushed.wrench(), one.wrench(), atol=0.1)
+    assert np.allclose(pushed.wrench, same.wrench, rtol=1e-10, atol=1e-10)
+    assert not np.allclose(pushed.wrench, one.wrench, atol=0.1)
     broken = q.copy()
     broken[3, 1], broken[5, 0] = np.nan, 9.0
     with pytest.raises(StateError, match=r"state 3: q\[1\] \(elbow\) is nan"):
@@ -119,7 +119,7 @@ def test_flags_are_shaped_as_the_numbers_that_they_flag():
         q = at.q if count is None else np.tile(at.q, (count, 1))
         loads = bar.joint_loads(q, at.v, at.a, actuated="crank", reaction=True)
         lead = () if count is None else (count,)
-        assert loads.unique.shape == loads.wrench().shape == (*lead, 4, 6)
+        assert loads.unique.shape == loads.wrench.shape == (*lead, 4, 6)
         assert loads.reaction_unique.shape == (*lead, 4, 6)
         assert loads.drive_unique.shape == loads.drive.shape == (*lead, 3)
         assert loads["pin"].unique.shape == (*lead, 6)

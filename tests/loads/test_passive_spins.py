@@ -110,7 +110,7 @@ def test_the_spin_of_a_coupler_is_solved_for_and_said():
     assert loads.spins == ("coupler",)
     assert np.abs(loads["ball"].drive).max() < 1e-12
     again = machine.joint_loads(at.q, at.v, a, actuated="crank")
-    assert np.allclose(again.wrench(), loads.wrench(), rtol=0, atol=1e-11)
+    assert np.allclose(again.wrench, loads.wrench, rtol=0, atol=1e-11)
     assert machine.loops.report(at.q, "crank").actuation.too_few == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.loads.peaks import Peak, Peaks
+from tests.machines import four_bar
 
 ARM = Path(__file__).parents[2] / "urdf" / "kuka_iiwa.urdf"
 
@@ -20,6 +22,34 @@ def test_a_peak_keeps_the_sign_and_the_first_time_of_the_largest_size():
     peak.add(np.array([2.0, 3.0]), np.array([2.0, 1.5]))
     assert (peak.peak, peak.time) == (-2.0, 1.0)
     assert peak.rms == pytest.approx(math.sqrt((1 + 4 + 4 + 2.25) / 4))
+
+
+def test_a_component_that_is_lost_on_the_way_counts_nowhere():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    rng = np.random.default_rng(1)
+    loads = mbd.load(ARM).joint_loads(*rng.normal(size=(3, 30, 7)), joints=[3, 4])
+    loads = replace(loads, unique=loads.unique.copy(), drive_unique=loads.drive_unique.copy())
+    loads.unique[:, 0, 1] = False  # fy of the first joint, from the beginning on
+    loads.unique[20:, 0, 0] = False  # its fx later
+    loads.unique[25:, 1, 3:] = False  # the moment of the second
+    loads.drive_unique[7, 1] = False
+    model = replace(mbd.load(ARM).model, cuts=bar.model.cuts)  # as if it had loops
+    peaks = Peaks(model, part(loads, slice(0, 10)))
+    time = np.arange(30.0)
+    for rows in (slice(0, 10), slice(10, 22), slice(22, 30)):
+        peaks.add(time[rows], part(loads, rows))
+    force, _, first, other, moment, second = peaks.rows
+    assert force.without == ("fx", "fy") and force.known
+    assert force.peak == np.abs(loads.force[:, 0, 2]).max()
+    assert force.rms == pytest.approx(np.sqrt(np.mean(loads.force[:, 0, 2] ** 2)))
+    assert other.without == () and other.peak == np.linalg.norm(loads.force[:, 1], axis=1).max()
+    assert moment.without == ("mx", "my", "mz") and not moment.known
+    assert (first.known, second.known) == (True, False)
+
+
+def part(loads, rows):
+    names = ("force", "moment", "drive", "unique", "drive_unique")
+    return replace(loads, **{name: getattr(loads, name)[rows] for name in names})
 
 
 def test_blocks_give_the_peaks_of_the_whole():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import mbd_bridge as mbd
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
 from mbd_bridge.errors import ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import build_model, recut
 from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.solve.reduced import METHODS
@@ -62,12 +62,12 @@ def test_every_convention_is_the_same_whichever_joint_is_cut(seed):
     names = [*cut, "loop0", *(joint.name for joint in model.joints[1:4])]
     for way in rng.choice(len(WAYS), 2, replace=False):
         options = {"actuated": (), "reaction": True, **WAYS[way]}
-        one = LoadSolver(model, names, **options)(q, v, a)
-        two = LoadSolver(other, names, **options)(there_q, there_v, there_a)
+        one = LoadSolver(model, LoadRequest.of(model, names, **options))(q, v, a)
+        two = LoadSolver(other, LoadRequest.of(other, names, **options))(there_q, there_v, there_a)
         assert np.array_equal(one.unique, two.unique), (cut, options)
         assert np.array_equal(one.reaction_unique, two.reaction_unique), (cut, options)
-        size = max(np.abs(one.wrench()).max(), 1.0)
-        assert np.abs((one.wrench() - two.wrench())[one.unique]).max(initial=0.0) <= LOOPS * size
+        size = max(np.abs(one.wrench).max(), 1.0)
+        assert np.abs((one.wrench - two.wrench)[one.unique]).max(initial=0.0) <= LOOPS * size
         for k in (0, 1):
             parts = (
                 loads.reaction_force if k == 0 else loads.reaction_moment for loads in (one, two)
@@ -111,7 +111,7 @@ def test_every_link_is_in_balance_in_every_convention(seed):
     numbers = (model.link_number(pushed),)
     a, _ = ConstrainedDynamics(model, numbers).forward(q, v, np.zeros(model.nv), push)
     way = WAYS[int(rng.integers(len(WAYS)))]
-    solver = LoadSolver(model, None, actuated=(), links=[pushed], **way)
+    solver = LoadSolver(model, LoadRequest.of(model, actuated=(), links=[pushed], **way))
     loads = solver(q, v, a, push[None])
     at = poses(model, q)
     state = state_vectors(model, q, v, "world")
@@ -127,7 +127,7 @@ def test_every_link_is_in_balance_in_every_convention(seed):
     R, p = at[pushed]
     force = R @ push[:3]
     balance[pushed] += np.concatenate([force, R @ push[3:] + np.cross(p, force)])
-    size = max(np.abs(loads.wrench()).max(), 1.0)
+    size = max(np.abs(loads.wrench).max(), 1.0)
     for link, described in zip(model.links, _described(model), strict=True):
         if link.name == model.description.links[0].name:
             continue  # the ground holds it
@@ -177,7 +177,9 @@ def test_flags_of_random_linkages_are_those_of_brute_force(seed):
     rng, model, q, _ = moving_linkage(seed, loops=1 + seed % 2)
     names = [joint.name for joint in model.joints[1:] if joint.moving]
     actuated = [str(name) for name in rng.choice(names, min(2, len(names)), replace=False)]
-    solver = LoadSolver(model, None, actuated=actuated, minimum_norm=True, reaction=True)
+    solver = LoadSolver(
+        model, LoadRequest.of(model, actuated=actuated, minimum_norm=True, reaction=True)
+    )
     still = np.zeros(model.nv)
     lam = np.zeros(len(model.row_scale))
     wanted = brute_force(solver, q, lam, actuated)
@@ -196,19 +198,19 @@ def test_determined_loads_depend_on_no_method_and_many_states_are_as_one(seed):
     dynamics = ConstrainedDynamics(model)
     tau = np.zeros(model.nv)
     a, lam = dynamics.forward(q, v, tau, method="svd")
-    solver = LoadSolver(model, None, actuated=())
+    solver = LoadSolver(model, LoadRequest.of(model, actuated=()))
     wanted = solver(q, v, a)
-    size = max(np.abs(wanted.wrench()).max(), 1.0)
+    size = max(np.abs(wanted.wrench).max(), 1.0)
     scale = 10.0 + np.abs(a).max()
     for method in METHODS:
         found, multipliers = dynamics.forward(q, v, tau, method=method)
         assert np.abs(found - a).max() <= 1e-10 * scale, method
         loads = solver(q, v, found, lam=multipliers)
-        assert np.abs((loads.wrench() - wanted.wrench())[wanted.unique]).max() <= LOOPS * size
+        assert np.abs((loads.wrench - wanted.wrench)[wanted.unique]).max() <= LOOPS * size
     states = (np.tile(x, (MANY, 1)) for x in (q, v, tau))
     many, multipliers = dynamics.forward(*states)
     assert np.abs(many - a).max() <= 1e-10 * scale
     assert np.abs(multipliers - lam).max() <= LOOPS * max(np.abs(lam).max(), 1.0)
     loads = solver(*(np.tile(x, (MANY, 1)) for x in (q, v, a)))
-    assert np.abs(loads.wrench() - wanted.wrench()).max() <= LOOPS * size  # smallest ones too
+    assert np.abs(loads.wrench - wanted.wrench).max() <= LOOPS * size  # smallest ones too
     assert np.array_equal(loads.unique, np.tile(wanted.unique, (MANY, 1, 1)))

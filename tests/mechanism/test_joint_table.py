@@ -13,6 +13,7 @@ ENTRIES = {
     if name != "fixed"
 }
 ENTRIES["universal, other axis"] = Universal((0.6, 0.8, 0.0))
+ENTRIES["universal, oblique"] = Universal((0.48, 0.64, 0.6))
 STEP = 1e-6
 
 

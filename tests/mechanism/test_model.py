@@ -237,18 +237,42 @@ def test_gravity_is_three_finite_numbers(gravity):
             "multiplier: .*finite",
         ),
         (lambda b: twice(b.loop, "x", "fixed", *END), "a loop 'x' already"),
+        (
+            lambda b: b.loop("x", "fixed", "base", 3),
+            r"successor: expected a link's name \(its frame",
+        ),
+        (lambda b: b.loop("x", "fixed", "base", ("upper",)), "xyz2 and rpy2"),
+        (lambda b: b.loop("x", "fixed", "base", "uper"), "did you mean 'upper'"),
+        (lambda b: b.loop("x", "fixed", "base", "upper", xyz=(0, 0)), "'x': xyz: expected"),
+        (lambda b: b.loop("x", "fixed", "base", "upper", rpy2="up"), "'x': rpy2: expected"),
+        (lambda b: b.loop("x", "fixed", *END, xyz=(0, 0, 0)), "predecessor's frame is given twice"),
         (lambda b: b.joint("x", "revolute", "a", "b").joint("y", "fixed", "b", "a"), "cycle"),
         (lambda b: b.joint("root_joint", "fixed", "base", "new"), "rename it"),
         (lambda b: b.joint("x", "revolute", "base", "new", mimic="elbw"), "did you mean 'elbow'"),
         (
-            lambda b: b.joint("x", "universal", "base", "new", axis=(0, 0, 1), axis2=(0, 1, 1)),
-            "perpendicular",
+            lambda b: b.joint("x", "universal", "base", "new", axis=(0, 0, 1), axis2=(0, 0, -2)),
+            "must differ",
         ),
     ],
 )
 def test_what_cannot_be_built_is_named(break_it, message):
     with pytest.raises(ModelError, match=message):
         build_model(break_it(arm()).description())
+
+
+def test_a_loop_may_be_placed_by_numbers_or_by_frames():
+    """Both links alike, zeros where nothing is given."""
+    ends = Frame.from_rpy((1, 2, 3), (0.1, 0.2, 0.3)), Frame.from_rpy(rpy=(0.4, 0.5, 0.6))
+    one = arm().loop(
+        "x", "fixed", "base", "upper", xyz=(1, 2, 3), rpy=(0.1, 0.2, 0.3), rpy2=(0.4, 0.5, 0.6)
+    )
+    two = arm().loop("x", "fixed", ("base", ends[0]), ("upper", ends[1]))
+    for a, b in zip(one.description().loops, two.description().loops, strict=True):
+        for end in ("predecessor", "successor"):
+            here, there = getattr(a, end), getattr(b, end)
+            assert here.link == there.link
+            assert np.array_equal(here.frame.rotation, there.frame.rotation)
+            assert np.array_equal(here.frame.translation, there.frame.translation)
 
 
 def test_unknown_joints_are_answered_with_near_names():

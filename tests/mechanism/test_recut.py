@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import ModelError
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import build_model, recut
 from mbd_bridge.mechanism.recut import turn_round
 from mbd_bridge.solve.constrained import ConstrainedDynamics
@@ -41,7 +41,7 @@ def free_fall(model, q, v):
     """Accelerations without drives, and all loads by name."""
     dynamics = ConstrainedDynamics(model, actuated=())
     a, _ = dynamics.forward(q, v, np.zeros(model.nv))
-    return a, LoadSolver(model, actuated=())(q, v, a)
+    return a, LoadSolver(model, LoadRequest.of(model, actuated=()))(q, v, a)
 
 
 def check_same_machine(model, q, v, cuts):
@@ -56,7 +56,7 @@ def check_same_machine(model, q, v, cuts):
     scale = 10 + max(np.abs(x).max() for x in wanted.values())
     for name, found in link_accelerations(other, there_q, there_v, there_a).items():
         assert np.abs(found - wanted[name]).max() <= LOOPS * scale, (cuts, name)
-    size = max(np.abs(loads.wrench()).max(), 1.0)
+    size = max(np.abs(loads.wrench).max(), 1.0)
     for name in loads.joints:
         one, two = loads[name], there[name]
         assert np.array_equal(one.unique, two.unique), (cuts, name)
@@ -114,9 +114,9 @@ def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
     cut = build_model(cut_everywhere(description), cuts=[f"free link{k}" for k in range(1, 6)])
     assert cut.nv == tree.nv and cut.coordinate_names == tree.coordinate_names
     q, v, a = random_state(tree, rng)
-    one = LoadSolver(tree)(q, v, a)
-    two = LoadSolver(cut)(q, v, a)
-    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-11, atol=1e-11)
+    one = LoadSolver(tree, LoadRequest.of(tree))(q, v, a)
+    two = LoadSolver(cut, LoadRequest.of(cut))(q, v, a)
+    assert np.allclose(one.wrench, two.wrench, rtol=1e-11, atol=1e-11)
     free = build_model(cut_everywhere(description))
     whole = world_state(tree, q, v, a)
     assert np.allclose(carry_state(free, cut, *whole[:2])[0] % (2 * np.pi), q % (2 * np.pi))
@@ -176,11 +176,11 @@ def test_loads_of_turned_joints_are_given_in_every_convention(on, at, in_):
     a, _ = dynamics.forward(q, v, v)
     names = ["flange", "slide"]
     options = {"on": on, "at": at, "in_": in_}
-    one = LoadSolver(closed, names, actuated=(), **options)(q, v, a)
+    one = LoadSolver(closed, LoadRequest.of(closed, names, actuated=(), **options))(q, v, a)
     q2, v2 = carry_state(closed, other, q, v)
     a2, _ = ConstrainedDynamics(other).forward(q2, v2, np.zeros(other.nv))
-    two = LoadSolver(other, names, actuated=(), **options)(q2, v2, a2)
-    assert np.allclose(one.wrench(), two.wrench(), rtol=1e-9, atol=1e-9)
+    two = LoadSolver(other, LoadRequest.of(other, names, actuated=(), **options))(q2, v2, a2)
+    assert np.allclose(one.wrench, two.wrench, rtol=1e-9, atol=1e-9)
 
 
 def test_turning_a_joint_twice_gives_the_joint():

@@ -148,8 +148,8 @@ def assert_is_its_own_dynamics(m, run):
     joints = ["crank", m.model.cuts[0].name if m.model.has_loops else "elbow"]
     loads, after = run.joint_loads(joints), m.joint_loads(*states, run.a, joints, **own)
     known = loads.unique & after.unique
-    apart = np.abs(loads.wrench() - after.wrench()) * known
-    assert apart.max() < EXACT * (1.0 + np.abs(after.wrench()).max())
+    apart = np.abs(loads.wrench - after.wrench) * known
+    assert apart.max() < EXACT * (1.0 + np.abs(after.wrench).max())
     again = m.assemble(
         run.q[-1], velocity=dict(zip(m.model.velocity_names, run.v[-1], strict=True))
     )

@@ -74,8 +74,8 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     monkeypatch.setattr(
         passage.Passage, "over", lambda *given, **more: passed.append(given) or over(*given, **more)
     )
-    monkeypatch.setattr(coupled_step, "TRUSTED", 1e3)
-    monkeypatch.setattr(passage, "TRUSTED", 1e3)
+    monkeypatch.setattr(coupled_step, "STEP_RISK", 1e3)
+    monkeypatch.setattr(passage, "STEP_RISK", 1e3)
     for _ in range(1800):
         state = core(*state, tau, none, 1e-3)
     assert len(passed) > 0

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.balance import LOST, unbalanced
+from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.batch import lanes
 from mbd_bridge.simulate.problem import Records
+from mbd_bridge.solve.tolerances import LOST_ENERGY
 from tests.machines import four_bar
 from tests.misaligned import states_by
 from tests.robots import own_urdfs
@@ -80,7 +81,7 @@ def test_a_start_with_lost_digits_gives_no_energy_from_nowhere(name, options):
             q = at.q + lost * np.eye(bar.nq)[0]
             run = mbd.simulate(bar, 1e-6 * steps, step=1e-6, q=q, **options)
             assert run.finished
-            assert run.facts["balance"] < LOST
+            assert run.facts["balance"] < LOST_ENERGY
 
 
 def at_rest(*q):

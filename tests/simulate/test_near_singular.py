@@ -103,7 +103,7 @@ def test_where_a_load_has_no_bound_it_is_flagged():
     bar = four_bar(heavy=2.0)
     run = mbd.simulate(bar, 0.01, step=1e-3, q=np.pi / 2 * TURN, v=3.0 * TURN)
     loads = run.joint_loads("wrist")
-    assert np.isfinite(loads.wrench()).all()
+    assert np.isfinite(loads.wrench).all()
     assert not loads.unique[0, 0, 2]
     assert loads.unique[1:, 0, 2].all()
 
@@ -135,3 +135,70 @@ def test_loads_beside_a_singular_position_go_on_as_on_both_sides_of_it():
         near = np.r_[at - 8 : at - 4, at + 5 : at + 9]
         fitted = np.polynomial.Polynomial.fit(near - at, force[near, 2], 7)(0.0)
         assert force[at, 2] == pytest.approx(fitted, rel=1e-5)
+
+
+def through_flat(**options):
+    """A parallelogram that passes flat positions, in steps short enough to record many near one."""
+    bar = four_bar()
+    at = bar.assemble({"crank": 1.2}, fixed="crank", velocity={"crank": 1.0})
+    return bar, {"q": at.q, "v": at.v, "step": 5e-5, **options}
+
+
+def test_a_result_says_which_records_are_near_singular_positions():
+    bar, options = through_flat(every=4)
+    run = mbd.simulate(bar, 0.6, **options)
+    crank = run.q[:, 0]
+    distance = np.abs(crank - np.pi / 2)  # from flat, rad
+    assert distance.min() < 1e-3
+    assert run.near_singular.any() and not run.near_singular.all()
+    assert distance[run.near_singular].max() < 0.02 < distance[~run.near_singular].max()
+    assert distance[run.near_singular].max() < distance[~run.near_singular].min() + 1e-9
+    assert (run.recovered <= run.near_singular).all()
+    away = mbd.simulate(bar, 0.05, **(options | {"every": 100}))
+    assert not away.near_singular.any() and not away.recovered.any()
+
+
+@pytest.mark.parametrize("told", [{}, {"loads": ["wrist"]}], ids=["plain", "loads told"])
+def test_every_road_marks_and_recovers_the_same_records(told):
+    """More records than `FEW` are near; a batch asks for the doubtful ones alone."""
+    bar, options = through_flat(step=2.5e-5)
+    one = mbd.simulate(bar, 0.5, **options, **told)
+    assert one.recovered.sum() > 100
+    q, v = (np.array([options.pop(name)] * 5) for name in ("q", "v"))
+    many = mbd.simulate_batch(bar, 0.5, q=q, v=v, **options, **told)
+    distance = np.abs(one.q[:, 0] - np.pi / 2)
+    border = distance[one.near_singular].max()
+    inner, sure = distance < 0.8 * border, np.abs(distance - border) > 1e-3 * border
+    for k in range(5):
+        assert np.array_equal(many.near_singular[k][sure], one.near_singular[sure])
+        assert np.array_equal(many.recovered[k][inner], one.recovered[inner])
+        assert np.array_equal(many[k].recovered[inner], one.recovered[inner])
+        assert (many.recovered[k] <= many.near_singular[k]).all()
+        assert np.abs(many.q[k] - one.q).max() < 1e-9  # no record is left out
+        assert np.abs(many.a[k] - one.a).max() < 1e-7 * np.abs(one.a).max()
+
+
+@pytest.mark.parametrize("way", [{"method": "svd"}, {"integrator": "abm"}])
+def test_runs_in_python_mark_them_too(way):
+    bar, options = through_flat()
+    run = mbd.simulate(bar, 0.5, **(options | {"step": 1e-2}), **way)
+    assert run.near_singular.any() == bool((np.abs(run.q[:, 0] - np.pi / 2) < 2e-3).any())
+
+
+def test_trees_have_no_such_records():
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    jolt = {"jolt": lambda t, q, v: t - 0.0105}
+    run = mbd.simulate(
+        arm, 0.02, loads=["joint_4"] if "joint_4" in arm.joint_names else None, events=jolt
+    )
+    assert not run.near_singular.any() and not run.recovered.any()
+    jolt["jolt"] = Terminal()
+    run = mbd.simulate(arm, 0.02, outputs={"x": lambda t, q, v: t}, events=jolt)
+    assert run.status == "event" and np.isfinite(run.a).all() and not run.recovered.any()
+
+
+class Terminal:
+    terminal = True
+
+    def __call__(self, t, q, v):
+        return t - 0.0105

@@ -80,7 +80,7 @@ def test_any_cut_gives_one_trajectory_and_its_loads(seed):
     run = moved(model, q, v)
     allowed = 5 * error_of(model, q, v, run) + ROUNDING
     loads = run.joint_loads()
-    size = max(np.abs(loads.wrench()).max(), 1.0)
+    size = max(np.abs(loads.wrench).max(), 1.0)
     tried = choices(model.description)
     for k in rng.choice(len(tried), min(2, len(tried)), replace=False):
         other = build_model(model.description, cuts=tried[k], gravity=model.gravity)
@@ -89,5 +89,5 @@ def test_any_cut_gives_one_trajectory_and_its_loads(seed):
         by_name = there.joint_loads(list(loads.joints))
         sure = loads.unique & by_name.unique
         assert np.array_equal(loads.unique, by_name.unique)
-        difference = np.abs(loads.wrench() - by_name.wrench())[sure]
+        difference = np.abs(loads.wrench - by_name.wrench)[sure]
         assert difference.max(initial=0.0) < size * (1e3 * allowed + 1e-7), tried[k]

@@ -140,8 +140,8 @@ def test_risky_steps_are_taken_in_parts_and_give_the_same_motion(monkeypatch):
     m = n_four_bar(2)
     at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
     easy = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
-    monkeypatch.setattr(compiled_run, "TRUSTED", 1e3)
-    monkeypatch.setattr(passage, "TRUSTED", 1e3)
+    monkeypatch.setattr(compiled_run, "STEP_RISK", 1e3)
+    monkeypatch.setattr(passage, "STEP_RISK", 1e3)
     careful = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
     assert careful.detours > 0
     assert np.allclose(careful.time, easy.time, atol=1e-12)

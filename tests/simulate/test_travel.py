@@ -10,7 +10,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import KernelError
-from tests.machines import four_bar
+from mbd_bridge.loads import LoadRequest, Motion
+from tests.machines import boom, four_bar
 
 TIMES = np.linspace(0.0, 1.0, 50)
 
@@ -45,6 +46,53 @@ def test_systems_and_motions_travel_by_spawn_and_back():
         assert np.array_equal(found, expected)
     assert np.array_equal(told[4].joint_loads().force, loads[0].force)
     assert np.array_equal(told[5].q, batch.q) and told[5].status == batch.status
+
+
+def asked_there(things):
+    """What another process makes of what is held for loads; and the things themselves."""
+    robot, solvers, motion, loads, body, request = things
+    found = [solver(motion.q, motion.v, motion.a).force for solver in solvers]
+    again = robot.joint_loads(motion, joints=["elbow"], actuated="crank").force
+    assert robot.solver(request).joints == ("elbow",)
+    return found, again, loads.spectra([4.0]).duration, body.residual, things
+
+
+def test_mechanisms_solvers_motions_and_loads_travel_by_spawn_and_back():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    q = bar.assemble({"crank": 0.5}, fixed="crank").q
+    run = mbd.simulate(bar, 0.1, q=q, every=5, torque={"crank": 1.0})
+    names = bar.coordinate_names, bar.model.velocity_names
+    motion = Motion(run.time, run.q, run.v, run.a, *names)
+    request = LoadRequest.of(bar.model, "elbow", actuated="crank", in_="world")
+    solvers = [
+        bar.load_solver("elbow", actuated="crank"),
+        bar.solver(request),
+        bar.load_solver("elbow", actuated="crank", at=(0.0, 0.0, 0.1)).at((0.1, 0.2, 0.3)),
+    ]
+    loads = bar.joint_loads(motion, joints=["elbow"], actuated="crank")
+    body = bar.free_body("coupler", motion, actuated="crank")
+    here = [solver(motion.q, motion.v, motion.a).force for solver in solvers]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        sent = bar, solvers, motion, loads, body, request
+        found, again, duration, residual, back = pool.apply(asked_there, (sent,))
+    assert all(map(np.array_equal, found, here))
+    assert np.array_equal(again, loads.force)
+    assert duration == loads.time[-1] - loads.time[0]
+    assert np.array_equal(residual, body.residual)
+    assert np.array_equal(back[3].moment, loads.moment) and back[3].convention == loads.convention
+    assert back[5] == request and hash(back[5]) == hash(request)
+    moved = back[1][2]
+    assert moved.convention.at == (0.1, 0.2, 0.3)
+    assert np.array_equal(moved(motion.q, motion.v, motion.a).force, here[2])
+
+
+def test_variants_travel():
+    arm = boom()
+    solver = arm.load_solver(["pin"], parameters={"plate.mass": [1.0, 2.0, 3.0]})
+    again = pickle.loads(pickle.dumps(solver))
+    state = [0.3], [1.0], [-2.0]
+    assert np.array_equal(again(*state).force, solver(*state).force)
+    assert len(again(*state).force) == 3
 
 
 def test_solvers_and_results_travel(tmp_path):

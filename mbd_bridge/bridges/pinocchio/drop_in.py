@@ -21,7 +21,7 @@ from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipliers
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.loads import LoadSolver
+from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import RANK_TOLERANCE, digest
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
@@ -76,7 +76,9 @@ class PreparedModel:
         if "loads" not in self._kernels:
             last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
             names = [last[j] for j in range(1, self.twin.model.njoints)]
-            self._kernels["loads"] = LoadSolver(self.twin.ours, names, open_tree=True)
+            self._kernels["loads"] = LoadSolver(
+                self.twin.ours, LoadRequest.of(self.twin.ours, names, open_tree=True)
+            )
         found: LoadSolver = self._kernels["loads"]
         return found
 
@@ -88,7 +90,7 @@ class PreparedModel:
             )
         if "closed" not in self._kernels:
             ours = self.twin.ours
-            loads = LoadSolver(ours, self.loads().joints, actuated=())
+            loads = LoadSolver(ours, LoadRequest.of(ours, self.loads().joints, actuated=()))
             self._kernels["closed"] = ConstrainedDynamics(ours), loads
         found: tuple[ConstrainedDynamics, LoadSolver] = self._kernels["closed"]
         return found
@@ -162,7 +164,7 @@ def joint_forces(
     joint's origin, in the joint's frame. Row 0, the universe, is zero.
     """
     loads = model.loads()(model.twin.q_back(q), model.rates(v), model.rates(a))
-    wrench = loads.wrench()
+    wrench = loads.wrench
     return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
 
 
@@ -182,7 +184,7 @@ def constraint_dynamics(
     dynamics, solver = model.closed()
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
     phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
-    scaled = phi_q.reshape(*phi.shape, -1) * (ours.velocity_scale / ours.row_scale[:, None])
+    scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
     lack = np.abs(phi / ours.row_scale)
     if not row_choice(ours).closed(scaled, lack).all():
         raise StateError(

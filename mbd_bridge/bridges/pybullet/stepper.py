@@ -31,7 +31,8 @@ from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads import JointLoads, LoadRequest
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.oddities import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
@@ -96,6 +97,9 @@ class Stepper:
     -----
     Motors, damping and stops of pybullet's body are taken away: torques come through `step`.
 
+    All that steps may need is compiled here, whatever they will touch; only loads are compiled at
+    the first `joint_loads` of each choice of joints, which may come before the first step.
+
     Examples
     --------
     >>> stepper = Stepper(mbd.load("arm.urdf"), client, body)       # doctest: +SKIP
@@ -124,6 +128,8 @@ class Stepper:
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)
+        self._core.prepare()
+        self._drives = _drives(self.model)
 
     @staticmethod
     def load(
@@ -248,7 +254,14 @@ class Stepper:
         self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self.body.write(q, v)
 
-    def joint_loads(self, joints: Iterable[str] | str | None = None, **options: Any) -> JointLoads:
+    def joint_loads(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+    ) -> JointLoads:
         """Return the loads of joints, tree or cut, under the forces of the last step.
 
         They belong to the state at which that step began, where pybullet has found its contacts.
@@ -256,10 +269,11 @@ class Stepper:
         Parameters
         ----------
         joints : names; None for all
-        options : on, at, in_ (see `loads.Convention`)
+        on, at, in_ : see `loads.Convention`
         """
         q, v, wrenches = self._start
-        return self._loads(q, v, self.tau, wrenches, joints, options)
+        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, actuated=())
+        return self._loads(q, v, self.tau, wrenches, request)
 
     def __repr__(self) -> str:
         return f"Stepper({self.model.name!r}: body {self.body.number}, t = {self.time:.6g} s)"
@@ -326,22 +340,21 @@ class Stepper:
             start += body.type.nv
         return found
 
-    @cached_property
-    def _drives(self) -> Single:
-        """Forces along every joint's own freedoms, those of mimics and of the root too."""
-        model = self.model
-        joints = [body.joint for body in model.bodies]
 
-        def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-            return (np.concatenate(recursive_loads(model, q, v, a, joints).drive),)
+def _drives(model: Model) -> Single:
+    """Return what tells forces along every joint's own freedoms, of mimics and the root too."""
+    joints = [body.joint for body in model.bodies]
 
-        return compile_kernel(
-            function,
-            {"q": model.nq, "v": model.nv, "a": model.nv},
-            outputs=("drives",),
-            name="drives",
-            identity=f"{digest(model)} drives of every joint",
-        ).single()
+    def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        return (np.concatenate(recursive_loads(model, q, v, a, joints).drive),)
+
+    return compile_kernel(
+        function,
+        {"q": model.nq, "v": model.nv, "a": model.nv},
+        outputs=("drives",),
+        name="drives",
+        identity=f"{digest(model)} drives of every joint",
+    ).single()
 
 
 def _kept(values: Array) -> Array:

@@ -19,7 +19,15 @@ from numpy import ndarray
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.condition import Condition
 from mbd_bridge.kernels.graph.ops import CONDITIONS
-from mbd_bridge.kernels.graph.symbol import Scalar, Symbol, Symbolic, apply, foreign
+from mbd_bridge.kernels.graph.symbol import (
+    VARIABLE_POWER,
+    Scalar,
+    Symbol,
+    Symbolic,
+    apply,
+    foreign,
+    plain,
+)
 
 FUNCTION_ADVICE = (
     "traced functions calculate with + - * / **, abs, comparisons, and with NumPy's sin, cos, tan, "
@@ -171,7 +179,7 @@ class Expression(Symbol):
                 return NotImplemented
             if other == 0.0:
                 raise KernelError("a symbolic value was divided by the constant 0")
-            return self * (1.0 / other)
+            return self * (1.0 / float(other))
         if other.tape is not self.tape:
             raise foreign()
         if other.node[0] == "neg":
@@ -189,6 +197,7 @@ class Expression(Symbol):
 
     def __pow__(self, power: Any) -> Scalar:
         """Return a whole power, by squares and products."""
+        power = plain(power)
         exponent = float(power) if isinstance(power, numbers.Real) else 0.5
         if exponent.is_integer() and abs(exponent) <= POWERS:
             if exponent < 0.0:
@@ -205,6 +214,9 @@ class Expression(Symbol):
             f"only whole powers up to {POWERS} can be traced, not {power!r}; write sqrt(x), or "
             f"exp(p * log(x)) for x > 0"
         )
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise KernelError(VARIABLE_POWER)
 
     def sin(self) -> Scalar:
         """Return the sine (NumPy's ``np.sin`` calls this on object arrays)."""

@@ -25,6 +25,9 @@ TRUTH_ADVICE = (
 )
 
 
+VARIABLE_POWER = "write a power x**p whose exponent varies as exp(p * log(x)), for x > 0"
+
+
 class TracingError(KernelError, TypeError):
     """A function asks of a symbol what only a number can answer."""
 
@@ -44,6 +47,16 @@ class Symbolic:
     def operate(cls, op: str, *operands: Any, data: Any = None) -> Any:
         """Return the operation `op` (see `ops`) of operands, at least one of them of this class."""
         raise NotImplementedError
+
+
+def plain(value: Any) -> Any:
+    """Return NumPy's scalars, and arrays without axes, as Python's: 64 bits, and their own sign.
+
+    NumPy calculates ``np.float32(0.1) * x`` with seven digits, and -np.uint8(2) is 254.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    return float(value) if isinstance(value, bool | int | np.longdouble) else value
 
 
 def is_traced(*values: Any) -> bool:

@@ -136,17 +136,21 @@ class Kernel:
         """The instructions that fix the digits, as `c_source` writes them."""
         return self._source.program
 
-    def single(self) -> Single:
+    def single(self, *, strict: bool = False) -> Single:
         """Return a caller for one state at a time, with buffers of its own (see `Single`).
 
         The machine code for it is made at the first call (and kept in the cache).
+
+        Parameters
+        ----------
+        strict : ``run`` returns None for what is not a contiguous vector of doubles, unconverted
         """
         entry = self._entry
         if entry is None:
             artifact, _ = self._store.get("single", self._make_single)
             entry = (machine.Loaded(artifact.code), artifact)
             super().__setattr__("_entry", entry)
-        return Single(*entry)
+        return Single(*entry, strict=strict)
 
     def _make_single(self) -> Artifact:
         start = time.perf_counter()

@@ -52,12 +52,14 @@ class Single:
     run : the function to call; one (n,) array an input, or none at all
     inputs : writable buffers, one an input
     outputs : buffers that hold the results, one an output
+    results : all of them as one vector
     """
 
-    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "run")
+    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "results", "run")
 
     inputs: tuple[Floats, ...]
     outputs: tuple[Floats, ...]
+    results: Floats
     run: Callable[..., tuple[Floats, ...]]
 
     def __reduce__(self) -> NoReturn:
@@ -66,7 +68,7 @@ class Single:
             "ask there: it is found in the cache"
         )
 
-    def __init__(self, code: machine.Loaded, artifact: Artifact) -> None:
+    def __init__(self, code: machine.Loaded, artifact: Artifact, *, strict: bool = False) -> None:
         self._signature = artifact.signature
         self._sizes = MappingProxyType(dict(artifact.inputs))
         shapes = [(size,) for size in artifact.inputs.values()] + list(artifact.shapes)
@@ -79,7 +81,9 @@ class Single:
             start = stop
         self.inputs = tuple(views[: len(artifact.inputs)])
         self.outputs = tuple(views[len(artifact.inputs) :])
-        fallback = self._take
+        count = sum(map(prod, artifact.shapes))
+        self.results = stage[start - count : start]
+        fallback: Callable[..., Any] = _none if strict else self._take
         context = (ctypes.c_void_p * 3)(stage.ctypes.data, id(self.outputs), id(fallback))
         name = artifact.name.encode()
         method = _MethodDef(name, code.address("run"), _FASTCALL, None)
@@ -105,3 +109,7 @@ class Single:
         for buffer, array in zip(self.inputs, arrays, strict=True):
             buffer[...] = array
         return self.run()
+
+
+def _none(*values: object) -> None:
+    """Take nothing."""

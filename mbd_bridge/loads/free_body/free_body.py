@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,11 +169,18 @@ class FreeBody:
             motion=LinkMotion(*map(np.concatenate, zip(*(b.motion for b in every), strict=True))),
         )
 
-    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        length: Literal["m", "mm"] = "m",
+        first: int = 1,
+        system: int = 0,
+    ) -> None:
         """Write a table (.csv) or Nastran bulk data (.bdf); see `files.write_free_body`."""
         from mbd_bridge.loads.free_body.files import write_free_body
 
-        write_free_body(self, path, **options)
+        write_free_body(self, path, length=length, first=first, system=system)
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ from mbd_bridge.loads.streaming.load_history import (
 )
 from mbd_bridge.loads.streaming.pieces import MotionParts, MotionPieces, Pieces
 from mbd_bridge.loads.streaming.statistics import Extreme, SignalStatistics
-from mbd_bridge.loads.streaming.stream import loads_writer, stream_loads
+from mbd_bridge.loads.streaming.stream import loads_writer, lost_components, stream_loads
 from mbd_bridge.loads.streaming.traces import Traces
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "Traces",
     "load_history",
     "loads_writer",
+    "lost_components",
     "stream_loads",
 ]

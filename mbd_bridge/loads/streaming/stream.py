@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike, fspath
@@ -66,28 +66,41 @@ def stream_loads(
             counter.add(loads)
     name = fspath(output) if isinstance(output, str | PathLike) else None
     history = counter.history(pieces.notes, name)
-    return history if named is None else replace(history, notes=_with_lost(history, named))
+    if named is None:
+        return history
+    sure = [[history[f"{j}.{c}"].determined for c in COMPONENTS] for j in history.joints]
+    lost = lost_components(history.joints, named, np.array(sure))
+    return replace(history, notes=(*history.notes, *lost))
 
 
-def _with_lost(history: LoadHistory, named: Flags) -> tuple[str, ...]:
-    """Return the notes, and which columns were begun as determined ones, but are not throughout."""
-    lost = [
-        f"{joint}.{component}"
-        for joint, flags in zip(history.joints, named, strict=True)
-        for component, sure in zip(COMPONENTS, flags, strict=True)
-        if sure and not history[f"{joint}.{component}"].determined
-    ]
+def lost_components(joints: Sequence[str], named: Flags, sure: Flags) -> tuple[str, ...]:
+    """Return a note on columns that were begun as determined ones, but are not throughout, or none.
+
+    Parameters
+    ----------
+    named, sure : (J, 6) what the columns' names say, and what is so at all states
+    """
+    lost = [f"{joints[j]}.{COMPONENTS[k]}" for j, k in np.argwhere(named & ~sure)]
     if not lost:
-        return history.notes
+        return ()
     names = some(lost, 6)
-    said = f"not determined throughout, though the names of their columns do not say so: {names}"
-    return (*history.notes, said)
+    return (f"not determined throughout, though the names of their columns do not say so: {names}",)
 
 
 def loads_writer(
-    output: str | PathLike[str] | TextIO, loads: JointLoads, pieces: Pieces, digits: int | None
+    output: str | PathLike[str] | TextIO,
+    loads: JointLoads,
+    pieces: Pieces,
+    digits: int | None,
+    more: Mapping[str, str] | None = None,
 ) -> TableWriter:
-    """Return what writes times and loads such as these, with what is known of them so far."""
+    """Return what writes times and loads such as these, with what is known of them so far.
+
+    Parameters
+    ----------
+    more : attributes of the file, beside those of all such files
+    """
     said = attributes(f"joint loads of {pieces.model.name} along {pieces.name}", pieces.notes)
     columns = [TIME, *load_columns(loads)]
-    return TableWriter(output, columns, said | load_attributes(loads), digits=digits)
+    said |= {**(more or {}), **load_attributes(loads)}
+    return TableWriter(output, columns, said, digits=digits)

@@ -18,7 +18,8 @@ from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import TRUSTED, Now
+from mbd_bridge.simulate.trust import Now
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Alone:
             nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
             self._put(now, h)
             part = self._numbers(now.t, h, wanted)
-            taken = march.advance_into(self._stage, wanted, 1, nowhere, TRUSTED, part)
+            taken = march.advance_into(self._stage, wanted, 1, nowhere, STEP_RISK, part)
             found += [Now(float(ts[k, 0]), qs[k], vs[k]) for k in range(taken)]
             if taken < wanted:
                 break

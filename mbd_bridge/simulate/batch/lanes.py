@@ -17,18 +17,16 @@ from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.outputs import STATE, TOLD
 from mbd_bridge.simulate.pace import Pace
+from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import sampled
 from mbd_bridge.simulate.trajectory import stream as streamed
-from mbd_bridge.simulate.trust import TRUSTED, Now
-from mbd_bridge.simulate.watch import STEP_ERROR
+from mbd_bridge.simulate.trust import Now
+from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK
 from mbd_bridge.spatial import Array
 
 BLOCK_STEPS = 20_000
 """Steps of a march between two looks whether they are short enough, at most."""
-
-MOST_BYTES = 2**33
-"""What is told of more bytes is refused as a slip of the pen."""
 
 LOOK_STEPS = 1_000
 """Steps between two looks whether they are short enough, where calls are shorter than that."""
@@ -60,7 +58,7 @@ class Clock(NamedTuple):
 
 
 Led = tuple[int, int, list[Now]]
-"""A trajectory, the steps it had taken, and its states after those that follow."""
+"""A trajectory, the steps it had taken, its state, and those after the steps that follow."""
 
 
 def told_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
@@ -210,7 +208,7 @@ class Lanes:
                 elif self.told:
                     self._advance_telling(march, stage, taken, wanted, part, own)
                 else:
-                    march.advance_into(stage, wanted, every, places, TRUSTED, part)
+                    march.advance_into(stage, wanted, every, places, STEP_RISK, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
                     held = True
                     going[lane] = self._led(stage, lane, int(own[lane]), taken, wanted, late)
@@ -231,7 +229,7 @@ class Lanes:
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
         if self.told:  # what a step from the end would tell
             stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
-            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), TRUSTED, stream)
+            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), STEP_RISK, stream)
         self.done[own[going]] = True
 
     def _tellers(self, march: March, own: Array, record: int) -> Addresses:
@@ -260,7 +258,7 @@ class Lanes:
                 continue
             part = None if stream is None else stream[done : done + count]
             places = self._tellers(march, own, (taken + done + each - 1) // every)
-            march.advance_into(stage, count, each, places, TRUSTED, part)
+            march.advance_into(stage, count, each, places, STEP_RISK, part)
             counts += stage[-march.lanes :]
             done += count
         stage[-march.lanes :] = counts
@@ -322,23 +320,25 @@ class Lanes:
         if len(found) > taken + wanted - first:
             # energy is kept past singular positions: what it gains is work
             self.work[number] = work[lane] + alone.gained(now, found[-1])
-            late.append((number, first, found))  # its lane, which stands, writes into its records
+            late.append(
+                (number, first, [now, *found])
+            )  # its lane, which stands, writes into its records
             return False
         work[lane] += alone.gained(now, found[-1])
-        self._write(number, first, found)
+        self._write(number, first, [now, *found])
         last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
         stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
         return True
 
     def _write(self, number: int, first: int, found: Sequence[Now]) -> None:
-        """Write the records among the states after steps that follow the first so many."""
+        """Write the records among a state, after so many steps, and those that follow it."""
         clock = self.clock
-        for k, place in enumerate(found, first + 1):
+        for k, place in enumerate(found, first):
             if k % clock.every == 0 or k == clock.steps:
                 self.q[number, -(-k // clock.every)] = place.q
                 self.v[number, -(-k // clock.every)] = place.v
         # near singular positions nothing is told
-        self.silence(number, slice(first // clock.every, -(-(first + len(found)) // clock.every)))
+        self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 
     @property
     def _streams(self) -> bool:

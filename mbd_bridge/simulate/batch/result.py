@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -13,7 +13,8 @@ from mbd_bridge.arguments import place_among
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.oddities import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
@@ -22,17 +23,15 @@ from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.outputs import DOUBTFUL
+from mbd_bridge.simulate.near_singular import near_singular
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.told import told_loads
+from mbd_bridge.simulate.told import some_of, told_loads
 from mbd_bridge.simulate.trajectory import Trajectory, held, instants, nothing, prescribed
 from mbd_bridge.solve.actuation import driven_velocities
 from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array
-
-SAMPLES = 9
-"""Records at which is looked which load components are determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +158,24 @@ class SimulationBatch:
         """Multipliers of the cut joints' rows (N, K, m), the smallest where not unique."""
         return self._dynamics.lam
 
+    @cached_property
+    def near_singular(self) -> Array:
+        """Which records (N, K) are near a singular position; see `Simulation.near_singular`."""
+        model, near = self.model, np.zeros(self.q.shape[:2], dtype=bool)
+        if model.has_loops:
+            kernel = self._kernel_of_constraints()
+            for k in range(len(self)):
+                phi_q = self._some(kernel, np.array([k]), self.q[k : k + 1], self.v[k : k + 1])[1]
+                J = model.scaled_jacobian(phi_q[0])
+                near[k] = near_singular(model, self.system.driven, J)
+        return near
+
+    @property
+    def recovered(self) -> Array:
+        """Which records (N, K) have `a` and `lam` from beside them; see `Simulation.recovered`."""
+        found = self._dynamics.recovered
+        return np.zeros(self.q.shape[:2], dtype=bool) if found is None else found
+
     @property
     def drives(self) -> dict[str, Array]:
         """Forces of the prescribed motions by coordinate, (N, K) N m or N, beside `tau`."""
@@ -187,9 +204,9 @@ class SimulationBatch:
         self,
         joints: Iterable[str] | str | None = None,
         *,
-        on: str = "child",
-        at: str | Sequence[float] = "joint",
-        in_: str = "child",
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
     ) -> BatchLoads:
         """Return the loads of joints, tree or cut, along all motions.
 
@@ -204,18 +221,14 @@ class SimulationBatch:
         determined if it is so at all of them.
         """
         model = self.model
-        solver = LoadSolver(
-            model,
-            joints,
-            on=on,
-            at=at,
-            in_=in_,
-            actuated=self.system.driven_joints,
-            links=self.system.links,
-            parameters=self.parameters,
-        )
+        system = self.system
+        driven, links = system.driven_joints, system.links
+        request = LoadRequest.of(model, joints, on=on, at=at, in_=in_, links=links, actuated=driven)
+        solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
-        known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if self.system.links else []
+        known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []
+        if solver.point is not None:
+            known.append(np.broadcast_to(solver.point, (*self.q.shape[:2], 3)))
         found = self._all(solver.kernel, self.q, self.v, self.a, *known)
         flags = self._determined(solver) if model.has_loops else None
         return self._batch_loads(solver.result(found, flags))
@@ -244,8 +257,7 @@ class SimulationBatch:
                 array[k, silent[k]] = getattr(found, name)
         rows = min((rows for rows, _ in self.row_sets), key=len, default=())
         places = np.argwhere(there)
-        some = places[np.linspace(0, len(places) - 1, min(SAMPLES, len(places))).astype(int)]
-        q = np.array([self.q[n, k] for n, k in some]).reshape(-1, model.nq)
+        q = np.array([self.q[n, k] for n, k in some_of(places)]).reshape(-1, model.nq)
         driven = self.system.driven_joints
         return self._batch_loads(told_loads(model, asked, own, q, rows, driven))
 
@@ -270,12 +282,11 @@ class SimulationBatch:
     def _determined(self, solver: LoadSolver) -> tuple[Array, ...] | None:
         """Return which components (J, 6) and drives (F,) are determined wherever it is looked."""
         there = np.argwhere(np.isfinite(self.v).all(axis=-1))
-        some = there[np.linspace(0, len(there) - 1, min(SAMPLES, len(there))).astype(int)]
         constraints = constraints_of(self.model, self.parameters, self.system.prepared)
         assert constraints is not None, "there are loops"
         driven = driven_velocities(self.model, self.system.driven_joints)
         flags: list[tuple[Array, ...]] = []
-        for n, k in some:
+        for n, k in some_of(there):
             q, v = self.q[n, k], self.v[n, k]
             (phi_q,) = constraints(q[None], v[None], np.array([n]))[1]
             more = [] if self.parameters is None else [self.parameters.inputs[n]]
@@ -304,12 +315,15 @@ class SimulationBatch:
             wanted = prescribed(self.system, self.time, own)[:, :, :, 2].transpose(1, 0, 2)
             states = self.q[own], self.v[own], tau[own] + pushed[own], wanted
             a[own], lam[own], drive[own], risk = self._some(kernel, own, *states)
-            doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL)
+            doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL_RISK)
+        recovered = np.zeros(shape, dtype=bool)
         for k in map(int, np.flatnonzero(doubtful.any(axis=1))):
-            run = self[k].part(doubtful[k, there[k]])
-            a[k, doubtful[k]], lam[k, doubtful[k]] = run.a, run.lam
-            drive[k, doubtful[k]] = run.drives.force
-        return Answer(a, lam, drive)
+            found = self[k].answer(np.flatnonzero(doubtful[k, there[k]]))
+            a[k, doubtful[k]], lam[k, doubtful[k]] = found.a, found.lam
+            drive[k, doubtful[k]] = found.drive
+            if found.recovered is not None:
+                recovered[k, doubtful[k]] = found.recovered
+        return Answer(a, lam, drive, recovered)
 
     @property
     def _variant_key(self) -> str:

@@ -30,10 +30,9 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
     GOOD,
     MOVING_APART,
+    NOT_CLOSED,
     NOT_FINITE,
     OFF_COURSE,
-    OPEN,
-    Constraints,
     constraints_of,
     moves_inertia,
     on_course,
@@ -48,22 +47,22 @@ from mbd_bridge.simulate.inputs.signal import State
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
+from mbd_bridge.simulate.problem import MOST_BYTES
+from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.simulate.trouble import named
-from mbd_bridge.simulate.watch import OPEN as STILL_CLOSED
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import OPEN_LOOP
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
-MOST_BYTES = 2**33
-"""Records of more bytes are refused as a slip of the pen."""
-
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
-    OPEN: "the position at the start does not close the loops: {}. Start from assemble(near=...).q",
+    NOT_CLOSED: "the position at the start does not close the loops: {}. Start from "
+    "assemble(near=...).q",
     MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
     "assemble(near=..., velocity=...).v",
 }
@@ -131,83 +130,141 @@ def simulate_batch(
         loads=loads,
         outputs=outputs,
     )
-    model = system.model
-    prepared = system.prepared
-    warn_left_out(model)
+    warn_left_out(system.model)
     number = _number(system, q, v)
-    variants = system.parameters
-    if variants is not None:
-        system = system.with_parts(parameters=variants.repeated(number))
-    q0, v0 = start_states(system, q, v, number, start)
-    turned = are_rotations(model, q0)  # what is none goes alone, and is refused there
-    q0[turned] = unit_quaternions(model, q0[turned])
-    Trajectory(system).try_at(start, q0[0], v0[0])
+    if system.parameters is not None:
+        system = system.with_parts(parameters=system.parameters.repeated(number))
     clock = Clock(start, duration / steps, steps, every)
-    time = clock.times()
-    needed = 8 * number * len(time) * (model.nq + model.nv)
+    _check_size(system.model, number, clock)
+    batch = _Batch(system, clock, *start_states(system, q, v, number, start), progress)
+    batch.run_together(threads)
+    batch.check()
+    batch.run_alone(duration, step)
+    return batch.result()
+
+
+def _check_size(model: Model, number: int, clock: Clock) -> None:
+    """Refuse more records than fit into memory, before the first step."""
+    records = len(clock.times())
+    needed = 8 * number * records * (model.nq + model.nv)
     if needed > MOST_BYTES:
         raise StateError(
-            f"{number} trajectories with {len(time)} records need {needed / 2**30:.1f} GiB, more "
+            f"{number} trajectories with {records} records need {needed / 2**30:.1f} GiB, more "
             f"than {MOST_BYTES / 2**30:.0f}; record less often (every=) or simulate in parts"
         )
-    qs, vs = new_arrays([(number, len(time), model.nq), (number, len(time), model.nv)])
-    qs[:, 0], vs[:, 0] = q0, v0
-    given = [q0, v0, np.array([start, 0.0]), np.array([clock.h])]
-    given += [held(system, np.arange(number))] if "held" in system.more else []
-    given += [system.parameters.inputs] if system.parameters and "p" in system.more else []
-    lanes = Lanes(system, clock, given, qs, vs, progress, coordinate_scale(model))
-    constraints = constraints_of(model, system.parameters, prepared)
-    kind, sets = sorted_starts(model, constraints, q0, v0, system.driven)
-    kind[(kind == GOOD) & ~(turned & on_course(system, q0, v0, start))] = OFF_COURSE
-    for rows, members in sets:
-        going = members[kind[members] == GOOD]
-        if not len(going) or not moves_inertia(system, q0, int(going[0])):
-            continue
-        try:
-            march = prepared_step(system, rows, MOST_LANES)
-        except SolveError:  # masses vanish: each one alone says which
-            continue
-        lanes.run(march, going, threads, partial(_road, system, rows))
-    if constraints is not None:
+
+
+class _Batch:
+    """The trajectories of a system on their way: in lanes first, alone where these stop.
+
+    Parameters
+    ----------
+    q, v : (N, nq), (N, nv) at the start
+    """
+
+    def __init__(
+        self,
+        system: System,
+        clock: Clock,
+        q: Array,
+        v: Array,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.system, self.clock, self.progress = system, clock, progress
+        self.q0, self.v0, self.number = q, v, len(q)
+        model, self.time = system.model, clock.times()
+        turned = are_rotations(model, q)  # what is none goes alone, and is refused there
+        q[turned] = unit_quaternions(model, q[turned])
+        Trajectory(system).try_at(clock.start, q[0], v[0])
+        shape = self.number, len(self.time)
+        self.qs, self.vs = new_arrays([(*shape, model.nq), (*shape, model.nv)])
+        self.qs[:, 0], self.vs[:, 0] = q, v
+        inputs = [q, v, np.array([clock.start, 0.0]), np.array([clock.h])]
+        inputs += [held(system, np.arange(self.number))] if "held" in system.more else []
+        if system.parameters is not None and "p" in system.more:
+            inputs.append(system.parameters.inputs)
+        scale = coordinate_scale(model)
+        self.lanes = Lanes(system, clock, inputs, self.qs, self.vs, progress, scale)
+        self.constraints = constraints_of(model, system.parameters, system.prepared)
+        self.kind, self.sets = sorted_starts(model, self.constraints, q, v, system.driven)
+        off = ~(turned & on_course(system, q, v, clock.start))
+        self.kind[(self.kind == GOOD) & off] = OFF_COURSE
+        self.status = ["finished"] * self.number
+        self.alone: tuple[int, ...] = ()
+
+    def run_together(self, threads: int) -> None:
+        """Run what starts well, all of the same rows side by side."""
+        system = self.system
+        for rows, members in self.sets:
+            going = members[self.kind[members] == GOOD]
+            if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
+                continue
+            try:
+                march = prepared_step(system, rows, MOST_LANES)
+            except SolveError:  # masses vanish: each one alone says which
+                continue
+            self.lanes.run(march, going, threads, partial(_road, system, rows))
+
+    def check(self) -> None:
+        """Look at what ended: whether all loops are closed, and where its energy comes from."""
+        system, lanes = self.system, self.lanes
+        model, variants = system.model, system.parameters
         ended = np.flatnonzero(lanes.done)
-        least = max(STILL_CLOSED, row_choice(model, system.driven).leeway)
-        phi = constraints(qs[ended, -1], vs[ended, -1], ended)[0]
-        lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
-    ended = np.flatnonzero(lanes.done)
-    if len(ended):
-        variants = system.parameters
-        energy = partial(_energy, energy_kernel(model, variants), variants, ended)
-        kept = keep_energy(model, energy, qs[ended], vs[ended], lanes.work[ended])
-        lanes.done[ended] = kept
-    status = ["finished"] * number
-    alone = np.flatnonzero(~lanes.done)
-    qs[alone, 1:], vs[alone, 1:] = np.nan, np.nan
-    for k in map(int, alone):
-        lanes.silence(k, slice(None))
-    options: dict[str, Any] = {"step": step, "every": every, "start": start, "check": False}
-    for k in map(int, alone):
-        if kind[k] in REFUSED:
-            loops = _open_loops(model, kind[k], constraints, q0, v0, k)
-            status[k] = f"not started: {REFUSED[kind[k]].format(loops)}"
-            continue
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):  # the status says it
-                run = simulate_one(Trajectory(system, k), duration, q0[k], v0[k], **options)
-        except (StateError, SolveError) as problem:
-            status[k] = f"not started: {problem}"
-            continue
-        whole = len(time) if run.finished else run.steps // every + 1
-        qs[k, :whole], vs[k, :whole] = run.q[:whole], run.v[:whole]
-        status[k] = run.status
-        if progress is not None:
-            progress(run.steps)
-    told = tuple(status), tuple(map(int, alone)), steps, clock.h
-    found = None
-    if system.outputs is not None:
-        names = system.outputs.names[len(STATE) :]
-        if lanes.told:
-            found = without_doubt(dict(zip(names, lanes.told, strict=True)))
-    return SimulationBatch(system, time, qs, vs, *told, sets, found)
+        if self.constraints is not None:
+            least = max(OPEN_LOOP, row_choice(model, system.driven).leeway)
+            phi = self.constraints(self.qs[ended, -1], self.vs[ended, -1], ended)[0]
+            lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
+            ended = np.flatnonzero(lanes.done)
+        if len(ended):
+            energy = partial(_energy, energy_kernel(model, variants), variants, ended)
+            q, v = self.qs[ended], self.vs[ended]
+            lanes.done[ended] = keep_energy(model, energy, q, v, lanes.work[ended])
+
+    def run_alone(self, duration: float, step: float) -> None:
+        """Run what did not start in a lane, or stopped there, as `simulate` does it."""
+        self.alone = tuple(map(int, np.flatnonzero(~self.lanes.done)))
+        for k in self.alone:
+            self.qs[k, 1:], self.vs[k, 1:] = np.nan, np.nan
+            self.lanes.silence(k, slice(None))
+            if self.kind[k] in REFUSED:
+                self.status[k] = f"not started: {self._refusal(k)}"
+                continue
+            try:
+                run = self._one(k, duration, step)
+            except (StateError, SolveError) as problem:
+                self.status[k] = f"not started: {problem}"
+                continue
+            whole = len(self.time) if run.finished else run.steps // self.clock.every + 1
+            self.qs[k, :whole], self.vs[k, :whole] = run.q[:whole], run.v[:whole]
+            self.status[k] = run.status
+            if self.progress is not None:
+                self.progress(run.steps)
+
+    def result(self) -> SimulationBatch:
+        """Return the motions."""
+        system, clock, told = self.system, self.clock, None
+        if system.outputs is not None and self.lanes.told:
+            names = system.outputs.names[len(STATE) :]
+            told = without_doubt(dict(zip(names, self.lanes.told, strict=True)))
+        status = tuple(self.status), self.alone
+        arrays = self.time, self.qs, self.vs
+        return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, told)
+
+    def _one(self, k: int, duration: float, step: float) -> Simulation:
+        state, clock = (self.q0[k], self.v0[k], self.clock.start), self.clock
+        with np.errstate(over="ignore", invalid="ignore"):  # the status says it
+            return simulate_one(Trajectory(self.system, k), duration, *state, step, clock.every)
+
+    def _refusal(self, k: int) -> str:
+        """Return why a trajectory does not start, with the loops that are open."""
+        kind = self.kind[k]
+        if kind == NOT_FINITE or self.constraints is None:
+            return REFUSED[kind].format("")
+        one = slice(k, k + 1)
+        phi, phi_q, _ = (array[0] for array in self.constraints(self.q0[one], self.v0[one], one))
+        lack, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
+        model = self.system.model
+        return REFUSED[kind].format(named(model, lack / model.row_scale, per))
 
 
 def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array) -> Array:
@@ -216,18 +273,6 @@ def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v
     if variants is not None:
         given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
     return np.asarray(kernel(*given)[0].reshape(q.shape[:2]))
-
-
-def _open_loops(
-    model: Model, kind: int, constraints: Constraints | None, q: Array, v: Array, k: int
-) -> str:
-    """Return which loops are open, or moving apart, at the start of a trajectory."""
-    if kind == NOT_FINITE or constraints is None:
-        return ""
-    part = slice(k, k + 1)
-    phi, phi_q, _ = (array[0] for array in constraints(q[part], v[part], part))
-    lack, per = (phi, "") if kind == OPEN else (phi_q @ v[k], "/s")
-    return named(model, lack / model.row_scale, per)
 
 
 def _number(system: System, q: ArrayLike | None, v: ArrayLike | None) -> int:

@@ -23,7 +23,7 @@ from mbd_bridge.spatial import Array
 AT_ONCE = 2**22
 """Entries of constraint Jacobians looked at together, so that memory is bounded."""
 
-GOOD, NOT_FINITE, OPEN, MOVING_APART, OFF_COURSE = range(5)
+GOOD, NOT_FINITE, NOT_CLOSED, MOVING_APART, OFF_COURSE = range(5)
 """What a start may be."""
 
 Constraints = Callable[[Array, Array, Any], tuple[Array, ...]]
@@ -67,13 +67,12 @@ def start_states(
     if not search:
         return q0, v0
     found = assemble_batch(
-        model,
+        system.prepared,
         q0,
         fixed=[part.name for part in parts],
         velocity=v0,
         parameters=system.parameters,
         check=False,
-        prepared=system.prepared,
     )
     return (q0 if q is not None else found.q), (v0 if v is not None else found.v)
 
@@ -116,7 +115,7 @@ def sorted_starts(
     for first in range(0, len(q), share):
         part = slice(first, first + share)
         phi, phi_q, _ = constraints(q[part], v[part], part)
-        scaled = phi_q * (model.velocity_scale / rows[:, None])
+        scaled = model.scaled_jacobian(phi_q)
         _judge(model, kind[part], phi, phi_q, v[part], scaled)
         _share(sets, choice, scaled, first, kind[part] == GOOD)
     return kind, [(chosen, np.array(members)) for chosen, members in sets.items() if members]
@@ -137,7 +136,7 @@ def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, scaled
         terms = np.maximum(speed, still(model, v) * rows)
         slow = choice.closed(scaled, lack / terms)
         closed = choice.closed(scaled, phi / rows)
-    kind[(kind == GOOD) & ~closed] = OPEN
+    kind[(kind == GOOD) & ~closed] = NOT_CLOSED
     kind[(kind == GOOD) & ~slow] = MOVING_APART
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.kernels.graph.ops import COMPARISONS
-from mbd_bridge.kernels.graph.symbol import Symbolic
+from mbd_bridge.kernels.graph.symbol import VARIABLE_POWER, Symbolic, plain
 
 ADVICE = (
     "a prescribed motion is a formula of t made of + - * / ** and the functions of "
@@ -44,6 +44,8 @@ class Truth(Symbolic):
 
     def __or__(self, other: Any) -> Any:
         return Jet.operate("or", self, other)
+
+    __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> Any:
         return Jet.operate("not", self)
@@ -119,12 +121,16 @@ class Jet(Symbolic):
         return lift(other) / self
 
     def __pow__(self, power: Any) -> Jet:
+        power = plain(power)
         if not isinstance(power, numbers.Real) or not float(power).is_integer() or power < 0:
             raise StateError(f"only whole powers from 0 can be differentiated, not {power!r}")
         out = Jet(1.0)
         for _ in range(int(float(power))):
             out = out * self
         return out
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise StateError(f"{VARIABLE_POWER}; {ADVICE}")
 
     def sin(self) -> Jet:
         """Return the sine (NumPy's ``np.sin`` calls this)."""
@@ -212,6 +218,7 @@ class Jet(Symbolic):
 
 def lift(value: Any) -> Jet:
     """Return a jet as it is, anything else as a constant."""
+    value = plain(value)
     return value if isinstance(value, Jet) else Jet(value)
 
 

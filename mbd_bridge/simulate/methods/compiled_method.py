@@ -9,12 +9,9 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.rate import Rate, Settle
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import STAGE
-from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
+from mbd_bridge.solve.tolerances import OPEN_SQUARES, STAGE_RISK
 from mbd_bridge.spatial import Array
-
-OPEN = 1e-6
-"""Sum of squares of residuals that the first corrections may leave: a thousandth."""
 
 
 class CompiledMethod(Method):
@@ -53,7 +50,7 @@ class CompiledMethod(Method):
             return q, v
         q, v, left, risk = self._settle(t, q, v)
         self._trust(risk)
-        if not left < OPEN:
+        if not left < OPEN_SQUARES:
             raise SolveError("loops or drives stay open")
         return q, v
 
@@ -62,5 +59,5 @@ class CompiledMethod(Method):
         return {"decompositions": self._choices}
 
     def _trust(self, risk: float) -> None:
-        if not risk < STAGE:
-            raise SolveError(SINGULAR)
+        if not risk < STAGE_RISK:
+            raise SolveError(DEPENDENT_ROWS)

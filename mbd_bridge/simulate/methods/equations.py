@@ -15,11 +15,11 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.methods.method import LEFT
 from mbd_bridge.simulate.rows import Loops
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import METHOD_OPEN
 from mbd_bridge.spatial import Array
 
 
@@ -116,7 +116,7 @@ class Equations:
         """
         size = float(np.abs(phi[list(rows)]).max(initial=0.0))
         leeway = 0.0 if self._choice is None else self._choice.leeway
-        return size, bool(np.abs(phi).max(initial=0.0) < max(LEFT, leeway))
+        return size, bool(np.abs(phi).max(initial=0.0) < max(METHOD_OPEN, leeway))
 
     def choose(self, phi_q: Array) -> tuple[int, ...]:
         """Return independent rows at a position: those of the model's choice where they fit."""

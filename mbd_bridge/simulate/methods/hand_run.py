@@ -37,10 +37,11 @@ from mbd_bridge.simulate.rate import Rate
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.step import coordinate_rates, normalised
-from mbd_bridge.simulate.trust import STAGE, Now
+from mbd_bridge.simulate.trust import Now
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.bases import BASES
-from mbd_bridge.solve.bases.base import SINGULAR
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
+from mbd_bridge.solve.tolerances import STAGE_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class _Run:
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
         self._begun, self._seen = False, 0
-        self._met: Exception = SolveError(SINGULAR)
+        self._met: Exception = SolveError(DEPENDENT_ROWS)
         self._recorder: Recorder | None = None
         if wishes.history:
             equations = Equations(model, problem.forces, problem.motions)
@@ -153,7 +154,7 @@ class _Run:
         taken = min(self._stride - self.done % self._stride, p.steps - self.done)
         end = p.start + (self.done + taken) * p.h
         if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
-            self._pass(taken, SolveError(SINGULAR))
+            self._pass(taken, SolveError(DEPENDENT_ROWS))
             return
         if self._begun and self._fixed and self.done % self._stride_look == 0:
             self._judge(end)
@@ -236,8 +237,8 @@ class _Run:
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
             q, v = y[: self._nq], y[self._nq :]
-            if not self._risk(t, q, v)[1] < STAGE:
-                raise SolveError(SINGULAR)
+            if not self._risk(t, q, v)[1] < STAGE_RISK:
+                raise SolveError(DEPENDENT_ROWS)
         return self._rate_of(self.method, t, y)
 
     @cached_property

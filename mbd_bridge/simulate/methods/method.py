@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
+from mbd_bridge.errors import SolveError
 from mbd_bridge.spatial import Array
-
-SETTLED = 1e-13
-"""Residual, relative to the mechanism's size, at which corrections end: some roundings."""
-
-LEFT = 1e-9
-"""Residual that must not be left behind by the corrections."""
 
 CORRECTIONS = 8
 """Corrections after which a step is given up."""
+
+
+def stays_open(phi: Array) -> SolveError:
+    """Return the error of a step whose corrections leave Φ, without dimension, open."""
+    return SolveError(
+        f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size after "
+        f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
+    )
 
 
 class Method(ABC):

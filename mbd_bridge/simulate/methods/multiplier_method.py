@@ -15,10 +15,11 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations, Terms
-from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
-from mbd_bridge.solve.bases.base import LARGEST, SINGULAR
+from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur
+from mbd_bridge.solve.tolerances import LARGEST_INVERSE, METHOD_CLOSED, METHOD_OPEN
 from mbd_bridge.spatial import Array
 
 
@@ -56,7 +57,7 @@ class MultiplierMethod(Method):
         for _ in range(CORRECTIONS):
             phi, _, _ = self.system.lack(q, v, t)
             size, closed = self.system.left(phi, self._rows)
-            if size < SETTLED:
+            if size < METHOD_CLOSED:
                 break
             if size > 0.1 * before:  # the old matrix no longer converges
                 terms = self._terms(q, v, t)
@@ -64,18 +65,15 @@ class MultiplierMethod(Method):
             before = size
             self._corrections += 1
             q = model.integrate(q, -scale * self._correction(phi))
-        if not (closed and size < LEFT):
-            raise SolveError(
-                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
-                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
-            )
+        if not (closed and size < METHOD_OPEN):
+            raise stays_open(phi)
         return q
 
     def _velocity(self, q: Array, v: Array, t: float) -> Array:
         scale = self.system.scale
         for _ in range(CORRECTIONS):
             rate = self.system.lack(q, v, t).rate
-            if np.abs(rate[self._rows]).max() < SETTLED * max(1.0, np.abs(v / scale).max()):
+            if np.abs(rate[self._rows]).max() < METHOD_CLOSED * max(1.0, np.abs(v / scale).max()):
                 break
             v = v - scale * self._correction(rate)
         return v
@@ -100,19 +98,19 @@ class MultiplierMethod(Method):
         """Choose as many rows anew."""
         rows = list(self.system.choose(phi_q))
         if len(rows) < len(self._rows):
-            raise SolveError(SINGULAR)
+            raise SolveError(DEPENDENT_ROWS)
         self._rows = rows
         self._choices += 1
 
     def _factorise(self, M: Array, phi_q: Array) -> Schur:
         for _ in range(2):
             found = schur(M, phi_q[self._rows])
-            if found is not None and found.spread * LARGEST > 1.0:
+            if found is not None and found.spread * LARGEST_INVERSE > 1.0:
                 self._factorisations += 1
                 self._factors = found
                 return found
             self._choose(phi_q)
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS)
 
     def _correction(self, lack: Array) -> Array:
         assert self._factors is not None, "an acceleration comes first"

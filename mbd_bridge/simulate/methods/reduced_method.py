@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations
-from mbd_bridge.simulate.methods.method import CORRECTIONS, LEFT, SETTLED, Method
+from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
+from mbd_bridge.solve.tolerances import METHOD_CLOSED, METHOD_OPEN
 from mbd_bridge.spatial import Array
 
 
@@ -56,14 +56,11 @@ class ReducedMethod(Method):
             phi, rate, phi_q = self.system.lack(q, v, t)
             right = self.basis.at(self.held, phi_q).right
             size, closed = self.system.left(phi, rows)
-            if size < SETTLED or self.correction != "state":
+            if size < METHOD_CLOSED or self.correction != "state":
                 break
             q = model.integrate(q, -scale * (right @ phi[rows]))
-        if self.correction == "state" and not (closed and size < LEFT):
-            raise SolveError(
-                f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size "
-                f"after {CORRECTIONS} corrections: it cannot go there, or the step is too long"
-            )
+        if self.correction == "state" and not (closed and size < METHOD_OPEN):
+            raise stays_open(phi)
         if self.correction != "none":
             v = v - scale * (right @ rate[rows])
         self._held = self.basis.renew(self.held, phi_q, v / scale)

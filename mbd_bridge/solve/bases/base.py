@@ -19,14 +19,11 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.solve.rank import independent_columns
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.solve.tolerances import ROUNDED
+from mbd_bridge.solve.tolerances import LARGEST_INVERSE, ROUNDED
 from mbd_bridge.spatial import Array
 
-SINGULAR = "rows of the constraints depend on each other here: a singular position"
+DEPENDENT_ROWS = "rows of the constraints depend on each other here: a singular position"
 """What a method says where it cannot go on; a simulation then takes the step with more care."""
-
-LARGEST = 1e6
-"""Largest entry of a right inverse: beyond, a position is singular to a millionth."""
 
 Choose = Callable[[Array], tuple[int, ...]]
 """Which rows of Φ_q are independent: `row_choice`, or pivots where its numbers are exact."""
@@ -90,14 +87,14 @@ def solved(matrix: Array, right: Array) -> Array:
     try:
         found = np.asarray(np.linalg.solve(matrix, right))
     except np.linalg.LinAlgError:
-        raise SolveError(SINGULAR) from None
-    if not np.abs(found).max(initial=0.0) < LARGEST:
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS) from None
+    if not np.abs(found).max(initial=0.0) < LARGEST_INVERSE:
+        raise SolveError(DEPENDENT_ROWS)
     return found
 
 
 def renewed(held: Held, fresh: Held) -> Held:
     """Return a fresh choice of rows, unless it has fewer of them: then they depend here."""
     if len(fresh.rows) < len(held.rows):
-        raise SolveError(SINGULAR)
+        raise SolveError(DEPENDENT_ROWS)
     return fresh

@@ -1,0 +1,86 @@
+"""Which loads are asked for: read and checked once, where the user's call comes in.
+
+Everything behind the door passes the one `LoadRequest` on; it says what is compiled, and is the
+key under which what was prepared is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from mbd_bridge.arguments import flag, name_list
+from mbd_bridge.loads.convention import At, Convention, In, On, Point
+from mbd_bridge.loads.selected import asked_for
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.wrenches import Axes, check_axes
+
+
+@dataclass(frozen=True)
+class LoadRequest:
+    """The loads of some joints of a mechanism, and under what they are computed. Hashable.
+
+    Attributes
+    ----------
+    joints : names, of the tree or cut
+    convention : on which body, at which point, in which axes
+    links : names of links that carry external wrenches, which are then a further argument: force
+        (N), then moment (N m) on the link, at the origin of its frame
+    external_in : these wrenches are given in the axes of their "link" or of the "world"
+    reaction : give the load without the drive's part as well
+    open_tree : of a machine with loops, give the loads of its tree with the loops left open
+    actuated : in a machine with loops, the joints that have a drive; None: those that the file
+        names
+    minimum_norm : more drives than the motion determines are allowed; the loads are then the
+        smallest for the loop joints, with flags at all that is not determined
+    """
+
+    joints: tuple[str, ...]
+    convention: Convention = Convention()  # noqa: RUF009 - it is frozen
+    links: tuple[str, ...] = ()
+    external_in: Axes = "link"
+    reaction: bool = False
+    open_tree: bool = False
+    actuated: tuple[str, ...] | None = None
+    minimum_norm: bool = False
+
+    @staticmethod
+    def of(
+        model: Model,
+        joints: Iterable[str | int] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        links: Iterable[str] = (),
+        external_in: Axes = "link",
+        reaction: bool = False,
+        open_tree: bool = False,
+        actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
+    ) -> LoadRequest:
+        """Return a checked request.
+
+        Parameters
+        ----------
+        joints : names (or indices, of the tree); None for all but the root joint
+        on, at, in_ : see `Convention`
+        """
+        open_tree = flag("open_tree", open_tree)
+        convention = Convention.of(on, at, in_)
+        names, _ = asked_for(model, joints, cuts=model.has_loops and not open_tree)
+        return LoadRequest(
+            names,
+            convention,
+            name_list("links", links, "links"),
+            check_axes(external_in),
+            flag("reaction", reaction),
+            open_tree,
+            actuated if actuated is None else name_list("actuated", actuated, "joints"),
+            flag("minimum_norm", minimum_norm),
+        )
+
+    @property
+    def form(self) -> LoadRequest:
+        """The same for any point: what is compiled, since a point is an input of the kernel."""
+        return replace(self, convention=self.convention.form)
