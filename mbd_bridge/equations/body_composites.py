@@ -24,6 +24,20 @@ from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.mechanism import Model, Motion
 from mbd_bridge.spatial import Array, cross, zeros
 
+LONG = 24
+"""Bodies on a branch from which on there are stations. On shorter ones the positions of bodies in
+their stations cost more than they save."""
+
+BODIES = 12
+"""Bodies behind a station: beyond, carrying is less than a quarter of the work."""
+
+FAR = 8.0
+"""Distance of a body from its station in sizes of what it carries: as many units in the last place
+of an entry may be lost."""
+
+TURNING = ("revolute", "continuous", "universal", "spherical")
+"""Joint types that leave the body's origin where it is."""
+
 
 class BodyComposite(NamedTuple):
     """Mass (kg), first moment (kg m) and inertia (kg m²) of all that a body carries, itself too."""
@@ -55,6 +69,7 @@ def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
     """Return M (nv, nv) along the mechanism's independent velocities."""
     motions = body_motions(model, q, np.zeros(model.nv))
     found = _composites(model, motions)
+    stations, inwards = _seen_from_stations(model, motions)
     M = zeros((model.nv, model.nv), *(c.inertia for c in found), *(m.rotation for m in motions))
     for outer, body in enumerate(model.bodies):
         own = found[outer]
@@ -63,16 +78,84 @@ def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
             T, H = motions[outer].linear[:, k], motions[outer].angular[:, k]
             force = own.mass * T + cross(H, own.moment)
             torque = own.inertia @ H + cross(own.moment, T)
-            inner = outer
+            seen, inner = motions[outer], outer
             while inner >= 0:
-                carrier, motion = model.bodies[inner], motions[inner]
+                carrier = model.bodies[inner]
                 share = body.ratio * carrier.ratio
-                entries = share * (motion.linear.T @ force + motion.angular.T @ torque)
+                entries = share * (seen.linear.T @ force + seen.angular.T @ torque)
                 _put(M, carrier.v, column, entries, inner == outer, k)
-                force = motion.rotation @ force
-                torque = motion.rotation @ torque + cross(motion.position, force)
+                if inner == outer or inner in stations:
+                    rotation, position = inwards[inner].rotation, inwards[inner].position
+                    force = rotation @ force
+                    torque = rotation @ torque + cross(position, force)
                 inner = carrier.parent
+                seen = motions[inner] if inner in stations else inwards[inner]
     return M
+
+
+def _seen_from_stations(model: Model, motions: list[Motion]) -> tuple[set[int], list[Motion]]:
+    """Return the stations, and each body's motion as seen from the station of its parent."""
+    stations = station_bodies(model)
+    inwards: list[Motion] = []
+    for index, (body, motion) in enumerate(zip(model.bodies, motions, strict=True)):
+        seen = motion
+        if body.parent >= 0 and body.parent not in stations:
+            parent = inwards[body.parent]
+            rotation = parent.rotation @ motion.rotation
+            position = parent.position + parent.rotation @ motion.position
+            seen = motion._replace(rotation=rotation, position=position)
+        if index not in stations:
+            angular = seen.rotation @ motion.angular
+            linear = zeros(angular.shape, angular, seen.position)
+            for k in range(angular.shape[1]):
+                linear[:, k] = cross(seen.position, angular[:, k])
+            seen = seen._replace(angular=angular, linear=linear)
+        inwards.append(seen)
+    return stations, inwards
+
+
+def station_bodies(model: Model) -> set[int]:
+    """Return the bodies in whose frames wrenches stop on their way inwards.
+
+    To carry a wrench over a joint takes 24 products, its power on a motion that is seen from the
+    same frame 6. On a long branch a wrench is therefore carried over several bodies at once, to the
+    next station, if these only turn, and are not farther from it than some sizes of what they carry
+    (see above: distance costs digits). Everywhere else each body is a station.
+    """
+    count = len(model.bodies)
+    depth, reach, since = [0] * count, [0.0] * count, [0] * count
+    every = set(range(count))
+    for i, body in enumerate(model.bodies):
+        depth[i] = depth[body.parent] + 1 if body.parent >= 0 else 1
+        parts = body.placement.translation, body.inertia.centre, np.asarray(body.inertia.mass)
+        if any(part.dtype == object for part in parts):
+            return every  # lengths or masses are parameters
+    if max(depth, default=0) < LONG:
+        return every
+    extent = _extents(model)
+    stations = set()
+    for i, body in enumerate(model.bodies):
+        far = float(np.linalg.norm(body.placement.translation))
+        if body.parent >= 0:
+            reach[i], since[i] = reach[body.parent] + far, since[body.parent] + 1
+        turns = body.parent >= 0 and body.type.name in TURNING
+        if not turns or since[i] > BODIES or reach[i] > FAR * extent[i]:
+            stations.add(i)
+            reach[i], since[i] = 0.0, 0
+    return stations
+
+
+def _extents(model: Model) -> list[float]:
+    """Return how far what each body carries reaches from its origin, m; massless bodies end it."""
+    extent = [
+        float(np.linalg.norm(body.inertia.centre)) if body.inertia.mass > 0.0 else 0.0
+        for body in model.bodies
+    ]
+    for i in range(len(extent) - 1, 0, -1):
+        body = model.bodies[i]
+        far = float(np.linalg.norm(body.placement.translation))
+        extent[body.parent] = max(extent[body.parent], far + extent[i])
+    return extent
 
 
 def _put(M: Array, rows: slice, column: int, entries: Array, diagonal: bool, k: int) -> None:

@@ -18,8 +18,9 @@ from __future__ import annotations
 from mbd_bridge.kernels.c_text import c_source
 from mbd_bridge.kernels.compile import compile_kernel
 from mbd_bridge.kernels.graph.derive import gradient, jacobian
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.symbol import is_traced
-from mbd_bridge.kernels.graph.trace import Graph, trace
+from mbd_bridge.kernels.graph.trace import trace
 from mbd_bridge.kernels.native.cache import Cache
 from mbd_bridge.kernels.run.kernel import Kernel
 from mbd_bridge.kernels.run.single import Single

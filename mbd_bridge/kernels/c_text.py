@@ -7,8 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from mbd_bridge.errors import KernelError
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.graph.trace import Graph
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
 from mbd_bridge.kernels.text.c_functions import TYPES, expression, functions_text, literal, names_of

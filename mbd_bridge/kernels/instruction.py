@@ -13,7 +13,8 @@ class Instruction(NamedTuple):
     op : name of the operation
     operands : positions of the operands
     data : what the operation needs beside operands: the value of a ``const``, the component of a
-        ``load`` (counted over all inputs), the `Table` of a ``table``
+        ``load`` (counted over all inputs), the `Table` of a ``table``, the `Program` of a ``call``,
+        the entry of a ``part``
     """
 
     op: str

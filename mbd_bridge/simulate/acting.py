@@ -42,20 +42,6 @@ class Acting:
         self._held, self._numbers = held, numbers
 
     @staticmethod
-    def in_step(system: System, model: Model, held: Array, stream: Array, k: int) -> Acting:
-        """Return what acts at the start (k = 0), in the middle or at the end of a step."""
-
-        def numbers(part: int) -> Any:
-            mine = stream[system.layout.stream[part]]
-            if not system.moves(part):
-                size = len(mine) // 3
-                return mine[k * size : (k + 1) * size]
-            f, f1 = (mine[3], mine[4]) if k == 2 else (0.0, 0.0)
-            return Jet(f, f1, mine[k])
-
-        return Acting(system, model, held, numbers)
-
-    @staticmethod
     def at(system: System, model: Model, held: Array, instant: Array) -> Acting:
         """Return what acts at one time, from the numbers of that time."""
 
@@ -126,6 +112,22 @@ class Acting:
             there = found.get(part.link)
             found[part.link] = mine if there is None else there + mine
         return found
+
+
+def instant_in_step(system: System, stream: Array, k: int) -> Array:
+    """Return the numbers (I,) at the start (k = 0), in the middle or at the end of a step.
+
+    Of a motion f and f' are always those at the end, where alone they are needed.
+    """
+    instant = zeros(system.layout.sizes[2], stream)
+    for part, place in system.layout.instant.items():
+        mine = stream[system.layout.stream[part]]
+        if system.moves(part):
+            instant[place] = mine[3], mine[4], mine[k]
+        else:
+            size = len(mine) // 3
+            instant[place] = mine[k * size : (k + 1) * size]
+    return instant
 
 
 def motions(system: System, functions: Sequence[Callable[[Any], Any]]) -> PrescribedMotions | None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
@@ -28,6 +29,9 @@ LOOKS = 500
 
 FEW = 6
 """Records of a trajectory of a batch that are looked at: what seems wrong is run again alone."""
+
+EACH = 20
+"""Steps between two looks at the energy, where steps are taken one by one."""
 
 REST = 1e-10
 """Energy that is no motion, relative to what lifting the machine by its own size takes."""
@@ -63,8 +67,7 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     first = bad[0]
     return float(part[first]), (
         int(looks[max(0, first - 1)]),
-        f"energy comes from nowhere: {lack[first]:.3g} J where {scale:.3g} J move, by t = "
-        f"{found.time[looks[first]]:.6g} s; {step_too_long(h)}",
+        _from_nowhere(lack[first], scale, f"by t = {found.time[looks[first]]:.6g} s", h),
     )
 
 
@@ -88,6 +91,67 @@ def keep_energy(
     lack = np.abs(whole[:, -1] - whole[:, 0] - work)
     nothing = _nothing(model)
     return np.asarray((lack <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
+
+
+class Account:
+    """Energy and work of a motion whose steps are taken one by one, in somebody else's loop.
+
+    Parameters
+    ----------
+    energy : at q and v, J
+    open_by : how far its loops may be open, relative to its size
+    """
+
+    def __init__(
+        self, model: Model, energy: Callable[[Array, Array], float], open_by: float
+    ) -> None:
+        self._energy, self._nothing = energy, _nothing(model)
+        self._lifted = SLANTED * open_by * _lift(model)
+        self._reached: tuple[Array, Array] | None = None
+        self._steps = 0
+        self._work = self._start = self._scale = 0.0
+        self._potential = self._worked = (0.0, 0.0)
+
+    def begin(self, q: Array, v: Array) -> None:
+        """Open the account anew, if these are not the state that the last step came to."""
+        if self._reached is not None:
+            same = zip(self._reached, (q, v), strict=True)
+            if all(np.array_equal(one, two) for one, two in same):
+                return
+        still = self._energy(q, np.zeros_like(v))
+        self._start, self._work, self._steps = self._energy(q, v), 0.0, 0
+        self._scale, self._potential, self._worked = self._start - still, (still, still), (0.0, 0.0)
+
+    def enter(self, q: Array, v: Array, work: float, h: float) -> None:
+        """Enter a step of h seconds that came to a state.
+
+        Raises
+        ------
+        SolveError
+            The machine has more energy, or less, than was worked.
+        """
+        self._reached = q.copy(), v.copy()
+        self._work += work
+        self._steps += 1
+        if self._steps % EACH:
+            return
+        whole, still = self._energy(q, v), self._energy(q, np.zeros_like(v))
+        self._potential = min(self._potential[0], still), max(self._potential[1], still)
+        self._worked = min(self._worked[0], self._work), max(self._worked[1], self._work)
+        ranges = (high - low for low, high in (self._potential, self._worked))
+        self._scale = max(self._scale, whole - still, *ranges)
+        lack = whole - self._start - self._work
+        allowed = LOST_ENERGY * self._scale + self._lifted
+        if self._nothing and self._scale > self._nothing and not abs(lack) <= allowed:
+            self._reached = None
+            raise SolveError(_from_nowhere(lack, self._scale, f"within {self._steps} steps", h))
+
+
+def _from_nowhere(lack: float, scale: float, when: str, h: float) -> str:
+    return (
+        f"energy comes from nowhere: {lack:.3g} J where {scale:.3g} J move, {when}; "
+        f"{step_too_long(h)}"
+    )
 
 
 def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.kernels.graph.routine import shared
 from mbd_bridge.kernels.graph.symbol import TracingError
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.kernels.run.march import March, OneStep, compile_march
 from mbd_bridge.mechanism import digest
-from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.acting import Acting, instant_in_step
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem
 from mbd_bridge.simulate.reference_step import ReferenceStep
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import runge_kutta_step, staged_step
+from mbd_bridge.simulate.step import OF_A_SLOPE, corrections, runge_kutta_step, slopes, staged_step
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.trust import Step, Taken, taken
+from mbd_bridge.solve.closed import Closed
 from mbd_bridge.spatial import Array
 
 NONE = np.zeros(0)
+
+
+class Numbers(NamedTuple):
+    """Parameters of a mechanism and what is given from outside at one time of a step."""
+
+    p: Array
+    held: Array
+    instant: Array
+
+    def acting(self, system: System) -> Acting:
+        """Return what acts at that time."""
+        return Acting.at(system, system.model_with(self.p), self.held, self.instant)
 
 
 def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, dict[str, int]]:
@@ -33,14 +48,25 @@ def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, di
     """
     model, more, asked = system.model, list(system.more), system.outputs
 
+    def slope_at(numbers: Numbers, q: Array, v: Array, t: Any) -> tuple[Array, Closed, Any]:
+        acting = numbers.acting(system)
+        return slopes(acting.model, rows, *acting.stage())(q, v, t)
+
+    def correct_at(
+        numbers: Numbers, q: Array, v: Array, t: Any, near: Closed
+    ) -> tuple[Array, Array, Any, Any]:
+        acting = numbers.acting(system)
+        return corrections(acting.model, rows, acting.stage().motions)(q, v, t, near)
+
     def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
         own = dict(zip(more, rest, strict=True))
-        variant = system.model_with(own.get("p"))
-        held, stream = own.get("held", NONE), own.get("stream", NONE)
-        first, second, third = (Acting.in_step(system, variant, held, stream, k) for k in range(3))
-        stages = first.stage(), second.stage(), third.stage()
+        p, held, stream = (own.get(name, NONE) for name in ("p", "held", "stream"))
+        at = [Numbers(p, held, instant_in_step(system, stream, k)) for k in range(3)]
+        first, slope = at[0].acting(system), shared(slope_at)
+        start, middle, end = (partial(slope, numbers) for numbers in at)
+        correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
         tell = None if asked is None else partial(asked.told, first, rows)
-        return staged_step(variant, rows, stages, tell)(q, v, t, h)
+        return staged_step(first.model, (start, middle, end), correct, tell)(q, v, t, h)
 
     return step, {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
 

@@ -18,6 +18,7 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate import trouble
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.balance import Account
 from mbd_bridge.simulate.compiled_step import compiled_step, one_step
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
@@ -71,6 +72,7 @@ class CoupledStep:
         self._loops = Loops(self.model) if self.model.has_loops else None
         self._steps: dict[tuple[int, ...], Step] = {}
         self._knots: dict[float, Knots] = {}
+        self._work = 0.0
         self._rates: dict[tuple[int, ...], Rate] = {}
         self.choose(q, v)
 
@@ -99,6 +101,7 @@ class CoupledStep:
             The step cannot be taken: which loop or joint, and what to try.
         """
         self._hold(tau, wrenches)
+        self._account.begin(q, v)
         chosen, now = self.rows, Now(t, q, v)
         try:
             found = self._taken(now, h)
@@ -114,6 +117,7 @@ class CoupledStep:
             if self._open(found[0]) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found[0])[0]
                 raise SolveError(trouble.stays_open(self.model, None, phi, h))
+        self._account.enter(*found, self._work, h)
         return found
 
     def forces(self, q: Array, v: Array, tau: Array, wrenches: Array, t: float = 0.0) -> Array:
@@ -146,6 +150,7 @@ class CoupledStep:
 
     def _taken(self, now: Now, h: float) -> tuple[Array, Array]:
         """Return q and v after a step, in parts that end where tables of forces jump or bend."""
+        self._work = 0.0
         if h not in self._knots:
             self._knots = {h: self.system.knots(now.t, h)}
         end = now.t + h
@@ -156,9 +161,12 @@ class CoupledStep:
     def _once(self, now: Now, h: float) -> tuple[Array, Array]:
         found = self._step(now.q, now.v, now.t, h)
         if found.risk < STEP_RISK and np.isfinite(found.q).all() and np.isfinite(found.v).all():
+            self._work += found.work
             return found.q, found.v
+        before = self._total(now.q, now.v)
         with self.trajectory.holding(now):
             place = self._passage(h).over(now, 1, begins=True)[0]
+        self._work += self._total(place.q, place.v) - before  # the passage checks it
         return place.q, place.v
 
     def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
@@ -179,7 +187,15 @@ class CoupledStep:
         """Return the way past singular positions under these forces."""
         model, stage = self.model, self.trajectory.stage
         slow = partial(ReferenceStep, model, stage.torque, stage.motions, self.rows)
-        return Passage(model, self._step, h, slow, lambda q, v: float(self._energy(q, v)[0][0]))
+        return Passage(model, self._step, h, slow, self._total)
+
+    @cached_property
+    def _account(self) -> Account:
+        return Account(self.model, self._total, self._allowed if self._loops else 0.0)
+
+    def _total(self, q: Array, v: Array) -> float:
+        """Return the energy, J."""
+        return float(self._energy(q, v)[0][0])
 
     @cached_property
     def _energy(self) -> Kernel:

@@ -32,9 +32,9 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     """
     model, system = problem.model, problem.trajectory.system
     start = np.concatenate([[problem.start], problem.q, problem.v]).tobytes()
-    parts = {name: _signal(model, signal) for name, signal in system.signals.items()}
-    drives = {name: one for name, one in parts.items() if name.startswith("drive ")}
-    acts = {name: one for name, one in parts.items() if name not in drives}
+    parts = [(name, _signal(model, signal)) for name, signal in system.signals]
+    drives = [part for part in parts if part[0].startswith("drive ")]
+    acts = [part for part in parts if part not in drives]
     places = [part.places for part in system.torques], [part[1:3] for part in system.wrenches]
     return {
         "mechanism": digest(model),

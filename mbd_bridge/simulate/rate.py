@@ -12,7 +12,7 @@ from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, kernel_of
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.step import lacks, projected, slopes
+from mbd_bridge.simulate.step import corrections, lacks, projected, slopes
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed, correction
@@ -77,7 +77,7 @@ def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
             acts = acting(held, now)
             model, motions = acts.model, acts.stage().motions
             found = slopes(model, rows, None, motions)(q, v, t[0])[1]
-            q_on, v_on, left, _ = projected(model, rows, q, v, found, motions, t[0])
+            q_on, v_on, left, _ = projected(corrections(model, rows, motions), q, v, t[0], found)
             facts = zeros(2, q, v)
             facts[0], facts[1] = left, found.risk
             return q_on, v_on, facts

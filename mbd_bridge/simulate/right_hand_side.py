@@ -49,15 +49,12 @@ class RightHandSide:
 
     def __init__(self, trajectory: Trajectory, start: Array, rate: Rate) -> None:
         self.model, self.start, self._rate = trajectory.model, start, rate
-        self._spans = {
-            name: signal.span
-            for name, signal in trajectory.system.signals.items()
-            if isinstance(signal, Table)
-        }
+        signals = trajectory.system.signals
+        self._spans = [(name, one.span) for name, one in signals if isinstance(one, Table)]
 
     def __call__(self, t: float, y: Array) -> Array:
         """Return y' (nq + nv,)."""
-        for name, span in self._spans.items():
+        for name, span in self._spans:
             check_covers(name, *span, t, t)
         nq = self.model.nq
         out, risk = self._rate(t, y[:nq], y[nq:])

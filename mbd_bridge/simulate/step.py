@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels.graph.routine import shared
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
@@ -25,6 +26,9 @@ Torque = Callable[[Any, Array, Array], Array]
 """Generalised forces (nv,) as a traceable function of t, q and v."""
 
 CORRECTIONS = 2
+
+OF_A_SLOPE = 0.5
+"""Length of a correction by that of a slope: so both are called, or both written out."""
 
 
 def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
@@ -47,6 +51,13 @@ def normalised(model: Model, q: Array) -> Array:
     return out
 
 
+Slope = Callable[[Array, Array, Any], tuple[Array, Closed, Any]]
+"""(q, v, t) -> q̇, the constrained acceleration, and the power of what acts."""
+
+Correct = Callable[[Array, Array, Any, Closed], tuple[Array, Array, Any, Any]]
+"""(q, v, t, near) -> q, v nearer to the constraints (see `corrections`)."""
+
+
 class Stage(NamedTuple):
     """What is given from outside at one of the times of a step: forces and prescribed motions."""
 
@@ -66,23 +77,25 @@ def runge_kutta_step(
     near a singular position, of having crossed one or come off the loops; and the square of what
     the first correction took back. risk : all together, with that of having strayed near one.
     """
-    same = Stage(torque, motions)
-    return staged_step(model, rows, (same, same, same))
+    slope = shared(slopes(model, rows, torque, motions))
+    correct = shared(corrections(model, rows, motions), OF_A_SLOPE)
+    return staged_step(model, (slope, slope, slope), correct)
 
 
 def staged_step(
     model: Model,
-    rows: Sequence[int],
-    stages: tuple[Stage, Stage, Stage],
+    slopes: tuple[Slope, Slope, Slope],
+    correct: Correct,
     tell: Callable[..., tuple[Array, ...]] | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
-    """Return such a step for what is given at its start, in its middle and at its end.
+    """Return such a step from its slopes at its start, in its middle and at its end.
 
     Parameters
     ----------
+    correct : takes the end towards the constraints (see `corrections`)
     tell : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
     """
-    at_start, at_middle, at_end = (slopes(model, rows, *stage) for stage in stages)
+    at_start, at_middle, at_end = slopes
 
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
         half, whole, start = 0.5 * h[0], h[0], t[0]
@@ -95,8 +108,7 @@ def staged_step(
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
         q_end = normalised(model, q_end)
-        motions = stages[2].motions
-        q_end, v_end, left, strayed = projected(model, rows, q_end, v_end, four, motions, last)
+        q_end, v_end, left, strayed = projected(correct, q_end, v_end, last, four)
         risks, risk = zeros(3, q, v), zeros(1, q, v)
         near = one.risk + two.risk + three.risk + four.risk
         risks[0], risks[1], risks[2] = (
@@ -134,7 +146,7 @@ def slopes(
     rows: Sequence[int],
     torque: Torque | None,
     motions: PrescribedMotions | None,
-) -> Callable[[Array, Array, Any], tuple[Array, Closed, Any]]:
+) -> Slope:
     """Return slope(q, v, t) -> q̇, the constrained acceleration, and the power of what acts, W."""
     still = np.zeros(model.nv)
 
@@ -152,31 +164,38 @@ def slopes(
     return slope
 
 
-def projected(
-    model: Model,
-    rows: Sequence[int],
-    q: Array,
-    v: Array,
-    near: Closed,
-    motions: PrescribedMotions | None = None,
-    t: Any = 0.0,
-) -> tuple[Array, Array, Any, Any]:
-    """Return position and velocity put onto the constraints with the factors of a near state.
+def corrections(model: Model, rows: Sequence[int], motions: PrescribedMotions | None) -> Correct:
+    """Return correct(q, v, t, near) -> q, v, what was left open, how far the correction went.
 
-    The third result is the sum of squares of what the corrections before the last one left open,
-    relative to the rows' scales; the fourth that of the first correction, to the velocities'.
+    It takes position and velocity towards the constraints with the factors of a near state. The
+    third result is the sum of squares of what it found open, relative to the rows' scales; the
+    fourth that of the step in position, to the velocities'.
     """
-    left, strayed = 0.0, 0.0
-    if near.inner is None:
-        return q, v, left, strayed
-    for k in range(CORRECTIONS):
+
+    def correct(q: Array, v: Array, t: Any, near: Closed) -> tuple[Array, Array, Any, Any]:
         phi, rate, scale = lacks(model, rows, q, v, motions, t)
         left = ((phi / scale) ** 2).sum()
         dq, dv = correction(near, phi), correction(near, rate)
-        if not k:
-            strayed = ((dq / model.velocity_scale) ** 2).sum()
+        went = ((dq / model.velocity_scale) ** 2).sum()
         q = normalised(model, q + coordinate_rates(model, q, dq))
-        v = v + dv
+        return q, v + dv, left, went
+
+    return correct
+
+
+def projected(
+    correct: Correct, q: Array, v: Array, t: Any, near: Closed
+) -> tuple[Array, Array, Any, Any]:
+    """Return position and velocity put onto the constraints with the factors of a near state.
+
+    The third result is what the corrections before the last one left open, the fourth how far the
+    first one went (see `corrections`).
+    """
+    if near.inner is None:
+        return q, v, 0.0, 0.0
+    q, v, left, strayed = correct(q, v, t, near)
+    for _ in range(CORRECTIONS - 1):
+        q, v, left, _ = correct(q, v, t, near)
     return q, v, left, strayed
 
 

@@ -149,7 +149,7 @@ class System:
 
     def check_covers(self, start: float, end: float) -> None:
         """Complain of tables that do not reach from start to end, s."""
-        for name, signal in self.signals.items():
+        for name, signal in self.signals:
             if isinstance(signal, Table):
                 check_covers(name, *signal.span, start, end)
 
@@ -174,14 +174,17 @@ class System:
         return tuple(found)
 
     @property
-    def signals(self) -> dict[str, Signal]:
-        """The signals by what they are given for."""
-        return {name: part.signal for name, part in zip(self.part_names, self.parts, strict=True)}
+    def signals(self) -> tuple[tuple[str, Signal], ...]:
+        """What each part is given for, and its signal; two may be given for the same."""
+        signals = (part.signal for part in self.parts)
+        return tuple(zip(self.part_names, signals, strict=True))
 
     @property
     def numbers_of(self) -> dict[str, int]:
         """For how many trajectories each thing is given, where that is more than one."""
-        found = {name: signal.number for name, signal in self.signals.items()}
+        found: dict[str, int] = {}
+        for name, signal in self.signals:
+            found[name] = max(signal.number, found.get(name, 1))
         if self.parameters is not None:
             found["parameters"] = len(self.parameters)
         return {name: number for name, number in found.items() if number > 1}
@@ -202,7 +205,7 @@ class System:
     @cached_property
     def sampled(self) -> bool:
         """Whether Python is called at each step."""
-        return any(isinstance(signal, Sampled) for signal in self.signals.values())
+        return any(isinstance(signal, Sampled) for _, signal in self.signals)
 
     @property
     def inputs_by_name(self) -> dict[str, slice]:
@@ -263,7 +266,7 @@ class System:
     def identity(self) -> str | None:
         """What of the machine code depends on what acts; None where only its graph tells."""
         said = []
-        for name, signal in self.signals.items():
+        for name, signal in self.signals:
             if isinstance(signal, Expression):
                 if signal.text is None:
                     return None

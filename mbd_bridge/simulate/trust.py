@@ -21,6 +21,7 @@ class Taken(NamedTuple):
     near : risk of its stages, which grows towards singular positions
     crossed : risk that it has stepped over one
     correction : what the step had to take back to be on the loops, rad or sizes
+    work : J that forces and drives did in it
     """
 
     q: Array
@@ -29,6 +30,7 @@ class Taken(NamedTuple):
     near: float
     crossed: float
     correction: float = 0.0
+    work: float = 0.0
 
     @property
     def risk(self) -> float:
@@ -43,9 +45,9 @@ class Taken(NamedTuple):
 
 def taken(outputs: Sequence[Array]) -> Taken:
     """Return what came of a compiled step (`simulate.step`), from its outputs."""
-    q, v, _, a, risks, *_ = outputs
+    q, v, t, a, risks, *_ = outputs
     near, crossed, square = (float(x) for x in risks)
-    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5)
+    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5, float(t[1]))
 
 
 Step = Callable[[Array, Array, float, float], Taken]

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from tests.benchmarks import (
     calls,
+    compile,
     everything,
     freedoms,
+    guard,
     hour,
     loop_loads,
     loops,
@@ -36,6 +38,8 @@ PARTS = {
     "hour": hour,
     "operations": operations,
     "questions": questions,
+    "compile": compile,
+    "guard": guard,
 }
 
 

@@ -14,6 +14,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate import coupled_step, passage
 from mbd_bridge.simulate.coupled_step import CoupledStep
 from tests.machines import four_bar, n_four_bar, rssr
+from tests.robots import own_urdfs
 from tests.trees import random_tree
 
 URDF = Path(__file__).parents[2] / "urdf"
@@ -106,3 +107,20 @@ def test_a_motion_that_runs_away_is_said():
     core, none = CoupledStep(rod.model, np.zeros(1)), np.zeros((2, 6))
     with pytest.raises(SolveError, match="runs away"):
         core(np.zeros(1), np.zeros(1), np.array([1e308]), none, 1e3)
+
+
+def test_the_machine_code_of_one_systems_steps_is_not_that_of_anothers():
+    """What acts beside the inputs tells systems apart too, where both are along all velocities."""
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    pushes = ([2.0], None, lambda t, q, v: -3.0 * q, lambda t, q, v: 5.0 - v)
+    for push in pushes:
+        core = CoupledStep(mbd.System(pendulum, torque=push), np.zeros(1))
+        q, _ = core(np.array([0.4]), np.ones(1), np.zeros(1), np.zeros((2, 6)), 0.01)
+        run = mbd.simulate(pendulum, 0.01, step=0.01, q=[0.4], v=[1.0], torque=push)
+        assert q == pytest.approx(run.q[-1], abs=1e-15)
+    for push in (None, (1.0, 0, 0, 0, 0, 0), lambda t, q, v: [0.0, t, q[0], v[0], 0.0, 2.0]):
+        given = {} if push is None else {"rod": push}
+        core = CoupledStep(mbd.System(pendulum, external=given), np.zeros(1))
+        q, _ = core(np.array([0.4]), np.ones(1), np.zeros(1), np.zeros((2, 6)), 0.01)
+        run = mbd.simulate(pendulum, 0.01, step=0.01, q=[0.4], v=[1.0], external=given)
+        assert q == pytest.approx(run.q[-1], abs=1e-15)

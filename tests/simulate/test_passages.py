@@ -8,10 +8,12 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.simulate import step as simulate_step
-from tests import crossings
-from tests.crossings import MACHINES, ROADS, crossing, sharp_turn
+from tests.crossings import crossing, curve
+from tests.curves import MACHINES, side_by_side
 from tests.machines import four_bar
+from tests.roads import ROADS
 from tests.robots import own_urdfs
+from tests.sharp_turns import sharp_turn, turned
 
 RIGHT = 1e-9
 """rad: steps of a millisecond err by 1e-11."""
@@ -47,6 +49,14 @@ def test_a_linkage_that_just_fails_to_be_flat_turns_as_its_energy_says(e):
     assert run.detours > 0
     assert error < 1e-7
     assert np.ptp(run.energy) < 1e-6 * run.energy[0]
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("e", [1e-4, -1e-7])
+def test_every_road_turns_with_a_linkage_that_just_fails_to_be_flat(road, e):
+    error, status = turned(e, 1e-3, road)
+    assert status == "finished"
+    assert error < 1e-7
 
 
 def test_what_rounding_decides_is_not_answered():
@@ -117,11 +127,27 @@ def test_a_spring_that_dies_out_for_long_steps_does_not_finish():
     assert mbd.simulate(bar, 10 * step, step=step / 30, q=[0.01], **stiff).finished
 
 
-def test_the_closed_forms_of_these_tests_are_no_copies():
-    """Differences of the closed form are the accelerations of the library."""
-    for machine, windows, tilt in MACHINES.values():
-        h = 1e-4
-        ends = [crossings.angle(windows, tilt, 0.8, 1.3, t) for t in (h, -h)]
-        turn = crossings.turn(machine)
-        a = machine.forward_dynamics(0.8 * turn, 1.3 * turn, np.zeros(machine.nv))
-        assert a == pytest.approx((ends[0][1] - ends[1][1]) / (2 * h) * turn, rel=1e-7)
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_curves_of_these_tests_are_no_copies(name):
+    """They close the loops, and their slopes are the accelerations of the library."""
+    way, h = curve(name), 1e-4
+    for s, rate in ((0.8, 1.3), (-1.1, -2.0)):
+        q, v = way.state(s, rate)
+        phi, phi_q, _ = way.machine.kernel("constraints")(q, v)
+        assert np.abs(phi).max() < 1e-14
+        assert np.abs(phi_q @ v).max() < 1e-13
+        later, before = (way.state(*way.motion(s, rate, t))[1] for t in (h, -h))
+        a = way.machine.forward_dynamics(q, v, np.zeros(way.machine.nv))
+        assert a == pytest.approx((later - before) / (2 * h), abs=1e-6 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("windows", [1, 3])
+def test_parallelograms_turn_as_their_closed_form_says(windows):
+    """((N+1)/3 + N) θ'' = ((N+1)/2 + N) g sin θ."""
+    way = side_by_side(windows)
+    theta, rate = way.motion(0.8, 1.3, 1e-3)
+    factor = ((windows + 1) / 2 + windows) / ((windows + 1) / 3 + windows)
+    slope = factor * 9.81 * np.sin(0.8)
+    jerk = factor * 9.81 * np.cos(0.8) * 1.3
+    assert rate == pytest.approx(1.3 + 1e-3 * slope + 0.5e-6 * jerk, abs=1e-7)
+    assert theta == pytest.approx(0.8 + 1.3e-3 + 0.5e-6 * slope, abs=1e-8)

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import KernelError, unknown_name
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, data, operands
-from mbd_bridge.kernels.graph.trace import Graph, Traceable, trace
+from mbd_bridge.kernels.graph.trace import Traceable, trace
 
 Array = np.ndarray[Any, Any]
 

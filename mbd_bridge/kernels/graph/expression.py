@@ -45,11 +45,13 @@ class Tape:
         ``(op, i, j, ..., data)``: as many positions in this list as the operation has operands,
         then what it needs beside them: ``("input", name, k)``, ``("const", value)``,
         ``("table", i, table)``.
+    calls : functions that are `shared` are called, not written out
     """
 
-    __slots__ = ("memo", "nodes")
+    __slots__ = ("calls", "memo", "nodes")
 
-    def __init__(self) -> None:
+    def __init__(self, calls: bool = False) -> None:
+        self.calls = calls
         self.nodes: list[tuple[Any, ...]] = []
         self.memo: dict[tuple[Any, ...], Any] = {}
 

@@ -21,6 +21,10 @@ Do = Callable[..., Any]
 
 Kind = Literal["double", "condition", "bits"]
 
+ALL_BUT_DATA = -2
+"""As arity: whatever stands between an operation and the one thing that it has beside operands.
+(`operands` and the like count from behind: 1 - 2 is the last place.)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -28,7 +32,7 @@ class Operation:
 
     Attributes
     ----------
-    arity : number of operands
+    arity : number of operands, or `ALL_BUT_DATA`
     evaluate : the value for floats or arrays of floats; None for what only machine code does
     latency : cycles from operands to result, about, on processors of today
     llvm : lines of LLVM text: {v} the result's name, {0} ... the operands, {t}, {i}, {b} vectors of
@@ -266,6 +270,8 @@ OPERATIONS: dict[str, Operation] = {
         choice=lambda do, condition, a, b: condition,
         fold=_same,
     ),
+    "call": Operation(ALL_BUT_DATA, latency=1_000),
+    "part": Operation(1, latency=0),
     # What only recipes use: bits of doubles as unsigned integers, and entries of constant arrays.
     "whole": Operation(0, kind="bits"),
     "bits": _bits("{v} = bitcast {t} {0} to {i}", "{f}_bits({0})", 1),

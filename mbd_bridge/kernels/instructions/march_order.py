@@ -26,6 +26,7 @@ TOGETHER = 30
 
 def by_time(program: Program, sine_lanes: int) -> Program:
     """Return the program in the order of an ideal processor, sines in groups side by side."""
+    program = program.with_routines(lambda routine: by_time(routine, sine_lanes))
     code = program.instructions
     ready, needed = _times(code)
     unit = _units(code, ready, sine_lanes)

@@ -20,6 +20,7 @@ def depth_first(program: Program) -> Program:
     A sine or an exponential is a call, around which every register is saved: those that can be had
     at once come first, while nothing is alive yet.
     """
+    program = program.with_routines(depth_first)
     code = program.instructions
     order: list[int] = []
     seen = [False] * len(code)

@@ -7,11 +7,12 @@ translate one instruction at a time and add no arithmetic of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import data, operands
-from mbd_bridge.kernels.graph.trace import Graph
 from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.reciprocals import share_reciprocals
 
@@ -24,7 +25,8 @@ class Program:
     ----------
     inputs : sizes of the input vectors by name
     shapes : shapes of the outputs
-    instructions : each one after its operands
+    instructions : each one after its operands; a ``call`` has the `Program` of one vector beside
+        its operands, and each ``part`` of the vector that it gives the number of the entry
     outputs : for each output the instruction of each entry, in C order
     """
 
@@ -32,6 +34,27 @@ class Program:
     shapes: tuple[tuple[int, ...], ...]
     instructions: tuple[Instruction, ...]
     outputs: tuple[tuple[int, ...], ...]
+
+    @property
+    def routines(self) -> list[Program]:
+        """The programs that this one calls, each once."""
+        called = (one.data for one in self.instructions if one.op == "call")
+        return list({id(one): one for one in called}.values())
+
+    def with_routines(self, change: Callable[[Program], Program]) -> Program:
+        """Return the program that calls others in the place of its routines."""
+        changed = {id(one): change(one) for one in self.routines}
+        if not changed:
+            return self
+        code = tuple(
+            one._replace(data=changed[id(one.data)]) if one.op == "call" else one
+            for one in self.instructions
+        )
+        return replace(self, instructions=code)
+
+    def whole(self) -> list[Instruction]:
+        """Return the instructions, those of routines included."""
+        return [*self.instructions, *(one for each in self.routines for one in each.instructions)]
 
 
 def lower(graph: Graph) -> Program:
@@ -46,6 +69,7 @@ def lower(graph: Graph) -> Program:
         starts[name] = total
         total += size
     instructions: list[Instruction] = []
+    routines: dict[Any, Program] = {}
     place = [-1] * len(nodes)
     for index, node in enumerate(nodes):
         if index in gone:
@@ -55,6 +79,10 @@ def lower(graph: Graph) -> Program:
             made = Instruction("load", (), starts[node[1]] + node[2])
         elif op == "const":
             made = Instruction("const", (), float(node[1]))
+        elif op == "call":
+            if node[-1] not in routines:
+                routines[node[-1]] = lower(node[-1].graph)
+            made = Instruction(op, tuple(place[k] for k in operands(node)), routines[node[-1]])
         elif index in factors:
             made = _fuse(node, factors[index], nodes[factors[index]], place)
         else:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import moved
-from mbd_bridge.kernels.graph.trace import Graph
 
 
 def share_reciprocals(graph: Graph) -> Graph:

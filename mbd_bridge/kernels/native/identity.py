@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import mbd_bridge
-from mbd_bridge.kernels.graph.trace import Graph
+from mbd_bridge.kernels.graph.graph import Graph
 
 IMPORTED_AT = time.time()
 """s; source that is newer than this may not be what this process runs."""

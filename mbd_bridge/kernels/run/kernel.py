@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import KernelError, whole_number
-from mbd_bridge.kernels.graph.trace import Graph
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.instructions.source import Source
 from mbd_bridge.kernels.native import machine

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.instructions.inlined import inlined
 from mbd_bridge.kernels.instructions.march_order import by_time
+from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.source import Source
 from mbd_bridge.kernels.native import identity as addresses
 from mbd_bridge.kernels.native import machine
@@ -27,7 +29,7 @@ _INT, _AT = ctypes.c_int64, ctypes.c_void_p
 _MARCH = ctypes.CFUNCTYPE(_INT, _AT, _INT, _INT, _AT, ctypes.c_double, _AT)
 _ALIGNMENT = 64
 
-_FORM = "march 4"
+_FORM = "march 5"
 """Machine code kept from another form of march is not to be found under this one."""
 
 SMALL = 3_000
@@ -220,7 +222,7 @@ def compile_march(
     """
     start = time.perf_counter()
     host = machine.host()
-    source = Source(function, dict(inputs))
+    source = Source(function, dict(inputs), calls=True)
     address = None
     if cache is not None:
         if identity is None:
@@ -240,7 +242,11 @@ def compile_march(
         if lanes == MOST_LANES:
             width = host.lanes * (2 if sum(graph.counts().values()) <= SMALL else 1)
         sine_lanes = host.lanes if width == 1 else width
-        program = by_time(source.program, sine_lanes) if width == 1 else source.program
+        program = source.program
+        if width == 1:
+            program = by_time(program, sine_lanes)
+        elif program.routines:
+            program = depth_first(inlined(program))
         text, stage_bytes = march_module(program, state, width, sine_lanes, host.triple, streamed)
         return Artifact(
             code=machine.emit(text),

@@ -8,17 +8,13 @@ more of them than registers.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, SINES
+from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text.helper_text import helper_name, lines
 from mbd_bridge.kernels.text.literals import splat
-
-PART_LENGTH = 20_000
-"""Instructions in one function. Measured on forward dynamics of a chain of 60 joints (172,000
-operations): 11.7 s to compile in one piece, 8.2 s in parts, and the same speed; below 20,000 the
-time to compile is proportional to the length."""
+from mbd_bridge.kernels.text.places import Crossing, Slots
 
 FENCE = 64
 """Stores after which the compiler is told that all memory may have changed, which costs nothing at
@@ -27,65 +23,6 @@ other for all it knows: M and Phi_q of forty four-bars 15.7 s, with fences 1.2 s
 
 WATCHES = 4
 """Sums over the outputs that do not wait for each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """Where the vectors of one group of states are in the stage, counted in vectors.
-
-    Attributes
-    ----------
-    inputs, outputs : first slot of each array
-    first_free : slot from which on there is room for values between the parts of the body
-    """
-
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    first_free: int
-
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """How the parts of a body pass values on.
-
-    Attributes
-    ----------
-    parts : first and last instruction of each part
-    slot : for each value that a later part needs, where it waits
-    end : slot after the last one
-    """
-
-    parts: list[tuple[int, int]]
-    slot: dict[int, int]
-    end: int
-
-
-def cross(program: Program, first_free: int) -> Crossing:
-    """Cut a program into parts and give each value that crosses a cut a slot, used again later."""
-    code = program.instructions
-    number = max(1, round(len(code) / PART_LENGTH))
-    cuts = [len(code) * k // number for k in range(number + 1)]
-    parts = list(itertools.pairwise(cuts))
-    part_of = [k for k, (first, last) in enumerate(parts) for _ in range(first, last)]
-    last_part: dict[int, int] = {}
-    for index, one in enumerate(code):
-        for k in one.operands:
-            if part_of[k] != part_of[index] and code[k].op not in ("load", "const"):
-                last_part[k] = part_of[index]
-    slot: dict[int, int] = {}
-    free: list[int] = []
-    until: list[list[int]] = [[] for _ in parts]
-    end = first_free
-    for k, (first, last) in enumerate(parts):
-        for index in range(first, last):
-            if index in last_part:
-                if not free:
-                    free.append(end)
-                    end += 1
-                slot[index] = free.pop()
-                until[last_part[index]].append(slot[index])
-        free += until[k]
-    return Crossing(parts, slot, end)
 
 
 def body_text(
@@ -102,19 +39,38 @@ def body_text(
     ----------
     program : what to compute
     lanes : states in a vector
-    slots, crossing : where inputs, outputs and values between parts are
+    slots, crossing : where inputs, outputs and all other values in the stage are
     sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
         sines that stand side by side share its lanes
     watch : slot whose vector becomes nan when an output is not finite, or None
     """
+    width = lanes if sine_lanes is None else sine_lanes
+    texts = [
+        _function(f"routine{one.number}", one.program, lanes, width, None, one.crossing)
+        for one in crossing.routines.values()
+    ]
+    return "\n".join([*texts, _function("body", program, lanes, width, slots, crossing, watch)])
+
+
+def _function(
+    name: str,
+    program: Program,
+    lanes: int,
+    sine_lanes: int,
+    slots: Slots | None,
+    crossing: Crossing,
+    watch: int | None = None,
+) -> str:
+    """Return ``@NAME``, of the stage; without slots also of where its results go."""
+    given = ["%stage"] if slots is not None else ["%stage", "%results"]
+    takes = ", ".join(f"ptr {one}" for one in given)
     texts, calls = [], []
     for k, span in enumerate(crossing.parts):
-        width = lanes if sine_lanes is None else sine_lanes
-        part = _Part(program, lanes, width, slots, crossing, watch)
-        texts.append(part.text(f"@part{k}", span))
-        calls.append(f"  call void @part{k}(ptr %stage)")
+        part = _Part(program, lanes, sine_lanes, slots, crossing, watch)
+        texts.append(part.text(f"@{name}_part{k}", given, span))
+        calls.append(f"  call void @{name}_part{k}({takes})")
     return "\n".join(
-        [*texts, "define internal void @body(ptr %stage) #0 {", *calls, "  ret void\n}"]
+        [*texts, f"define internal void @{name}({takes}) #0 {{", *calls, "  ret void\n}"]
     )
 
 
@@ -126,7 +82,7 @@ class _Part:
         program: Program,
         lanes: int,
         sine_lanes: int,
-        slots: Slots,
+        slots: Slots | None,
         crossing: Crossing,
         watch: int | None,
     ) -> None:
@@ -136,13 +92,10 @@ class _Part:
         self.type, self.suffix = f"<{lanes} x double>", f"v{lanes}f64"
         self.wide = f"<{sine_lanes} x double>"
         self.crossing = crossing
-        self.load_slot = [
-            first + k
-            for first, size in zip(slots.inputs, program.inputs.values(), strict=True)
-            for k in range(size)
-        ]
+        self.results = "%results" if slots is None else "%stage"
         self.stores: dict[int, list[int]] = {}
-        for first, indices in zip(slots.outputs, program.outputs, strict=True):
+        places = (0,) if slots is None else slots.outputs
+        for first, indices in zip(places, program.outputs, strict=True):
             for k, index in enumerate(indices):
                 self.stores.setdefault(index, []).append(first + k)
         self.names: dict[int, str] = {}
@@ -150,19 +103,20 @@ class _Part:
         self.sines: dict[int, tuple[str, str]] = {}
         self.serial = self.end = self.stored = 0
 
-    def text(self, name: str, span: tuple[int, int]) -> str:
+    def text(self, name: str, given: list[str], span: tuple[int, int]) -> str:
         """Return the function with the instructions of a span."""
         align = 8 * self.lanes
-        self.lines = [f"define internal void {name}(ptr noalias align {align} %stage) #0 {{"]
+        takes = ", ".join(f"ptr noalias align {align} {one}" for one in given)
+        self.lines = [f"define internal void {name}({takes}) #0 {{"]
         self.end = span[1]
         for index in range(*span):
             self.instruction(index)
             for slot in self.stores.get(index, ()):
-                self.store(self.names[index], slot)
+                self.store(self.value(index), slot, self.results)
             if index in self.crossing.slot:
                 self.store(self.plain(index), self.crossing.slot[index])
         if self.watch is not None:
-            self.look_at([self.names[k] for k in range(*span) if k in self.stores])
+            self.look_at([self.value(k) for k in range(*span) if k in self.stores])
         self.lines.append("  ret void\n}")
         return "\n".join(self.lines)
 
@@ -174,7 +128,9 @@ class _Part:
             if one.op == "const":
                 name = splat(one.data, self.lanes)
             elif one.op == "load":
-                name = self.load(self.load_slot[one.data])
+                name = self.load(self.crossing.inputs[one.data])
+            elif one.op == "part":
+                name = self.load(self.crossing.results[one.operands[0]] + one.data)
             else:
                 name = self.load(self.crossing.slot[index])
                 if one.op in CONDITIONS:
@@ -198,6 +154,11 @@ class _Part:
         if one.op in ("const", "load"):
             self.value(index)
             return
+        if one.op == "part":
+            return  # fetched where it is needed
+        if one.op == "call":
+            self.call(index, one)
+            return
         if one.op in SINES:
             if one.operands[0] not in self.sines:
                 self.sine(index, one.operands[0])
@@ -212,11 +173,19 @@ class _Part:
             self.lines.append(lines(one, name, values, self.lanes))
         self.names[index] = name
 
-    def at(self, slot: int) -> str:
-        """Return the address of a slot of the stage."""
+    def call(self, index: int, one: Instruction) -> None:
+        """Call a routine."""
+        routine = self.crossing.routines[id(one.data)]
+        for operand, slot in routine.passed[index]:
+            self.store(self.value(operand), slot)
+        name, place = f"@routine{routine.number}", self.at(self.crossing.results[index])
+        self.lines.append(f"  call void {name}(ptr %stage, ptr {place})")
+
+    def at(self, slot: int, base: str = "%stage") -> str:
+        """Return the address of a slot."""
         self.serial += 1
         offset = slot * 8 * self.lanes
-        self.lines.append(f"  %p{self.serial} = getelementptr i8, ptr %stage, i64 {offset}")
+        self.lines.append(f"  %p{self.serial} = getelementptr i8, ptr {base}, i64 {offset}")
         return f"%p{self.serial}"
 
     def load(self, slot: int) -> str:
@@ -227,9 +196,9 @@ class _Part:
         )
         return f"%l{self.serial}"
 
-    def store(self, name: str, slot: int) -> None:
-        """Write a vector of the stage."""
-        place = self.at(slot)
+    def store(self, name: str, slot: int, base: str = "%stage") -> None:
+        """Write a vector."""
+        place = self.at(slot, base)
         self.lines.append(f"  store {self.type} {name}, ptr {place}, align {8 * self.lanes}")
         self.stored += 1
         if self.stored % FENCE == 0:

@@ -6,9 +6,10 @@ from math import prod
 
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text import sincos_text
-from mbd_bridge.kernels.text.body_text import body_text, cross
+from mbd_bridge.kernels.text.body_text import body_text
 from mbd_bridge.kernels.text.helper_text import helpers_text
 from mbd_bridge.kernels.text.module_text import ATTRIBUTES, lay_slots
+from mbd_bridge.kernels.text.places import cross
 
 
 def march_module(
@@ -35,7 +36,7 @@ def march_module(
     """
     sizes = [prod(shape) for shape in program.shapes]
     slots = lay_slots(program)
-    crossing = cross(program, slots.first_free)
+    crossing = cross(program, slots)
     vector, width, watch = f"<{lanes} x double>", 8 * lanes, crossing.end
     fed, total = sum(sizes[:state]), sum(sizes)
     first, last = slots.outputs[0], slots.outputs[0] + total - 1
@@ -49,7 +50,7 @@ def march_module(
         f'target triple = "{triple}"',
         *wide,
         sincos_text.sincos_text(sine_lanes),
-        helpers_text(program.instructions, lanes),
+        helpers_text(program.whole(), lanes),
         f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         body_text(program, lanes, slots, crossing, sine_lanes, watch),

@@ -7,8 +7,9 @@ from math import prod
 
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text import sincos_text, transfer_text
-from mbd_bridge.kernels.text.body_text import Slots, body_text, cross
+from mbd_bridge.kernels.text.body_text import body_text
 from mbd_bridge.kernels.text.helper_text import helpers_text
+from mbd_bridge.kernels.text.places import Slots, cross
 
 ARRAY_BYTES = 24
 """Bytes of one array's description: address, bytes from state to state, address of the table of
@@ -47,7 +48,7 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     in_sizes = list(program.inputs.values())
     out_sizes = [prod(shape) for shape in program.shapes]
     slots = lay_slots(program)
-    crossing = cross(program, slots.first_free)
+    crossing = cross(program, slots)
     vector, watch = f"<{lanes} x double>", crossing.end
     transfers = [
         *(transfer_text.pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
@@ -72,7 +73,7 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         sincos_text.declarations(lanes),
         transfer_text.declarations(lanes),
         sincos_text.sincos_text(lanes),
-        helpers_text(program.instructions, lanes),
+        helpers_text(program.whole(), lanes),
         *transfers,
         body_text(program, lanes, slots, crossing, watch=watch),
         "define i64 @kernel(ptr %arrays, i64 %begin, i64 %end, ptr noalias %stage) #1 {",

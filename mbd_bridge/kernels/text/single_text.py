@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text import sincos_text
-from mbd_bridge.kernels.text.body_text import body_text, cross
+from mbd_bridge.kernels.text.body_text import body_text
 from mbd_bridge.kernels.text.helper_text import helpers_text
 from mbd_bridge.kernels.text.module_text import lay_slots
+from mbd_bridge.kernels.text.places import cross
 
 BUFFER_BYTES = 80
 """``sizeof(Py_buffer)``: buf, obj, len, itemsize, readonly, ndim, format, ... at the offsets below
@@ -35,14 +36,14 @@ def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     """
     sizes = list(program.inputs.values())
     slots = lay_slots(program)
-    crossing = cross(program, slots.first_free)
+    crossing = cross(program, slots)
     split = len(sizes)
     lines = [
         f'target triple = "{triple}"',
         sincos_text.declarations(lanes),
         sincos_text.declarations(1, library=False),
         sincos_text.sincos_text(lanes),
-        helpers_text(program.instructions, 1),
+        helpers_text(program.whole(), 1),
         body_text(program, 1, slots, crossing, sine_lanes=lanes),
         "declare void @Py_IncRef(ptr)",
         "declare i32 @PyObject_GetBuffer(ptr, ptr, i32)",

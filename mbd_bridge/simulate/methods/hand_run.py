@@ -30,6 +30,7 @@ from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
 from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
+from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records, Wishes
@@ -112,6 +113,7 @@ class _Run:
         self.problem, self._wishes = problem, wishes
         model = problem.model
         self._nq, self._plain = model.nq, model.nq == model.nv
+        self._end = model.nq + model.nv
         self.method = make_method(problem, wishes)
         # a second one looks whether steps are too long, so that the first does not notice
         stateless = isinstance(self.method, CompiledMethod)
@@ -121,7 +123,10 @@ class _Run:
         # variable steps end at the records, fixed ones at every step
         self._stride = 1 if self._fixed else problem.every
         self._stride_look = max(1, problem.steps // LOOKS)
-        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v])
+        self._power = Power(problem)
+        # y: coordinates, velocities, and the work if something acts
+        work = [] if self._power.none else [0.0]
+        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v, work])
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
         self._begun, self._seen = False, 0
@@ -143,7 +148,7 @@ class _Run:
         """Let method and integrator start here; in a singular position a detour comes first."""
         self.way.forget()
         try:
-            self.method.init(self.y[: self._nq], self.y[self._nq :], self.t)
+            self.method.init(*self._state(self.y), self.t)
             self._begun = True
         except (SolveError, np.linalg.LinAlgError) as met:
             self._begun, self._met = False, met
@@ -221,22 +226,21 @@ class _Run:
         """Return time, q and v of the records since the last call."""
         first, self._seen = self._seen, len(self._times)
         whole = np.array(self._states[first:]).reshape(-1, len(self.y))
-        return np.array(self._times[first:]), whole[:, : self._nq], whole[:, self._nq :]
+        return np.array(self._times[first:]), *self._state(whole)
 
     def found(self, status: str) -> Records:
         """Return the records."""
         whole = np.array(self._states)
         facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
         steps = self._steps + self.way.steps
-        q, v = whole[:, : self._nq], whole[:, self._nq :]
+        q, v = self._state(whole)
         history = None if self._recorder is None else self._recorder.history()
-        free = self.problem.forces is None and self.problem.motions is None
-        work = np.zeros(len(q)) if free else None
+        work = np.zeros(len(q)) if self._power.none else whole[:, -1]
         return Records(np.array(self._times), q, v, steps, status, facts, history, work)
 
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
-            q, v = y[: self._nq], y[self._nq :]
+            q, v = self._state(y)
             if not self._risk(t, q, v)[1] < STAGE_RISK:
                 raise SolveError(DEPENDENT_ROWS)
         return self._rate_of(self.method, t, y)
@@ -251,18 +255,24 @@ class _Run:
         return Rate(p.trajectory.without_torques(), rows)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
-        q, v = y[: self._nq], y[self._nq :]
+        q, v = self._state(y)
         dq = v if self._plain else coordinate_rates(self.problem.model, q, v)
-        return np.concatenate([dq, method.acceleration(q, v, t)])
+        a = method.acceleration(q, v, t)
+        power = [] if self._power.none else [self._power(t, q, v, a)]
+        return np.concatenate([dq, a, power])
+
+    def _state(self, y: Array) -> tuple[Array, Array]:
+        """Return q and v of one y, or of many."""
+        return y[..., : self._nq], y[..., self._nq : self._end]
 
     def _settle(self, t: float, y: Array) -> Array:
-        model = self.problem.model
+        model, (q, v) = self.problem.model, self._state(y)
         if not np.all(np.isfinite(y)):
-            raise SolveError(trouble.runs_away(model, self.y[self._nq :]))
-        q = y[: self._nq] if self._plain else normalised(model, y[: self._nq])
+            raise SolveError(trouble.runs_away(model, self._state(self.y)[1]))
+        q = q if self._plain else normalised(model, q)
         if self._recorder is not None:
-            self._recorder.step(t, self.way.order, q, y[self._nq :])
-        return np.concatenate(self.method.settle(q, y[self._nq :], t))
+            self._recorder.step(t, self.way.order, q, v)
+        return np.concatenate([*self.method.settle(q, v, t), y[self._end :]])
 
     @cached_property
     def _passage(self) -> Passage:
@@ -277,7 +287,7 @@ class _Run:
         return passage_of(self.problem._replace(trajectory=still))
 
     def _now(self) -> Now:
-        return Now(self.t, self.y[: self._nq], self.y[self._nq :])
+        return Now(self.t, *self._state(self.y))
 
     def _pass(self, taken: int, met: Exception) -> None:
         """Go on past a singular position; with none near, the trouble is the method's own."""
@@ -296,11 +306,16 @@ class _Run:
                 ahead.append(self._passage.controlled(now, now.t + p.h))
         if not singular and len(ahead) >= taken:
             raise met
+        # energy that is kept there is checked by the passage
+        energy, work = self._passage.energy, self.y[self._end :]
+        if len(work):
+            work = work - energy(*self._state(self.y))
         for place in ahead:
             self.detours += 1
             self._steps += 1
             t = p.start + (self.done + 1) * p.h
-            self._arrive(t, np.concatenate([place.q, place.v]), 1)
+            done = work + energy(place.q, place.v) if len(work) else work
+            self._arrive(t, np.concatenate([place.q, place.v, done]), 1)
         self.begin()
 
     def _judge(self, end: float) -> None:
@@ -310,7 +325,7 @@ class _Run:
         half = 0.5 * (self.t + end)
         try:
             if second is not self.method:
-                second.init(self.y[: self._nq], self.y[self._nq :], self.t)
+                second.init(*self._state(self.y), self.t)
             with np.errstate(over="ignore", invalid="ignore"):
                 one = whole.advance(self.t, self.y, end)
                 two = whole.advance(half, whole.advance(self.t, self.y, half), end)
@@ -326,8 +341,9 @@ class _Run:
         """Return what a checkpoint keeps."""
         found = self.found("")
         state = np.concatenate([[self.t], self.y])
-        columns = found.time, found.q, found.v
-        return Kept(self.done, found.steps, self.detours, state, *columns)
+        assert found.work is not None, "it is summed up"
+        times = np.column_stack([found.time, found.work])
+        return Kept(self.done, found.steps, self.detours, state, times, found.q, found.v)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
@@ -338,8 +354,9 @@ class _Run:
             return
         self.done, self._steps, self.detours = found.done, found.steps, found.detours
         self.t, self.y = float(found.state[0]), found.state[1:]
-        self._times = found.time.tolist()
-        self._states = list(np.hstack([found.q, found.v]))
+        self._times = found.time[:, 0].tolist()
+        work = found.time[:, 1:] if len(self.y) > self._end else found.time[:, :0]
+        self._states = list(np.hstack([found.q, found.v, work]))
 
     def _probe(self) -> Array:
         """Return numbers that tell whether machine code rounds as it did."""

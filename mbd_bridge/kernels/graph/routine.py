@@ -1,0 +1,173 @@
+"""Functions that are traced once and called several times, where the trace allows it.
+
+A Runge-Kutta step asks four times for the same accelerations. Written out, that is four times the
+code to trace, to order and to compile, and to fetch at each step. `shared` makes one routine of
+such a function: a graph of its own, and for each call a node. What of its result does not depend on
+the arguments (zeros, structure) stays what it is, so that nothing is lost to who calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.kernels.graph.expression import Tape
+from mbd_bridge.kernels.graph.graph import Graph, alive
+from mbd_bridge.kernels.graph.symbol import Symbol
+
+WORTH = 8_000
+"""Operations from which on a function is called, not written out. Measured on a Runge-Kutta step of
+one trajectory: slopes of 5,000 operations (twenty four-bars) take a tenth longer by calls, those of
+10,000 (forty; a Stewart platform), which written out outgrow the caches, 5 to 8 % less."""
+
+
+class Routine:
+    """The graph of a function of one vector, which gives one vector.
+
+    Routines are told apart by what they are, their addresses by what they compute.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def __repr__(self) -> str:
+        content = repr((self.graph.nodes, self.graph.outputs))
+        return f"Routine({hashlib.sha256(content.encode()).hexdigest()})"
+
+    def only(self, wanted: list[int]) -> Routine:
+        """Return the routine that gives some of the results."""
+        (outputs,) = self.graph.outputs
+        chosen = [[outputs[k] for k in wanted]]
+        return Routine(alive(self.graph.nodes, self.graph.inputs, chosen, [(len(wanted),)]))
+
+
+class _Traced:
+    """A function traced for arguments with symbols in some places, ready to be called."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        tape = Tape()
+        numbers = itertools.count()
+        own = _changed(arguments, lambda _: tape.put("input", "x", next(numbers)))
+        self.result = function(*own)
+        self.places: dict[int, int] = {}
+        for symbol in _symbols(self.result):
+            if symbol.node[0] not in ("input", "const"):
+                self.places.setdefault(symbol.index, len(self.places))
+        graph = alive(tape.nodes, {"x": next(numbers)}, [list(self.places)], [(len(self.places),)])
+        self.used = sorted(node[2] for node in graph.nodes if node[0] == "input")
+        self.routine = Routine(_with_inputs(graph, self.used))
+
+    def call(self, tape: Tape, given: list[Symbol]) -> Any:
+        """Return the result for such symbols."""
+        call = tape.put("call", *(given[k].index for k in self.used), self.routine).index
+
+        def here(symbol: Symbol) -> Any:
+            if symbol.node[0] == "input":
+                return given[symbol.node[2]]
+            if symbol.node[0] == "const":
+                return symbol.node[1]
+            return tape.put("part", call, self.places[symbol.index])
+
+        return _changed(self.result, here)
+
+
+def shared(function: Callable[..., Any], part: float = 1.0) -> Callable[..., Any]:
+    """Return the same function, which is traced once for all its calls if it is long.
+
+    Parameters
+    ----------
+    function : takes and gives scalars and arrays, also in tuples and lists. It must not keep
+        symbols of the trace around it: all that varies are arguments.
+    part : of `WORTH`, from which on it is long
+    """
+    known: dict[tuple[Tape, Any], _Traced] = {}
+
+    def call(*arguments: Any) -> Any:
+        given = list(_symbols(arguments))
+        if not given or not given[0].tape.calls:
+            return function(*arguments)
+        tape = given[0].tape
+        key = tape, _pattern(arguments)
+        if key not in known:
+            known[key] = _Traced(function, arguments)
+        if len(known[key].routine.graph.nodes) < part * WORTH:
+            return function(*arguments)
+        return known[key].call(tape, given)
+
+    return call
+
+
+def with_needed_results(graph: Graph) -> Graph:
+    """Return the graph with routines that compute only what some call of them is asked for."""
+    uses: dict[Routine, Counter[int]] = {}
+    for node in graph.nodes:
+        if node[0] == "part":
+            uses.setdefault(graph.nodes[node[1]][-1], Counter())[node[2]] += 1
+    if not uses:
+        return graph
+    # What most calls are asked for comes first: the rest may be overwritten (see `calls.py`).
+    wanted = {one: [k for k, _ in used.most_common()] for one, used in uses.items()}
+    places = {one: {k: n for n, k in enumerate(order)} for one, order in wanted.items()}
+    leaner = {one: one.only(order) for one, order in wanted.items()}
+    nodes: list[tuple[Any, ...]] = []
+    for node in graph.nodes:
+        if node[0] == "call":
+            node = (*node[:-1], leaner[node[-1]])
+        elif node[0] == "part":
+            node = ("part", node[1], places[graph.nodes[node[1]][-1]][node[2]])
+        nodes.append(node)
+    return Graph(graph.inputs, tuple(nodes), graph.outputs, graph.shapes)
+
+
+def _with_inputs(graph: Graph, used: list[int]) -> Graph:
+    """Return the graph that takes only the inputs that it uses."""
+    place = {k: n for n, k in enumerate(used)}
+    nodes = tuple(
+        ("input", "x", place[node[2]]) if node[0] == "input" else node for node in graph.nodes
+    )
+    return Graph({"x": len(used)}, nodes, graph.outputs, graph.shapes)
+
+
+def _symbols(value: Any) -> Iterator[Symbol]:
+    """Go through the symbols of arguments or of a result."""
+    if isinstance(value, Symbol):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _symbols(part)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        for part in value.flat:
+            yield from _symbols(part)
+
+
+def _changed(value: Any, here: Callable[[Symbol], Any]) -> Any:
+    """Return arguments or a result with other values in place of the symbols."""
+    if isinstance(value, Symbol):
+        return here(value)
+    if isinstance(value, tuple):
+        parts = [_changed(part, here) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [_changed(part, here) for part in value]
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        array = np.empty(value.shape, dtype=object)
+        for place, part in enumerate(value.flat):
+            array.flat[place] = _changed(part, here)
+        return array
+    return value
+
+
+def _pattern(value: Any) -> Any:
+    """Return what is the same for all calls of a routine: all but the symbols."""
+    if isinstance(value, Symbol):
+        return None
+    if isinstance(value, (tuple, list)):
+        return tuple(_pattern(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return value.shape, tuple(_pattern(part) for part in value.flat)
+    return value

@@ -1,0 +1,35 @@
+"""The power of what acts on a motion, at one state: integrated, it is the work of `balance`.
+
+    P = v·τ;  with prescribed motions, whose forces are not known, P = v·(M a + h),
+
+since loops do no work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.simulate.problem import Problem
+from mbd_bridge.solve import prepare
+from mbd_bridge.spatial import Array
+
+
+class Power:
+    """Of the forces and prescribed motions of a problem, W."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._forces = problem.forces
+        driven = problem.motions is not None
+        self._inverse = prepare(problem.model, "inverse_dynamics") if driven else None
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing acts."""
+        return self._forces is None and self._inverse is None
+
+    def __call__(self, t: float, q: Array, v: Array, a: Array) -> float:
+        """Return the power in a state whose acceleration is a (nv,)."""
+        if self._inverse is not None:
+            (tau,) = self._inverse(q, v, a)
+            return float(v @ np.asarray(tau))
+        return 0.0 if self._forces is None else float(v @ np.asarray(self._forces(t, q, v)))

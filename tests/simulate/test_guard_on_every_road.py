@@ -1,0 +1,103 @@
+"""What is broken on purpose does not finish, by whatever road the motion goes."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate import step as simulate_step
+from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.methods.equations import Equations
+from tests.machines import four_bar
+from tests.robots import own_urdfs
+
+BAR = four_bar(1, 2, 2.5, 2.5)
+AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+PYTHON = {
+    "svd": {"method": "svd"},
+    "multipliers": {"method": "multipliers"},
+    "ab3": {"method": "svd", "integrator": "ab3"},
+    "abm": {"integrator": "abm"},
+    "scipy": {"integrator": "scipy:DOP853"},
+}
+ACTS = {
+    "damper": {"torque": lambda t, q, v: -0.5 * v},
+    "table": {"torque": {"crank": ([0.0, 0.05, 0.05, 1.0], [0.0, 4.0, 9.0, -4.0])}},
+    "drive": {"drives": {"crank": "0.5 + 6*t + t^2"}},
+}
+
+
+@pytest.mark.parametrize("acts", ACTS)
+@pytest.mark.parametrize("road", PYTHON)
+def test_methods_driven_from_python_sum_up_the_work(road, acts):
+    run = mbd.simulate(BAR, 0.2, step=2e-3, q=AT.q, v=AT.v, **ACTS[acts], **PYTHON[road])
+    assert np.ptp(run.energy) > 0.05
+    assert 0.0 < run.facts["balance"] < 1e-4
+
+
+def test_energy_from_nowhere_is_seen_in_a_method_driven_from_python(monkeypatch):
+    right = Equations.terms
+
+    def wrong(self, q, v, t):
+        found = right(self, q, v, t)
+        return found._replace(Q=1.1 * found.Q)
+
+    monkeypatch.setattr(Equations, "terms", wrong)
+    run = mbd.simulate(
+        BAR, 0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd"
+    )
+    assert "energy comes from nowhere" in run.status
+
+
+# -- steps in somebody else's loop -----------------------------------------------------------------
+
+
+def gone(core, q, v, number, h):
+    """Return the state after so many steps."""
+    tau, none = np.zeros(core.model.nv), np.zeros((len(core.model.bodies), 6))
+    for k in range(number):
+        q, v = core(q, v, tau, none, h, k * h)
+    return q, v
+
+
+def test_a_spring_that_dies_out_is_told_in_somebody_elses_loop():
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    omega = np.sqrt(4e4 / float(pendulum.mass_matrix(np.zeros(1))[0, 0]))
+    core = CoupledStep(mbd.System(pendulum, torque=lambda t, q, v: -4e4 * q), np.zeros(1))
+    start = np.array([0.01]), np.zeros(1)
+    gone(core, *start, 60, 0.05 / omega)
+    with pytest.raises(SolveError, match="energy comes from nowhere"):
+        gone(core, *start, 60, 1.7 / omega)
+
+
+def test_a_state_that_somebody_changes_opens_the_account_anew():
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    core = CoupledStep(pendulum.model, np.zeros(1))
+    q, v = np.zeros(1), np.ones(1)
+    for _ in range(12):
+        q, v = gone(core, q, v, 10, 1e-3)
+        v *= 1.5  # in place
+    assert v[0] > 10.0
+
+
+def test_wrong_accelerations_are_told_in_somebody_elses_loop(monkeypatch):
+    """Heavier than its energy says."""
+    right = simulate_step.closed_acceleration
+
+    def wrong(model, rows, q, v, tau, *rest, **more):
+        found = right(model, rows, q, v, tau, *rest, **more)
+        return found._replace(a=0.9 * found.a)
+
+    monkeypatch.setattr(simulate_step, "closed_acceleration", wrong)
+    pendulum = mbd.load(own_urdfs()["pendulum"])
+    core = CoupledStep(mbd.System(pendulum, torque=lambda t, q, v: -0.0 * v), np.zeros(1))
+    with pytest.raises(SolveError, match="energy comes from nowhere"):
+        gone(core, np.array([0.5]), np.ones(1), 60, 1e-3)
+
+
+def test_a_wrong_projection_is_told_in_somebody_elses_loop(monkeypatch):
+    right = simulate_step.correction
+    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: -right(at, lack))
+    core = CoupledStep(mbd.System(BAR, torque=lambda t, q, v: 0.0 * v), AT.q, AT.v)
+    with pytest.raises(SolveError):
+        gone(core, AT.q, AT.v, 500, 2e-3)
