@@ -1,4 +1,4 @@
-"""Draw the pictures and films of docs/see_it_move.md and the README.
+"""Draw the pictures and films of docs/see_it_move.md, docs/tutorial.md and the README.
 
     python docs/make_films.py [FOLDER]
 
@@ -40,6 +40,15 @@ def main(folder: Path) -> None:
     motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
     joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"]
     mbd.render(arm, folder / "see_arm.png", motion, time=0.6, loads=joints, centre=True)
+    loaded = arm.with_payload("lbr_iiwa_link_ee", 5.0, (0.0, 0.0, 0.1))
+    mbd.render(
+        loaded,
+        folder / "tutorial_arm.png",
+        motion,
+        time=1.0,
+        loads=["lbr_iiwa_joint_2", "lbr_iiwa_joint_ee"],
+        size=(900, 600),
+    )
 
     bar = mbd.load(URDF / "four_bar.urdf")
     tilted = mbd.load(URDF / "four_bar.urdf", gravity=(0, -4, -9))

@@ -30,25 +30,25 @@ ALL = 10**9
 HEAD = """# Which URDFs are read
 
 Written by `docs/make_urdf_coverage.py`; do not edit. The tests in
-`tests/formats/test_wheel_robots.py` hold it: everything that pinocchio reads we read, with the same
-links, joints, placements, axes, limits and composite inertia.
+`tests/formats/test_wheel_robots.py` check it: mbd_bridge reads everything
+that pinocchio reads, with the same links, joints, placements, axes, limits and composite inertia.
 
-Read with example-robot-data {erd}, pybullet {pybullet}, pin {pin}. An id is the wheel (`erd` or
-`pb`), the folders that tell something, and the file's name.
+Read with example-robot-data {erd}, pybullet {pybullet}, pin {pin}. A file is named by its
+package (`erd` or `pb`), the folders that distinguish it, and its name.
 """
 
 ODD = """
-## Read as it stands, with a warning
+## Read unchanged, with a warning
 
-None of these stops the reading. The words are those of the `MbdWarning` (and of
-`Description.notes`), which names three places or four; here all are named. Missing meshes are left
-out.
+These files are read in spite of the warning. The headings are the texts of the `MbdWarning` (and of
+`Description.notes`). A warning names three places or four; this page names all.
+Missing meshes are left out.
 """
 
 TYPES = """
 ## Joint types
 
-How many joints of each type the files outside `random_urdfs` have, and in how many files.
+The number of joints of each type in the files outside `random_urdfs`, and the number of files.
 
 | type | joints | files |
 |---|---|---|
