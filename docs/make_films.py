@@ -29,7 +29,7 @@ def turn() -> mbd.Simulation:
     linkage = mbd.load(URDF / "crank_rocker.urdf")
     start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
     course = {"crank": lambda t: np.pi * t}
-    return mbd.simulate(linkage, 2.0, step=1e-3, q=start, every=10, drives=course)
+    return mbd.simulate(linkage, 2.0, step=1e-3, q=start, every=10, prescribed=course)
 
 
 def main(folder: Path) -> None:

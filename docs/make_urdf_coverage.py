@@ -114,7 +114,7 @@ def exceptions(
     return rows
 
 
-def oddities(descriptions: dict[str, Description | FileError]) -> list[str]:
+def findings(descriptions: dict[str, Description | FileError]) -> list[str]:
     """Return one table for each kind of warning."""
     by_kind: dict[str, list[str]] = {}
     for name, description in descriptions.items():
@@ -157,7 +157,7 @@ def main() -> None:
         head.rstrip("\n"),
         *counts(descriptions, theirs),
         *exceptions(descriptions, theirs),
-        *oddities(descriptions),
+        *findings(descriptions),
         *joint_types(descriptions),
     ]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -15,9 +15,9 @@ a = np.array([2.0, -1.0, 0.0, 3.0, 1.0, 0.0, -2.0])  # rad/s²
 
 loads = robot.joint_loads(q, v, a)  # all joints, the fixed one too
 print(f"\nload of the {loads.convention}")
-print(f"{'joint':<20}{'force, N':<30}{'moment, N m':<30}drive, N m")
+print(f"{'joint':<20}{'force, N':<30}{'moment, N m':<30}actuation, N m")
 for name in loads.joints:
     one = loads[name]
-    drive = f"{one.drive[0]:8.3f}" if one.drive.size else "     (none)"
+    actuation = f"{one.actuation[0]:8.3f}" if one.actuation.size else "     (none)"
     force, moment = (" ".join(f"{x:8.3f}" for x in xyz) for xyz in (one.force, one.moment))
-    print(f"{name:<20}{force:<30}{moment:<30}{drive}")
+    print(f"{name:<20}{force:<30}{moment:<30}{actuation}")

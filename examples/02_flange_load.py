@@ -31,4 +31,4 @@ loaded = robot.joint_loads(q, still, still, [FLANGE, "lbr_iiwa_joint_4"], extern
 print("the sensor reads, bare  ", bare.wrench[0].round(3) + 0.0, "N, N m")
 print("with payload and process", loaded[FLANGE].force.round(3) + 0.0, "N")
 print("                        ", loaded[FLANGE].moment.round(3) + 0.0, "N m")
-print("drive of joint 4        ", loaded["lbr_iiwa_joint_4"].drive.round(3), "N m")
+print("actuation of joint 4        ", loaded["lbr_iiwa_joint_4"].actuation.round(3), "N m")

@@ -1,4 +1,4 @@
-"""A mechanism without a file: a gantry whose gripper has two fingers on one drive."""
+"""A mechanism without a file: a gantry whose gripper has two fingers on one actuator."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ print("coordinates:", ", ".join(robot.coordinate_names))
 q, v, a = np.array([0.5, 0.3, 0.02]), np.zeros(3), np.array([1.5, 0.0, 0.0])
 squeeze = {"left": (0, 80.0, 0, 0, 0, 0), "right": (0, -80.0, 0, 0, 0, 0)}  # N, from the workpiece
 loads = robot.joint_loads(q, v, a, external=squeeze)
-for name, drive in zip(loads.drive_names, loads.drive, strict=True):
-    print(f"{name:<14}{drive:9.3f}")
+for name, actuation in zip(loads.actuation_names, loads.actuation, strict=True):
+    print(f"{name:<14}{actuation:9.3f}")
 print("generalised forces", robot.inverse_dynamics(q, v, a, squeeze).round(3))
 print(f"agreement: {robot.crosscheck(pybullet=False).passed}")

@@ -1,4 +1,4 @@
-"""Pictures of what an arm's joints carry and its drives must give, and of a linkage's pins."""
+"""Pictures of what an arm's joints carry and its actuators must give, and of a linkage's pins."""
 
 import tempfile
 from pathlib import Path
@@ -19,7 +19,7 @@ pin = run.joint_loads("coupler_pin")
 
 pictures = {
     "loads.png": loads.plot(),
-    "drives.svg": loads.plot_torque_speed(),
+    "torque_speed.svg": loads.plot_torque_speed(),
     "bearings.pdf": loads.plot_polar(),
     "linkage.png": run.plot(),
     "pin.png": pin.plot(),
@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
         size = (Path(folder) / name).stat().st_size
         print(f"{name:<13} {len(axes)} panels, {size // 1000} kB")
 
-for ax in pictures["drives.svg"]:
+for ax in pictures["torque_speed.svg"]:
     said = [text.get_text() for text in ax.get_legend().get_texts()]
     print(f"{ax.get_title(loc='left')}: {'; '.join(said[2:5])}")
 grey = [text.get_text() for ax in pictures["pin.png"] for text in ax.get_legend().get_texts()]

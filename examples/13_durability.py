@@ -40,5 +40,7 @@ peak = history[f"{wrist}.my"].peak
 print(
     f"largest my {peak.value:.1f} N m at {peak.time:.2f} s, with fx = {peak.together['fx']:.1f} N"
 )
-(drive,) = history.envelopes
-print(f"its motor: up to {np.nanmax(drive.largest):.1f} {drive.unit}, {drive.power:.1f} W")
+(actuation,) = history.envelopes
+print(
+    f"its motor: up to {np.nanmax(actuation.largest):.1f} {actuation.unit}, {actuation.power:.1f} W"
+)

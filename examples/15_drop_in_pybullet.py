@@ -49,8 +49,8 @@ def hold(t, q, v):
 for _ in range(1500):
     stepper.step(hold)  # in place of stepSimulation
     loads = stepper.joint_loads(["shoulder", "mount"])
-    rows.append([loads["mount"].force[2], loads["mount"].moment[1], loads["shoulder"].drive[0]])
-print("                mount fz, N   mount my, N m   shoulder drive, N m")
+    rows.append([loads["mount"].force[2], loads["mount"].moment[1], loads["shoulder"].actuation[0]])
+print("                mount fz, N   mount my, N m   shoulder actuation, N m")
 worst = np.abs(rows).max(axis=0)  # an impact lasts as long as a step: its force is impulse / step
 for name, row in (("before", rows[50]), ("at the worst", worst), ("after", rows[-1])):
     print(f"{name:<14}" + "".join(f"{value:14.3f}" for value in row))

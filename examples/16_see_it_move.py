@@ -10,7 +10,7 @@ import mbd_bridge as mbd
 
 linkage = mbd.load(Path(__file__).parents[1] / "urdf" / "crank_rocker.urdf")
 start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
-run = mbd.simulate(linkage, 1.0, q=start, every=10, drives={"crank": lambda t: 2.0 * np.pi * t})
+run = mbd.simulate(linkage, 1.0, q=start, every=10, prescribed={"crank": lambda t: 2.0 * np.pi * t})
 
 loads = run.joint_loads(["coupler_pin"])
 size = np.linalg.norm(np.where(loads.unique, loads.wrench, 0.0)[:, 0, :3], axis=-1)

@@ -91,8 +91,11 @@ def warn(message: str, category: type[MbdWarning] = MbdWarning) -> None:
 
 
 def count(number: int, noun: str) -> str:
-    """Return "1 joint", "2 joints"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return "1 joint", "2 joints", "2 degrees of freedom"."""
+    if number == 1:
+        return f"{number} {noun}"
+    head, of, rest = noun.partition(" of ")
+    return f"{number} {head}s{of}{rest}"
 
 
 def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:

@@ -45,7 +45,7 @@ TYRE = (180e3, 500.0, 40e3)  # N/m, N s/m, and cornering stiffness N/rad
 
 
 def car() -> mbd.Mechanism:
-    """Return the car: 23 velocities, 12 rows of four cut ball joints, 11 freedoms."""
+    """Return the car: 23 velocities, 12 rows of four cut ball joints, 11 degrees of freedom."""
     b = mbd.Builder("car", root="chassis")
     b.link("chassis", 900.0, (0, 0, 0), (300.0, 1300.0, 1400.0))
     b.link("rack", 2.0, (0, 0, 0), (0.06, 0.001, 0.06))

@@ -112,7 +112,9 @@ def left_over(run, loads, k):
         place = at.point(frame.translation)[0]
         turn = at.R @ frame.rotation
         ends[loop.name] = (loop.predecessor.link, turn, place, loop.successor.link)
-    gears = {coupling.name for coupling in model.description.couplings}  # between two freedoms
+    gears = {
+        coupling.name for coupling in model.description.couplings
+    }  # between two degrees of freedom
     assert set(ends) | gears == set(loads.joints)
     for name, (parent, turn, place, child) in ends.items():
         force, moment = turn @ loads[name].force[k], turn @ loads[name].moment[k]
@@ -136,25 +138,25 @@ def left_over(run, loads, k):
 
 
 def idle_work(run, loads, k):
-    """Return the largest force or moment along a freedom that nothing drives, N or N m.
+    """Return the largest force or moment along a degree of freedom that nothing actuates, N or N m.
 
-    A joint of the tree gives along its freedoms what was given there, gears included; a loop joint
-    gives nothing.
+    A joint of the tree gives along its degrees of freedom what was given there, gears included; a
+    loop joint gives nothing.
     """
     model, worst = run.model, 0.0
     geared = np.zeros(model.nv)
     for gears in model.description.couplings:
-        drive = loads[gears.name].drive[k, 0]
-        geared[model.velocity_names.index(gears.joint)] += drive
-        geared[model.velocity_names.index(gears.follows)] -= gears.ratio * drive
+        actuation = loads[gears.name].actuation[k, 0]
+        geared[model.velocity_names.index(gears.joint)] += actuation
+        geared[model.velocity_names.index(gears.follows)] -= gears.ratio * actuation
     for name in loads.joints:
         if name in model.joint_index and model.joint(name).moving:
             places = model.bodies[model.joint(name).body].v
             given = run.tau[k, places] + geared[places]
             for n, velocity in enumerate(model.velocity_names[places]):
-                if velocity in run.drives.names:
-                    given[n] += run.drives[velocity][k]
-            worst = max(worst, np.abs(loads[name].drive[k] - given).max())
+                if velocity in run.prescribed_forces.names:
+                    given[n] += run.prescribed_forces[velocity][k]
+            worst = max(worst, np.abs(loads[name].actuation[k] - given).max())
     links = moving_links(model, run.q[k], run.v[k], run.a[k])
     for loop in model.loops:
         turn = [
@@ -191,11 +193,11 @@ def energy(model, q, v):
 
 
 def power(run, k):
-    """Return the power of torques, drives and external wrenches at record k, W."""
+    """Return the power of torques, prescribed motions and external wrenches at record k, W."""
     model = run.model
     found = run.tau[k] @ run.v[k]
-    for name in run.drives.names:
-        found += run.drives[name][k] * run.v[k, model.velocity_names.index(name)]
+    for name in run.prescribed_forces.names:
+        found += run.prescribed_forces[name][k] * run.v[k, model.velocity_names.index(name)]
     links = moving_links(model, run.q[k], run.v[k], run.a[k])
     for link, wrench in run.external.items():
         at = links[link]

@@ -52,14 +52,14 @@ class Independent:
 
     def start(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
         """Return y = (q, z')."""
-        phi_q = self.system.lack(q, v, t).phi_q
+        phi_q = self.system.residual(q, v, t).phi_q
         self.held = self.basis.init(phi_q)
         return np.concatenate([q, self._independent(q, v, t)])
 
     def velocity(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return v: (4.7)."""
         q, z = self._split(y)
-        still = self.system.lack(q, np.zeros(self.system.model.nv), t)
+        still = self.system.residual(q, np.zeros(self.system.model.nv), t)
         N, right = self.basis.at(self.held, still.phi_q)
         b = -still.rate[list(self.held.rows)]
         return np.asarray(self.system.scale * (right @ b + N @ z))
@@ -82,11 +82,11 @@ class Independent:
         The paper has I_R' = -I_R Phi_q' I_R; that is the part of it in the range of Phi_q^T.
         """
         rows, model, ahead = list(self.held.rows), self.system.model, 1e-5
-        lack = self.system.lack(q, np.zeros(len(v)), t)
-        J = lack.phi_q[rows]
+        residual = self.system.residual(q, np.zeros(len(v)), t)
+        J = residual.phi_q[rows]
         moved = [model.integrate(q, d * v) for d in (ahead, -ahead)]
-        J1, J0 = (self.system.lack(there, v, t).phi_q[rows] for there in moved)
-        right = ((J1 - J0) / (2 * ahead)).T @ np.linalg.solve(J @ J.T, -lack.rate[rows])
+        J1, J0 = (self.system.residual(there, v, t).phi_q[rows] for there in moved)
+        right = ((J1 - J0) / (2 * ahead)).T @ np.linalg.solve(J @ J.T, -residual.rate[rows])
         return np.asarray(right - J.T @ np.linalg.solve(J @ J.T, J @ right))
 
     def settle(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -95,13 +95,13 @@ class Independent:
         q, z = self._split(y)
         q = normalised(model, q)
         still = np.zeros(model.nv)
-        phi, _, phi_q = self.system.lack(q, still, t)
+        phi, _, phi_q = self.system.residual(q, still, t)
         self.steps.left.append(float(np.abs(phi).max()))
         self.steps.time.append(t)
         for _ in range(4 if self.corrected else 0):
             right = self.basis.at(self.held, phi_q).right
             q = model.integrate(q, -scale * (right @ phi[list(self.held.rows)]))
-            phi, _, phi_q = self.system.lack(q, still, t)
+            phi, _, phi_q = self.system.residual(q, still, t)
         v = self.velocity(t, np.concatenate([q, z]))
         before = self.held.decompositions
         self.held = self.basis.renew(self.held, phi_q, v / scale)
@@ -112,9 +112,9 @@ class Independent:
 
     def _independent(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
         """Return the z' that gives v."""
-        lack = self.system.lack(q, np.zeros(len(v)), t)
-        N, right = self.basis.at(self.held, lack.phi_q)
-        rest = v / self.system.scale + right @ lack.rate[list(self.held.rows)]
+        residual = self.system.residual(q, np.zeros(len(v)), t)
+        N, right = self.basis.at(self.held, residual.phi_q)
+        rest = v / self.system.scale + right @ residual.rate[list(self.held.rows)]
         return np.asarray(np.linalg.lstsq(N, rest, rcond=None)[0])
 
     def _split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ answers whether the machine moves and with which accelerations, or that its loop
 
 - one state, a batch, four methods, many threads that ask a new machine at the same time;
 - `loops.report`, its degrees of freedom and its words;
-- a step of a run: compiled, in a batch, driven from Python, of the stepper of pybullet;
+- a step of a run: compiled, in a batch, run from Python, of the stepper of pybullet;
 - `constraint_dynamics` of the bridge to pinocchio.
 """
 
@@ -81,12 +81,12 @@ MACHINES: dict[str, tuple[Callable[[], mbd.Mechanism], str, tuple[int, ...]]] = 
     "welded": (welded, "crank", (1, 3, 5)),
     "bricard": (lambda: mbd.load(own_urdfs()["bricard"]), "joint_1", (1, 4)),
 }
-"""How it is made, which joint is put to 0.5 rad and driven, about and along which axes it is off:
+"""How it is made, which joint is put to 0.5 rad and actuated, about and along which axes it is off:
 0 to 2 are x, y and z in m, 3 to 5 about these in rad, of the loop joint's second end."""
 
 
 FOLDED = ("bricard",)
-"""Not held to 0.5 rad, only wished there: off by much it closes nowhere but folded, beside which a
+"""Not held to 0.5 rad, only guessed there: off by much it closes nowhere but folded, beside which a
 position is nearly closed and nearly singular, and what it does is up to the digits that it lost."""
 
 
@@ -254,8 +254,8 @@ class Case:
             elif what != "open" and not np.abs(other - a).max() <= close * (1.0 + size):
                 wrong.append(f"{road}: {other}, one state: {a}")
         report = self.machine.loops.report(self.q)
-        if what != "open" and (report.freedoms > 0) != (what == "moves"):
-            wrong.append(f"report: {report.freedoms} freedoms")
+        if what != "open" and (report.dof > 0) != (what == "moves"):
+            wrong.append(f"report: {report.dof} degrees of freedom")
         if (what == "open") == bool(self.at.closed):
             wrong.append(f"assembly: closed {self.at.closed}")
         if what == "moves" and self.amount > 1e-11 and not report.imprecise:

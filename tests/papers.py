@@ -28,11 +28,11 @@ with it, so that the arm pulls."""
 PITCH = ("joint_2", "joint_4", "joint_6")
 
 
-class Driven(NamedTuple):
-    """A run of the arm: the mechanism, what it was driven by, and the motion."""
+class PrescribedRun(NamedTuple):
+    """A run of the arm: the mechanism, what it was prescribed by, and the motion."""
 
     arm: mbd.Mechanism
-    drives: dict[str, Any]
+    prescribed: dict[str, Any]
     run: mbd.Simulation
 
 
@@ -41,44 +41,50 @@ def rrc_arm() -> mbd.Mechanism:
     return mbd.load(own_urdfs()["rrc_arm"])
 
 
-def first_drives() -> dict[str, Any]:
-    """Return what drives simulation 1: roll joints locked, q2 = pi/3 sin(pi t / 5)  (37)."""
+def first_motions() -> dict[str, Any]:
+    """Return what moves simulation 1: roll joints locked, q2 = pi/3 sin(pi t / 5)  (37)."""
     locked: dict[str, Any] = {f"joint_{k}": 0.0 for k in (1, 3, 5, 7)}
     return {**locked, "joint_2": lambda t: np.pi / 3 * np.sin(np.pi * t / 5)}
 
 
-def second_drives() -> dict[str, Any]:
-    """Return what drives simulation 2: q4 = pi/30 sin(pi t - pi), all but joint 6 locked  (38)."""
+def second_motions() -> dict[str, Any]:
+    """Return what moves simulation 2: q4 = pi/30 sin(pi t - pi), all but joint 6 locked  (38)."""
     locked: dict[str, Any] = {f"joint_{k}": 0.0 for k in (1, 2, 3, 5, 7)}
     return {**locked, "joint_4": lambda t: np.pi / 30 * np.sin(np.pi * t - np.pi)}
 
 
-def first(step: float = 1e-3, every: int = 10, **options: Any) -> Driven:
+def first(step: float = 1e-3, every: int = 10, **options: Any) -> PrescribedRun:
     """Return simulation 1, 5 s."""
-    arm, drives = rrc_arm(), first_drives()
-    return Driven(
-        arm, drives, mbd.simulate(arm, 5.0, step=step, every=every, drives=drives, **options)
+    arm, prescribed = rrc_arm(), first_motions()
+    return PrescribedRun(
+        arm,
+        prescribed,
+        mbd.simulate(arm, 5.0, step=step, every=every, prescribed=prescribed, **options),
     )
 
 
-def second_exact(step: float = 1e-4, every: int = 10) -> Driven:
+def second_exact(step: float = 1e-4, every: int = 10) -> PrescribedRun:
     """Return simulation 2 with an exact joint, 1 s: the spring is a massless rod of an inch."""
     described = rrc_arm().model.description
     ends = LoopEnd("tip", Frame.identity()), LoopEnd("base", Frame.from_rpy(tuple(ANCHOR)))
     rod = Loop("rod", "distance", *ends, length=INCH)
-    arm, drives = mbd.Mechanism.build(replace(described, loops=(rod,))), second_drives()
-    return Driven(arm, drives, mbd.simulate(arm, 1.0, step=step, every=every, drives=drives))
+    arm, prescribed = mbd.Mechanism.build(replace(described, loops=(rod,))), second_motions()
+    return PrescribedRun(
+        arm, prescribed, mbd.simulate(arm, 1.0, step=step, every=every, prescribed=prescribed)
+    )
 
 
 def second_sprung(
     stiffness: float, start: np.ndarray, step: float = 1e-5, every: int = 100, **options: Any
-) -> Driven:
+) -> PrescribedRun:
     """Return simulation 2 with a spring, 1 s, from the velocity `start` (7,)."""
-    arm, drives = rrc_arm(), second_drives()
+    arm, prescribed = rrc_arm(), second_motions()
     pushes = {"tip": spring(arm, stiffness)}
     options |= {"external": pushes, "external_in": "world", "v": start}
-    return Driven(
-        arm, drives, mbd.simulate(arm, 1.0, step=step, every=every, drives=drives, **options)
+    return PrescribedRun(
+        arm,
+        prescribed,
+        mbd.simulate(arm, 1.0, step=step, every=every, prescribed=prescribed, **options),
     )
 
 
@@ -107,10 +113,12 @@ def smooth_start(exact: mbd.Simulation, stiffness: float) -> np.ndarray:
 
 
 class Newton(NamedTuple):
-    """What pinocchio's rnea says of a motion: forces (K, 3) in world axes, drives (K, 7)."""
+    """What pinocchio's rnea says of a motion: forces (K, 3) in world axes, prescribed motions (K,
+    7).
+    """
 
     force: np.ndarray
-    drive: np.ndarray
+    actuation: np.ndarray
 
 
 def newton_euler(run: mbd.Simulation, joint: str) -> Newton:
@@ -120,22 +128,22 @@ def newton_euler(run: mbd.Simulation, joint: str) -> Newton:
     """
     model = pin.buildModelFromUrdf(str(own_urdfs()["rrc_arm"]))
     data, number = model.createData(), model.getJointId(joint)
-    force, drive = [], []
+    force, actuation = [], []
     for k, (q, v, a) in enumerate(zip(run.q, run.v, run.a, strict=True)):
         pushes = [pin.Force.Zero() for _ in range(model.njoints)]
         for link, wrench in run.external.items():
             frame = model.frames[model.getFrameId(link)]
             pushes[frame.parentJoint] += frame.placement.act(pin.Force(wrench[k]))
         pin.forwardKinematics(model, data, q)
-        drive.append(np.array(pin.rnea(model, data, q, v, a, pushes)))
+        actuation.append(np.array(pin.rnea(model, data, q, v, a, pushes)))
         force.append(data.oMi[number].rotation @ data.f[number].linear)
-    return Newton(np.array(force), np.array(drive))
+    return Newton(np.array(force), np.array(actuation))
 
 
-def pinocchio_motion(drives: dict[str, Any], time: np.ndarray, tolerance: float) -> np.ndarray:
+def pinocchio_motion(prescribed: dict[str, Any], time: np.ndarray, tolerance: float) -> np.ndarray:
     """Return the coordinates (K, 7) of simulation 1 by pinocchio's M and h and SciPy's DOP853.
 
-    In the free joints M_ff a_f = -(h + M_fd a_d)_f; what is driven is given.
+    In the free joints M_ff a_f = -(h + M_fd a_d)_f; what is prescribed is given.
     """
     model = pin.buildModelFromUrdf(str(own_urdfs()["rrc_arm"]))
     data, free = model.createData(), [3, 5]

@@ -1,4 +1,4 @@
-"""Roads that a motion takes: compiled, in a batch, driven from Python, in somebody's own loop."""
+"""Roads that a motion takes: compiled, in a batch, run from Python, in somebody's own loop."""
 
 from __future__ import annotations
 

@@ -67,9 +67,9 @@ def start(e, x, speed):
     dy, dx = _slopes(x, y)
     way = np.array([-1.0, dy / dx]) * speed
     ahead, behind = (coordinates(x + d * way[0], y + d * way[1]) for d in (1e-6, -1e-6))
-    wish = dict(zip(machine.coordinate_names, coordinates(x, y), strict=True))
+    guess = dict(zip(machine.coordinate_names, coordinates(x, y), strict=True))
     rates = dict(zip(machine.model.velocity_names, (ahead - behind) / 2e-6, strict=True))
-    at = machine.assemble(wish, velocity=rates)
+    at = machine.assemble(guess, velocity=rates)
     return machine, at.q, at.v, y
 
 

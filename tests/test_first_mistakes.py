@@ -1,4 +1,4 @@
-"""What newcomers type first, and what they are told; what things look like in a session."""
+"""What newcomers type first, and what they are reported; what things look like in a session."""
 
 import warnings
 
@@ -58,9 +58,11 @@ def test_things_are_shown_in_a_line():
     for thing in shown:
         assert len(repr(thing)) < 160
         assert "\n" not in repr(thing)
-    assert repr(loads["hinge"]) == "OneJoint(50 states; force, moment, 1 drive)"
-    assert repr(rod.model) == "Model('pendulum': 3 links, 2 joints, 1 freedom, fixed base)"
-    assert "joint_loads(q[1], v[1], a[1]) -> force[1, 3], moment[1, 3], drive[1]" in repr(
+    assert repr(loads["hinge"]) == "OneJoint(50 states; force, moment, 1 actuator)"
+    assert (
+        repr(rod.model) == "Model('pendulum': 3 links, 2 joints, 1 degree of freedom, fixed base)"
+    )
+    assert "joint_loads(q[1], v[1], a[1]) -> force[1, 3], moment[1, 3], actuation[1]" in repr(
         solver.single()
     )
     assert repr(rod.joint_loads(q[0], q[0], q[0])).startswith("JointLoads(1 state; hinge")
@@ -92,9 +94,9 @@ def test_an_option_of_a_few_words_says_which_there_are(given):
 @pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.array])
 def test_a_whole_number_may_be_of_any_integer_type(kind, tmp_path):
     rod, q = mbd.load(PENDULUM), np.linspace(0, 1, 50)[:, None]
-    drives = rod.inverse_dynamics(q, q, q)
-    assert np.array_equal(rod.inverse_dynamics(q, q, q, threads=kind(2)), drives)
-    assert np.array_equal(rod.joint_loads(q, q, q, threads=kind(2)).drive, drives)
+    actuations = rod.inverse_dynamics(q, q, q)
+    assert np.array_equal(rod.inverse_dynamics(q, q, q, threads=kind(2)), actuations)
+    assert np.array_equal(rod.joint_loads(q, q, q, threads=kind(2)).actuation, actuations)
     run = mbd.simulate(
         rod, 0.1, every=kind(5), checkpoint=tmp_path / "c.npz", checkpoint_every=kind(10)
     )

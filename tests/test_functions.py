@@ -91,6 +91,6 @@ def test_a_wrench_and_a_motion_may_choose_and_look_up():
         force = fn.where(t > 0.05, 5.0 * curve(t), fn.exp(-t))
         return np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0])
 
-    drives = {"crank": lambda t: 0.5 + fn.where(t < 0.0, 0.0, curve(t))}
-    run = mbd.simulate(bar, 0.1, step=1e-3, drives=drives, external={"coupler": push})
+    prescribed = {"crank": lambda t: 0.5 + fn.where(t < 0.0, 0.0, curve(t))}
+    run = mbd.simulate(bar, 0.1, step=1e-3, prescribed=prescribed, external={"coupler": push})
     np.testing.assert_allclose(run.q[:, 0], 0.5 + run.time**3, rtol=0.0, atol=1e-12)

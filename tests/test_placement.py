@@ -134,4 +134,4 @@ def test_a_payload_that_cannot_be_is_told(arguments, told):
 
 
 def test_one_of_a_kind_is_named_in_the_singular():
-    assert "1 freedom," in repr(mbd.load(own_urdfs()["pendulum"]))
+    assert "1 degree of freedom," in repr(mbd.load(own_urdfs()["pendulum"]))

@@ -32,7 +32,7 @@ def random_tree(
     """Return a tree whose joints are drawn from `types`.
 
     `aligned` is the share of axes along x, y or z; `massless` that of links without inertia;
-    `mimics` that of one-freedom joints that follow an earlier one.
+    `mimics` that of one-axis joints that follow an earlier one.
     """
     builder = Builder("random tree", root="link0")
     builder.link("link0", *_inertia(rng))

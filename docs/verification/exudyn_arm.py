@@ -25,8 +25,8 @@ def simulate(given: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     given : bodies, a list of {length, mass, centre, inertia, angle, rate}; the chain hangs on
-        (0, base); drive {amplitude, frequency, phase}, of the first body; seconds, steps, records;
-        tie, None or {anchor, length, stiffness}: stiffness None is a rigid rod
+        (0, base); prescribed motion {amplitude, frequency, phase}, of the first body; seconds,
+        steps, records; tie, None or {anchor, length, stiffness}: stiffness None is a rigid rod
     """
     import exudyn as exu
     from exudyn.itemInterface import (
@@ -50,10 +50,12 @@ def simulate(given: dict[str, Any]) -> dict[str, Any]:
     fixed = mbs.AddMarker(
         MarkerNodeCoordinate(nodeNumber=mbs.AddNode(NodePointGround()), coordinate=0)
     )
-    drive = given["drive"]
+    actuation = given["actuation"]
 
     def course(t: float, shift: float = 0.0) -> float:
-        return float(drive["amplitude"] * np.sin(drive["frequency"] * t + drive["phase"] + shift))
+        return float(
+            actuation["amplitude"] * np.sin(actuation["frequency"] * t + actuation["phase"] + shift)
+        )
 
     first = course(0.0)
     # Exudyn's plane: X is our x, Y our z; it turns from X to Y, we turn from z to x
@@ -89,7 +91,7 @@ def simulate(given: dict[str, Any]) -> dict[str, Any]:
                     offset=1.0,
                     offsetUserFunction=lambda mbs, t, item, offset: -(course(t) - first),
                     offsetUserFunction_t=lambda mbs, t, item, offset: (
-                        -drive["frequency"] * course(t, np.pi / 2)
+                        -actuation["frequency"] * course(t, np.pi / 2)
                     ),
                 )
             )
@@ -111,7 +113,7 @@ def simulate(given: dict[str, Any]) -> dict[str, Any]:
         )
         mbs.AddObject(rod)
     mbs.Assemble()
-    found: dict[str, list[Any]] = {"time": [], "angle": [], "drive": [], "force": []}
+    found: dict[str, list[Any]] = {"time": [], "angle": [], "actuation": [], "force": []}
     places = [mbs.systemData.GetObjectLTGAE(number) for number in (joints[0], motor)]
 
     def keep(mbs: Any, t: float) -> bool:
@@ -123,7 +125,7 @@ def simulate(given: dict[str, Any]) -> dict[str, Any]:
         ]
         found["time"].append(t)
         found["angle"].append(angles)
-        found["drive"].append(float(multipliers[places[1]][0]))
+        found["actuation"].append(float(multipliers[places[1]][0]))
         found["force"].append([float(x) for x in force])
         return True
 

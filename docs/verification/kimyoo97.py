@@ -73,7 +73,7 @@ def falling_car() -> Case:
     q, v = car.start(machine)
     q[2] += DROP
     options = {"torque": car.springs(machine), "external": car.tyres(machine)}
-    options |= {"external_in": "world", "drives": {"rack": 0.0}}
+    options |= {"external_in": "world", "prescribed": {"rack": 0.0}}
     return Case("car, settling", machine, (q, v), (0.0, 4.0), options)
 
 
@@ -82,7 +82,7 @@ def steered_car() -> Case:
     before = falling_car()
     q, v = before.state
     run = mbd.simulate(before.machine, 4.0, q=q, v=v, every=1000, **before.options)
-    options = before.options | {"drives": {"rack": car.lane_change}}
+    options = before.options | {"prescribed": {"rack": car.lane_change}}
     return Case("car, lane change", before.machine, run.state(), (4.0, 8.0), options)
 
 
@@ -121,14 +121,14 @@ def printed(
     external = options.get("external")
     axes = options.get("external_in", "link")
     wrenches = given_wrenches(model, external, axes, start, *case.state)
-    drives = options.get("drives")
+    prescribed = options.get("prescribed")
     found = independent.simulate(
         model,
         case.state,
         case.span,
         longest,
         forces=all_forces(model, options.get("torque"), wrenches),
-        motions=prescribe(model, drives, start, end) if drives else None,
+        motions=prescribe(model, prescribed, start, end) if prescribed else None,
         projected=projected,
         corrected=corrected,
         complete=complete,

@@ -90,7 +90,7 @@ def three(
 ) -> None:
     """Draw driving torque and x reaction of a joint along time, and how far the others are."""
     force = run.joint_loads([joint], in_="world").force[:, 0, 0]
-    torque = run.drives[joint]
+    torque = run.prescribed_forces[joint]
     figure, axes = plt.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
     axes[0].plot(run.time, torque, "k", lw=2.5, label=own)
     axes[1].plot(run.time, force, "k", lw=2.5)
@@ -132,49 +132,49 @@ def save(figure: Any, name: str) -> None:
 
 def simulation_1() -> str:
     """Make Figs 5 and 6; return Exudyn's version."""
-    print("simulation 1: 5 s, joint 2 driven, joints 4 and 6 free")
+    print("simulation 1: 5 s, joint 2 prescribed, joints 4 and 6 free")
     run = papers.first().run
     newton = papers.newton_euler(run, "joint_2")
-    others = {"pinocchio rnea": (run.time, newton.drive[:, 1], newton.force[:, 0])}
+    others = {"pinocchio rnea": (run.time, newton.actuation[:, 1], newton.force[:, 0])}
     pairs, rate = ((2, 3), (4, 5), (6, 7)), np.pi**2 / 15
     for steps in (50_000, 400_000):
         found = exudyn(
             bodies=bodies(pairs, [rate] * 3),
             base=0.66,
-            drive={"amplitude": np.pi / 3, "frequency": np.pi / 5, "phase": 0.0},
+            actuation={"amplitude": np.pi / 3, "frequency": np.pi / 5, "phase": 0.0},
             seconds=5.0,
             steps=steps,
             records=500,
             tie=None,
         )
-        columns = found["time"], found["drive"], -found["force"][:, 0]
+        columns = found["time"], found["actuation"], -found["force"][:, 0]
         others[f"Exudyn, steps of {5 / steps:g} s"] = columns
         angles = np.diff(found["angle"], axis=1, prepend=0.0)
         apart = np.abs(angles - run.q[:, [1, 3, 5]]).max()
         print(f"  Exudyn, {steps} steps: joint angles are apart by {apart:.1e} rad")
-    motion = papers.pinocchio_motion(papers.first_drives(), run.time, 1e-12)
+    motion = papers.pinocchio_motion(papers.first_motions(), run.time, 1e-12)
     print(f"  pinocchio and DOP853: angles are apart by {np.abs(motion - run.q).max():.1e} rad")
     fine = papers.first(step=2.5e-4, every=40).run
     print(f"  the same with ours at 0.25 ms: {np.abs(motion - fine.q).max():.1e} rad")
-    title = "KimYou97, simulation 1 (Figs 5 and 6): joint 2 driven"
+    title = "KimYou97, simulation 1 (Figs 5 and 6): joint 2 prescribed"
     three(title, "joint_2", run, others, "kimyou97_1.png")
     return str(found["version"])
 
 
-def simulation_2() -> papers.Driven:
+def simulation_2() -> papers.PrescribedRun:
     """Make Figs 7 and 8, with the spring and with an exact joint; return the exact one."""
-    print("simulation 2: 1 s, joint 4 driven, joint 6 free, the end tied to the ground")
+    print("simulation 2: 1 s, joint 4 prescribed, joint 6 free, the end tied to the ground")
     exact = papers.second_exact()
     start = exact.run.v[0]
     sprung = papers.second_sprung(papers.STIFFNESS, start).run
     newton = papers.newton_euler(sprung, "joint_4")
-    others = {"pinocchio rnea, spring": (sprung.time, newton.drive[:, 3], newton.force[:, 0])}
+    others = {"pinocchio rnea, spring": (sprung.time, newton.actuation[:, 3], newton.force[:, 0])}
     rates = [start[3], start[3] + start[5]]
     for name, stiffness in (("rod", None), ("spring", papers.STIFFNESS)):
         found = exudyn(
             bodies=bodies(((4, 5), (6, 7)), rates),
             base=0.30 + 0.36 + 0.41 + 0.48,
-            drive={"amplitude": np.pi / 30, "frequency": np.pi, "phase": -np.pi},
+            actuation={"amplitude": np.pi / 30, "frequency": np.pi, "phase": -np.pi},
             seconds=1.0,
             steps=50_000,
             records=500,
@@ -182,24 +182,24 @@ def simulation_2() -> papers.Driven:
             | {"stiffness": stiffness},
         )
         run = exact.run if stiffness is None else sprung
-        columns = found["time"], found["drive"], -found["force"][:, 0]
+        columns = found["time"], found["actuation"], -found["force"][:, 0]
         if stiffness is None:
             ours = run.joint_loads(["joint_4"], in_="world").force[:, 0, 0][::2]
             size = np.abs(ours).max()
             apart = np.abs(columns[2] - ours).max()
             print(f"  exact joint: Exudyn's reaction is apart by {apart / size:.1e} of the peak")
-            apart = np.abs(columns[1] - run.drives["joint_4"][::2]).max()
+            apart = np.abs(columns[1] - run.prescribed_forces["joint_4"][::2]).max()
             print(f"  ... its torque by {apart / np.abs(columns[1]).max():.1e} of the peak")
         else:
             others[f"Exudyn, {name}, steps of 20 us"] = columns
     force = exact.run.joint_loads(["joint_4"], in_="world").force[:, 0, 0]
-    others["exact joint (ours)"] = exact.run.time, exact.run.drives["joint_4"], force
+    others["exact joint (ours)"] = exact.run.time, exact.run.prescribed_forces["joint_4"], force
     title = f"KimYou97, simulation 2 (Figs 7 and 8): spring of {papers.STIFFNESS:.5g} N/m"
     three(title, "joint_4", sprung, others, "kimyou97_2.png", "mbd_bridge, spring")
     return exact
 
 
-def stiffness(exact: papers.Driven) -> None:
+def stiffness(exact: papers.PrescribedRun) -> None:
     """Show how the spring's solution tends to the exact joint's."""
     print("stiffness, N/m | angle, rad | torque, N m, from three starts: rod's, smooth, at rest")
     rest = exact.run.v[0].copy()
@@ -209,7 +209,7 @@ def stiffness(exact: papers.Driven) -> None:
         row = [k]
         for start in (exact.run.v[0], papers.smooth_start(exact.run, k), rest):
             run = papers.second_sprung(k, start, step=1e-6, every=1000).run
-            torque = run.drives["joint_4"] - exact.run.drives["joint_4"]
+            torque = run.prescribed_forces["joint_4"] - exact.run.prescribed_forces["joint_4"]
             row += [np.abs(run.q - exact.run.q).max(), np.abs(torque).max()]
         rows.append(row)
         print(f"  {k:10.5g} | {row[1]:.2e} | {row[2]:.2e}  {row[4]:.2e}  {row[6]:.2e}")
@@ -243,14 +243,16 @@ def stiffness(exact: papers.Driven) -> None:
     save(figure, "kimyou97_stiffness.png")
 
 
-def integrators(exact: papers.Driven) -> None:
+def integrators(exact: papers.PrescribedRun) -> None:
     """Say what SciPy's integrators do with the stiff spring."""
     print("the spring by SciPy's integrators, from the rod's velocity")
     pairs = [(t, name) for t in (1e-7, 1e-9) for name in ("Radau", "BDF", "LSODA", "DOP853")]
     for tolerance, name in pairs:
         options = {"integrator": f"scipy:{name}", "tolerance": tolerance, "step": 0.01, "every": 1}
         run = papers.second_sprung(papers.STIFFNESS, exact.run.v[0], **options).run
-        torque = np.abs(run.drives["joint_4"] - exact.run.drives["joint_4"][::10]).max()
+        torque = np.abs(
+            run.prescribed_forces["joint_4"] - exact.run.prescribed_forces["joint_4"][::10]
+        ).max()
         facts = run.facts
         print(
             f"  {tolerance:g} {name:6} {facts['steps']:6d} steps, {facts['evaluations']:6d} "

@@ -53,9 +53,9 @@ class MechanismDynamics:
         `actuated` and `minimum_norm`, here and below, see `joint_loads`.
         """
         if self.model.has_loops:
-            drives = actuated_joints(self.model, actuated)
-            return self.prepared.drives(
-                (q, v, a), external, external_in, drives, threads, check, minimum_norm
+            actuators = actuated_joints(self.model, actuated)
+            return self.prepared.inverse(
+                (q, v, a), external, external_in, actuators, threads, check, minimum_norm
             )
         inputs = {"q": q, "v": v, "a": a}
         return self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)

@@ -26,8 +26,8 @@ from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
-from mbd_bridge.mechanism.parameters import Given, Parameters
-from mbd_bridge.solve.assembly_batch import Assemblies, Wishes
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED
 
@@ -46,7 +46,7 @@ def load(
     Parameters
     ----------
     path : the file; a sidecar ``NAME.loops.yaml`` beside it is read too
-    floating : give the root link six freedoms instead of welding it to the ground
+    floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
         the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
@@ -158,12 +158,12 @@ def _check(mechanism: Mechanism, function: str, file: str = "") -> None:
 
 def assemble_batch(
     mechanism: Mechanism,
-    near: Wishes = None,
+    near: InitialGuesses = None,
     *,
     fixed: Iterable[str] | str = (),
     weights: Mapping[str, float] | None = None,
-    velocity: Wishes = None,
-    parameters: Given | Parameters | None = None,
+    velocity: InitialGuesses = None,
+    parameters: ParameterValues | Parameters | None = None,
     tolerance: float = ASSEMBLED,
     check: bool = True,
 ) -> Assemblies:
@@ -171,7 +171,7 @@ def assemble_batch(
 
     Parameters
     ----------
-    near : wished coordinates by name, each one value or N of them, or an array (N, nq)
+    near : given coordinates by name, each one value or N of them, or an array (N, nq)
     fixed, weights, velocity, parameters, tolerance, check : see
         `mbd_bridge.solve.assembly_batch.assemble_batch`
     """

@@ -29,13 +29,14 @@ class Loops:
     def report(
         self, q: ArrayLike | None = None, actuated: Iterable[str] | str | None = None
     ) -> LoopReport:
-        """Return freedoms, redundancy, nearness of a singularity, and loads that are left open.
+        """Return degrees of freedom, redundancy, nearness of a singularity, and loads that are left
+        open.
 
         Parameters
         ----------
         q : (nq,) a position that closes the loops; None: the one nearest to zero
-        actuated : joints with a drive; None: those that the file names, if it does. Without
-            drives, what is reported as not determined is due to redundant rows alone
+        actuated : actuated joints; None: those that the file names, if it does. Without
+            actuators, what is reported as not determined is due to redundant rows alone
         """
         model = self._model
         place = (
@@ -43,8 +44,8 @@ class Loops:
             if q is None
             else within_reach("q", finite_numbers("q", q, (model.nq,)))
         )
-        drives = model.description.actuated if actuated is None else actuated
-        if drives is not None:
-            drives = name_list("actuated", drives, "joints")
-        found = report(model, place, drives if model.has_loops else None)
-        return replace(found, undetermined=undetermined(model, place, drives or ()))
+        actuators = model.description.actuated if actuated is None else actuated
+        if actuators is not None:
+            actuators = name_list("actuated", actuators, "joints")
+        found = report(model, place, actuators if model.has_loops else None)
+        return replace(found, undetermined=undetermined(model, place, actuators or ()))

@@ -23,13 +23,13 @@ from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
-from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.solve import (
     Assembly,
     assemble,
 )
-from mbd_bridge.solve.assembly import Wish
+from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.prepared import in_link_axes
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, External, links_of, pack_external
@@ -138,7 +138,7 @@ class Mechanism(MechanismDynamics):
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
     ) -> JointLoads:
-        """Return force, moment and drive of chosen joints at one state or at N states.
+        """Return force, moment and actuation of chosen joints at one state or at N states.
 
         Parameters
         ----------
@@ -155,12 +155,12 @@ class Mechanism(MechanismDynamics):
             then moment (N m), at the origin of the link's frame. Links that are not named are
             free of them
         external_in : these are given in the axes of their "link" or of the "world"
-        reaction : give the load without the drive's part as well
+        reaction : give the load without the actuation's part as well
         threads : share the states among this many threads
         check : raise if a result is not finite, or a motion does not satisfy the loops or cannot
-            be made by the drives; False leaves what comes out
-        actuated : in a mechanism with loops, the joints that have a drive, as many as it has
-            freedoms; None: those that the file names
+            be made by the actuators; False leaves what comes out
+        actuated : in a mechanism with loops, the actuated joints, as many as it has
+            degrees of freedom; None: those that the file names
         minimum_norm : allow more; what they share is then the smallest for the loop joints
         """
         if isinstance(q, Motion):
@@ -254,16 +254,17 @@ class Mechanism(MechanismDynamics):
 
     def assemble(
         self,
-        near: Wish = None,
+        near: InitialGuess = None,
         *,
         fixed: Iterable[str] | str = (),
         weights: Mapping[str, float] | None = None,
-        velocity: Wish = None,
-        acceleration: Wish = None,
+        velocity: InitialGuess = None,
+        acceleration: InitialGuess = None,
         tolerance: float = ASSEMBLED,
         check: bool = True,
     ) -> Assembly:
-        """Return the state nearest to a wish at which every loop is closed; see `solve.assemble`.
+        """Return the state nearest to an initial guess that closes every loop; see
+        `solve.assemble`.
 
         Examples
         --------
@@ -282,7 +283,7 @@ class Mechanism(MechanismDynamics):
 
     @property
     def loops(self) -> Loops:
-        """The loops: ``mechanism.loops.report(q)`` has freedoms, redundancy, singularity."""
+        """The loops: ``mechanism.loops.report(q)`` has `dof`, redundancy, singularity."""
         return Loops(self.model)
 
     def load_solver(
@@ -298,7 +299,7 @@ class Mechanism(MechanismDynamics):
         open_tree: bool = False,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
-        parameters: Given | Parameters | None = None,
+        parameters: ParameterValues | Parameters | None = None,
     ) -> LoadSolver:
         """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
 

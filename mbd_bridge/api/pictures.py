@@ -49,7 +49,7 @@ def render(
     q : (nq,) where a mechanism without a motion stands; else as it assembles, or at zero
     time : s, of the motion, for a picture; its first state if None
     loads : names of joints whose loads are drawn as arrows, on the child; or "all"
-    actuated : of a mechanism with loops, the joints with a drive (as for `Mechanism.joint_loads`)
+    actuated : of a mechanism with loops, the actuated joints (as for `Mechanism.joint_loads`)
     size : width and height, pixels
     fps, speed : pictures in a second of the film, and seconds of the motion in it
     view : yaw and pitch of the camera, degrees; yaw 0 looks along y. None: chosen
@@ -64,23 +64,23 @@ def render(
     (height, width, 3) of uint8: the picture, or the last one of the film
     """
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
-    from mbd_bridge.view.take import Wanted
+    from mbd_bridge.view.take import Overlays
 
     shot = Shot(size, fps, speed, view)
     check_shot(shot, path)
-    wanted = Wanted(joints, centre, tuple(frames), ground, labels)
+    overlays = Overlays(joints, centre, tuple(frames), ground, labels)
     source = _source(what, motion, q, loads, actuated)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
-        return film(source, shot, wanted, path, progress)
+        return film(source, shot, overlays, path, progress)
     at = float(source.time[0]) if time is None else float(time)
     if not source.time[0] <= at <= source.time[-1]:
         raise StateError(
             f"t = {at!r} s is not in the motion, which goes from {source.time[0]:g} to "
             f"{source.time[-1]:g} s"
         )
-    return still(source.at(np.array([at])), shot, wanted, path)
+    return still(source.at(np.array([at])), shot, overlays, path)
 
 
 def show(
@@ -104,8 +104,8 @@ def show(
 
     A motion is played: space plays and pauses, the arrows go on and back, + and - change the
     speed, r begins again; sliders do the same. A mechanism without a motion is posed by a slider
-    for each freedom, and its loops follow. c shows the centre of mass, j the joints, f the links'
-    frames, n the numbers; Escape closes.
+    for each degree of freedom, and its loops follow. c shows the centre of mass, j the joints, f
+    the links' frames, n the numbers; Escape closes.
 
     Parameters
     ----------
@@ -121,15 +121,15 @@ def show(
     """
     from mbd_bridge.view.record import Shot, check_shot
     from mbd_bridge.view.show import show as open_window
-    from mbd_bridge.view.take import Wanted
+    from mbd_bridge.view.take import Overlays
 
     check_shot(Shot(size, speed=speed), None)
-    wanted = Wanted(joints, centre, tuple(frames), ground, labels)
+    overlays = Overlays(joints, centre, tuple(frames), ground, labels)
     source = _source(what, motion, q, loads, actuated)
     rest = None
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)
-    open_window(source, wanted, rest, view=view, size=size, speed=speed, playing=playing)
+    open_window(source, overlays, rest, view=view, size=size, speed=speed, playing=playing)
 
 
 def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[str] | None) -> Rest:
@@ -137,8 +137,8 @@ def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[s
     from mbd_bridge.view.source import Rest
 
     names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
-    drives = (actuated,) if isinstance(actuated, str) else actuated
-    return Rest(mechanism.model, names, None if drives is None else tuple(drives))
+    actuators = (actuated,) if isinstance(actuated, str) else actuated
+    return Rest(mechanism.model, names, None if actuators is None else tuple(actuators))
 
 
 def _source(

@@ -46,7 +46,7 @@ def report(
     check: bool = True,
     threads: int = 1,
 ) -> LoadHistory:
-    """Write a self-contained HTML page: picture, tree, loads, drives, spectra, other engines.
+    """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
     Parameters
     ----------

@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.solve import Assembly, LoopReport
 
-SUMMARY = "close the loops nearest to a wish; freedoms, redundancy"
+SUMMARY = "close the loops nearest to an initial guess; degrees of freedom, redundancy"
 DESCRIPTION = """\
-Close the loops of a mechanism at the position nearest to a wish, and say what they do there:
-residual of each loop, freedoms, rows that are redundant, how far a singular position is.
+Close the loops of a mechanism at the position nearest to an initial guess, and say what they do
+there: residual of each loop, degrees of freedom, rows that are redundant, how far a singular
+position is.
 
   mbd assemble urdf/crank_rocker.urdf --near crank=60deg --fixed crank
   mbd assemble urdf/four_bar.urdf --near crank=0.5 --fixed crank --velocity crank=2
 
-A wish is NAME=VALUE in rad or m, or with a unit: crank=60deg, slider=20mm; coordinates without a
-wish start at zero. --fixed ones stay exactly as wished, the others move as little as they must.
-The exit code is 1 if a loop stays open: then what was reached is shown, and what to try is said.
+An initial guess is NAME=VALUE in rad or m, or with a unit: crank=60deg, slider=20mm; coordinates
+without an initial guess start at zero. --fixed ones stay exactly as given, the others move as
+little as they must. The exit code is 1 if a loop stays open: then what was reached is shown, and
+what to try is said.
 """
 
 EXIT_INCOMPLETE = 1
@@ -53,7 +55,7 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="wished coordinates",
+        help="given coordinates",
     )
     parser.add_argument(
         "--fixed",
@@ -61,7 +63,7 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         action=Names,
         default=[],
         metavar="JOINT",
-        help="joints that stay exactly as wished, velocities too",
+        help="joints that stay exactly as given, velocities too",
     )
     parser.add_argument(
         "--velocity",
@@ -69,7 +71,7 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="NAME=VALUE",
-        help="wished velocities",
+        help="given velocities",
     )
     parser.add_argument(
         "--closed-to",
@@ -107,21 +109,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
-    """Return the state that --near, --fixed and --velocity wish for."""
+    """Return the state that --near, --fixed and --velocity ask for."""
     model = robot.model
     from mbd_bridge.loads.units import model_units
 
     of_q, of_v = model_units(model)
-    near = wishes(options.near, "near", dict(zip(model.coordinate_names, of_q, strict=True)))
+    near = guesses(options.near, "near", dict(zip(model.coordinate_names, of_q, strict=True)))
     rates = [f"{unit}/s" for unit in of_v]
-    velocity = wishes(
+    velocity = guesses(
         options.velocity, "velocity", dict(zip(model.velocity_names, rates, strict=True))
     )
     given = {} if options.closed_to is None else {"tolerance": options.closed_to}
     return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check, **given)
 
 
-def wishes(words: list[str], option: str, units: dict[str, str]) -> dict[str, float]:
+def guesses(words: list[str], option: str, units: dict[str, str]) -> dict[str, float]:
     """Return the values in SI units that NAME=VALUE words give, by name.
 
     Parameters
@@ -166,9 +168,9 @@ def _headline(robot: Mechanism, found: Assembly, report: LoopReport) -> str:
     state = f"closed in {steps}" if found.closed else "NOT CLOSED"
     if not robot.model.cuts:
         state = "no loops"
-    freedoms = count(report.freedoms, "freedom")
+    dof = count(report.dof, "degree of freedom")
     tree = f" ({robot.nv} of the tree, {report.rank} taken by loops)" if robot.model.cuts else ""
-    return f"{robot.name}: {state}, {freedoms}{tree}"
+    return f"{robot.name}: {state}, {dof}{tree}"
 
 
 def _number(value: float) -> str:

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     model, console = robot.model, screen.stdout()
     screen.show(
         console,
-        f"{model.name}: {count(model.nv, 'freedom')}, batches of {options.states} states",
+        f"{model.name}: {count(model.nv, 'degree of freedom')}, batches of {options.states} states",
         "",
         f"{'':>9}  {'pinocchio':>9}",
         f"{'ns/state':>9}  {'ns/state':>9}  {'times':>6}  {'difference':>10}  ours | pinocchio's",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "compare loads and dynamics with pinocchio and pybullet"
 DESCRIPTION = """\
-Compare every joint's load and drive, the mass matrix, the bias forces and the forward dynamics
+Compare every joint's load and actuation, the mass matrix, the bias forces and the forward dynamics
 with pinocchio and, where it is installed, pybullet, on random states; and check Newton's and
 Euler's equations for every free link.
 

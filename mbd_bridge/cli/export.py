@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import drives
+from mbd_bridge.cli import inputs
 from mbd_bridge.cli.assemble import add_state
 from mbd_bridge.cli.parser import Names, add_robot
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WHAT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "joint_loads", "step")
 
-OF_STEPS = ("near", "fixed", "velocity", "drive", "torque")
+OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque")
 """Options that only a step takes."""
 
 TERM = (
@@ -33,7 +33,7 @@ gives the same digits.
   mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
   mbd export urdf/four_bar.urdf --what step --near crank=0.5 --joints coupler_pin -o step.c
 
-A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same --drive and
+A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same --prescribe and
 --torque, and with --joints it gives the loads of these joints, of loops too. It belongs to the
 constraint rows that are independent at the state of --near, --fixed and --velocity.
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for joint_loads and step: whose, or all (default of joint_loads)",
     )
     add_state(parser)
-    drives.add_arguments(parser)
+    inputs.add_arguments(parser)
     parser.add_argument("--name", help="of the C function; default: that of the kernel")
     parser.add_argument("-o", "--output", metavar="FILE", help="C file to write; default: stdout")
 
@@ -98,11 +98,11 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     from mbd_bridge.simulate.step_source import step_source
 
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
-    moved = drives.motions(robot, options.drive)
+    moved = inputs.motions(robot, options.prescribe)
     system = System(
         robot,
-        torque=drives.forces(robot, options.torque) or None,
-        drives=moved or None,
+        torque=inputs.forces(robot, options.torque) or None,
+        prescribed=moved or None,
         loads=every if options.joints == ["all"] else options.joints,
     )
     start = start_of(robot, options, moved)
@@ -132,7 +132,7 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
         return kernel, notes
     solver = robot.load_solver(None if options.joints == ["all"] else options.joints)
     kinds = [(name, robot.model.joint(name).type) for name in solver.joints]
-    drives = [name + suffix for name, kind in kinds for suffix in kind.velocities]
+    columns = [name + suffix for name, kind in kinds for suffix in kind.velocities]
     notes += f"\n\nload: {solver.convention}"
     notes += "\nforce and moment, a row a joint: " + ", ".join(solver.joints)
-    return solver.kernel, notes + "\ndrive: " + (", ".join(drives) or "none")
+    return solver.kernel, notes + "\nactuation: " + (", ".join(columns) or "none")

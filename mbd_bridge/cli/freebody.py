@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import count
     from mbd_bridge.loads.free_body.files import check_output
-    from mbd_bridge.loads.oddities import left_out
+    from mbd_bridge.loads.motion_warnings import left_out
 
     if options.output is not None:
         check_output(options.output)
@@ -81,10 +81,10 @@ def run(options: argparse.Namespace) -> int:
     loop_loads.check(robot.model, options)
     robot.model.link_number(options.link)
     instants = _instants(options.at)
-    drives = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}
+    actuation = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}
     with motion_file.pieces(options, robot.model) as pieces:
         for motion in pieces:
-            body = robot.free_body(options.link, motion, threads=options.threads, **drives)
+            body = robot.free_body(options.link, motion, threads=options.threads, **actuation)
             instants.add(body)
     for note in (*pieces.notes, left_out(robot.model, "these loads")):
         if note:

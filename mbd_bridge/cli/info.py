@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from mbd_bridge.mechanism import Model
 
-SUMMARY = "the tree of joints, coordinates, freedoms, masses, loops"
+SUMMARY = "the tree of joints, coordinates, degrees of freedom, masses, loops"
 DESCRIPTION = """\
 Show what is in a robot's file: the tree of its joints with type, axis, limits and child link; the
-coordinates by name, in the order of q; masses, freedoms, loops and where they are cut; at the
-end everything that is odd in the file.
+coordinates by name, in the order of q; masses, degrees of freedom, loops and where they are cut; at
+the end everything that is odd in the file.
 
   mbd info urdf/kuka_iiwa.urdf
   mbd info humanoid.urdf --floating | less
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.loads.oddities import left_out
+    from mbd_bridge.loads.motion_warnings import left_out
     from mbd_bridge.reports import outline
 
     robot, remarks = screen.robot_and_remarks(options)
@@ -67,10 +67,10 @@ def _headline(model: Model) -> str:
     loops += f", {gears} {'pair' if gears == 1 else 'pairs'} of gears" if gears else ""
     base = "floating" if model.floating else "fixed"
     mass = sum(link.inertia.mass for link in model.links)
-    freedoms = count(model.nv, "freedom") + (" of the tree" if model.cuts else "")
+    dof = count(model.nv, "degree of freedom") + (" of the tree" if model.cuts else "")
     return (
         f"{model.name}: {count(len(model.links), 'link')}, "
-        f"{count(len(model.joints) - 1, 'joint')}{inside}{loops}, {freedoms}, {base} base, "
+        f"{count(len(model.joints) - 1, 'joint')}{inside}{loops}, {dof}, {base} base, "
         f"{mass:.6g} kg"
     )
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.loads.streaming import Pieces
 
-SUMMARY = "force, moment and drive of joints along a motion"
+SUMMARY = "force, moment and actuation of joints along a motion"
 DESCRIPTION = f"""\
-Compute the force, the moment and the drive in chosen joints along a motion.
+Compute the force, the moment and the actuation in chosen joints along a motion.
 
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
 
 {motion_file.TEXT}
 Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
-time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.drive [N m or N], ...
+time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.actuation [N m or N], ...
 With -o a summary of peaks is printed.
 """
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reaction",
         action="store_true",
-        help="add the load without the drive's part: what the bearing carries",
+        help="add the load without the actuation's part: what the bearing carries",
     )
     parser.add_argument(
         "--digits",
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.tables import check_output
-    from mbd_bridge.loads.oddities import left_out
+    from mbd_bridge.loads.motion_warnings import left_out
 
     if options.output is not None:
         check_output(options.output)
@@ -147,9 +147,9 @@ def _write(
             if out is None or peaks is None:
                 peaks, named = Peaks(solver.model, loads), loads.determined
                 sure = named.copy()
-                driven = loop_loads.driven(solver)
+                actuated = loop_loads.actuated(solver)
                 out = stack.enter_context(
-                    loads_writer(target, loads, pieces, options.digits, driven)
+                    loads_writer(target, loads, pieces, options.digits, actuated)
                 )
             sure &= loads.determined
             out.append(np.column_stack([motion.time, load_rows(loads)]))

@@ -1,4 +1,4 @@
-"""``mbd loads`` of a mechanism with loops: which joints are driven must be said."""
+"""``mbd loads`` of a mechanism with loops: which joints are actuated must be said."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action=Names,
         metavar="JOINT",
-        help="in a mechanism with loops: the joints with a drive, as many as it has freedoms; "
+        help="in a mechanism with loops: the actuated joints, as many as it has "
+        "degrees of freedom; "
         "without it those that the sidecar or the file's transmissions name",
     )
     parser.add_argument(
         "--minimum-norm",
         action="store_true",
-        help="allow more drives than the motion determines: the loads are then the smallest for "
+        help="allow more actuators than the motion determines: the loads are then the smallest for "
         "the loop joints, and what is not determined is called so",
     )
 
 
-def driven(solver: LoadSolver) -> dict[str, str]:
-    """Return what a file of loads in loops says of the joints with a drive."""
+def actuated(solver: LoadSolver) -> dict[str, str]:
+    """Return what a file of loads in loops says of the actuated joints."""
     model, named = solver.model, solver.request.actuated
     if not model.has_loops:
         return {}
-    return {"driven": ", ".join(named or model.description.actuated or ())}
+    return {"actuated": ", ".join(named or model.description.actuated or ())}
 
 
 def check(model: Model, options: argparse.Namespace) -> None:
-    """Refuse a mechanism with loops whose drives are not said, and drives without loops."""
+    """Refuse a mechanism with loops whose actuators are not said, and actuators without loops."""
     from mbd_bridge.errors import ModelError
 
     if model.cuts and options.actuated is None and model.description.actuated is None:
@@ -49,9 +50,9 @@ def check(model: Model, options: argparse.Namespace) -> None:
             if body.type.nv and not body.coupled
         ]
         raise ModelError(
-            f"{model.name} has loops, so loads depend on which joints are driven: add --actuated "
-            f"JOINT ..., one for each freedom (mbd assemble tells how many there are). "
+            f"{model.name} has loops, so loads depend on which joints are actuated: add --actuated "
+            f"JOINT ..., one for each degree of freedom (mbd assemble tells how many there are). "
             f"Available: {', '.join(names)}"
         )
     if options.actuated is not None and not model.cuts:
-        raise ModelError(f"{model.name} has no loops: every joint has its drive; no --actuated")
+        raise ModelError(f"{model.name} has no loops: every joint has its actuator; no --actuated")

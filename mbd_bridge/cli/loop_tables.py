@@ -68,13 +68,13 @@ def loops(model: Model, report: LoopReport | None = None, found: Assembly | None
 def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
     """Yield what is to be said of closed loops, a line each."""
     lost = report.rows - report.rank
-    yield f"{count(report.freedoms, 'freedom')}; {report.rows} rows, {lost} of them redundant"
+    yield f"{count(report.dof, 'degree of freedom')}; {report.rows} rows, {lost} of them redundant"
     if lost:
         yield (
             "redundant rows forbid what others forbid already: no matter for the motion, but loads "
             "along them are not determined, and are marked"
         )
-    if not report.freedoms:
+    if not report.dof:
         yield "nothing can move: remove a loop, or let one forbid less"
     yield (
         f"condition {report.condition:.3g}; distance from a singular position "
@@ -88,14 +88,14 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
 
 
 def peaks(found: Peaks) -> Table:
-    """Return the peaks of force, moment and drives, taken over the determined components."""
+    """Return the peaks of force, moment and actuators, taken over the determined components."""
     rows, joint = [], ""
     for peak in found.rows:
         name, joint = peak.joint if peak.joint != joint else "", peak.joint
         numbers = (f"{peak.peak:.5g}", f"{peak.rms:.5g}", peak.unit, f"{peak.time:g}")
         if not peak.known:
             numbers = ("-", "-", peak.unit, "")
-        without = " ".join(peak.without) if peak.known or peak.without else "drive"
+        without = " ".join(peak.without) if peak.known or peak.without else "actuation"
         rows.append((name, peak.quantity, *numbers, without))
     headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")
     if not any(row[-1] for row in rows):

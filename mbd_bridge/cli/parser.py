@@ -107,7 +107,8 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--floating",
         action="store_true",
-        help="the root link is free (six freedoms, root_joint.*) and not welded to the ground",
+        help="the root link is free (six degrees of freedom, root_joint.*) and not welded to the "
+        "ground",
     )
     parser.add_argument(
         "--gravity",

@@ -24,11 +24,11 @@ DPI = 150
 
 SUMMARY = "pictures of a motion, and of the loads along it"
 DESCRIPTION = f"""\
-Draw the loads of joints along a motion, what drives must give, where bearings are loaded, the
+Draw the loads of joints along a motion, what actuators must give, where bearings are loaded, the
 motion itself, or how far its loops are open.
 
   mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.png
-  mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --kind torque-speed -o drives.pdf
+  mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --kind torque-speed -o actuators.pdf
   mbd plot urdf/four_bar.urdf run.h5 --joints coupler_pin -o pin.svg
 
 FILE is a history of loads that mbd loads or mbd simulate --joints wrote; then these are drawn. Or
@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=KINDS,
         default="loads",
-        help="force, moment and drive along time (default); torque over speed with the limits of "
+        help="force, moment and actuation along time (default); torque over speed with the limits "
+        "of "
         "the file; direction of forces in a plane; coordinates and velocities; residual of loops",
     )
     parser.add_argument(
@@ -126,9 +127,11 @@ def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     loads = _loads(robot, options)
     if options.kind == "torque-speed":
         asked = _names(options.joints) or loads.joints
-        places = zip(loads.joints, loads.drive_of, strict=True)
-        drives = [name for joint, k in places if joint in asked for name in loads.drive_names[k]]
-        return loads.plot_torque_speed(drives)
+        places = zip(loads.joints, loads.actuation_of, strict=True)
+        actuations = [
+            name for joint, k in places if joint in asked for name in loads.actuation_names[k]
+        ]
+        return loads.plot_torque_speed(actuations)
     if options.kind == "polar":
         return loads.plot_polar(_names(options.joints), options.plane)
     return loads.plot(_names(options.joints))
@@ -160,5 +163,5 @@ def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     motion = motion_file.read(options, robot.model)
     for note in motion.notes:
         screen.say(note)
-    names, driven = _names(options.joints), options.actuated
-    return robot.joint_loads(motion, joints=names, actuated=driven, **convention)
+    names, actuated = _names(options.joints), options.actuated
+    return robot.joint_loads(motion, joints=names, actuated=actuated, **convention)

@@ -7,11 +7,11 @@ import argparse
 from mbd_bridge.cli import motion_file
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
-SUMMARY = "a page with picture, loads, drives, spectra and cross-check"
+SUMMARY = "a page with picture, loads, actuators, spectra and cross-check"
 DESCRIPTION = """\
 Write one self-contained HTML page about a machine and a motion: its picture and its tree of joints,
-extremes of every load component, what the drives need, range spectra and damage-equivalent loads,
-what rigid mechanics does not determine, and what pinocchio and pybullet say of the machine.
+extremes of every load component, what the actuators need, range spectra and damage-equivalent
+loads, what rigid mechanics does not determine, and what pinocchio and pybullet say of the machine.
 
   mbd report urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv -o report.html
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action=Names,
         metavar="JOINT",
-        help="in a mechanism with loops: the joints that have a drive",
+        help="in a mechanism with loops: the actuated joints",
     )
     parser.add_argument(
         "--exponents",

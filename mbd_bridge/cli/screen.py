@@ -112,7 +112,7 @@ def load_robot(options: Namespace) -> Mechanism:
     """Return the mechanism that the options ask for; say how much is odd in its file."""
     robot, remarks = robot_and_remarks(options, pictures=False)
     if remarks:
-        noun = "oddity" if len(remarks) == 1 else "oddities"
+        noun = "warning" if len(remarks) == 1 else "warnings"
         shows = f"mbd info shows {'it' if len(remarks) == 1 else 'them'}"
         say(f"{len(remarks)} {noun} in {basename(options.robot)} ({shows})", "warning")
     return robot

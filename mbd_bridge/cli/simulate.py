@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import drives
+from mbd_bridge.cli import inputs
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 
@@ -24,14 +24,14 @@ forces, in steps of the fourth order (Runge-Kutta) that are put back onto the lo
 
   mbd simulate urdf/four_bar.urdf --seconds 2 --near crank=0.5 --joints coupler_pin -o run.csv
   mbd simulate urdf/crank_rocker.urdf --seconds 1 --velocity crank=5 --torque crank=0.2 --every 10
-  mbd simulate urdf/crank_rocker.urdf --seconds 1 --drive "crank=2*pi*t" --joints crank rocker
-  mbd simulate urdf/slider_crank.urdf --seconds 9 --drive crank=motion.csv --checkpoint long.npz
+  mbd simulate urdf/crank_rocker.urdf --seconds 1 --prescribe "crank=2*pi*t" --joints crank rocker
+  mbd simulate urdf/slider_crank.urdf --seconds 9 --prescribe crank=motion.csv --checkpoint long.npz
 
-The start is that of mbd assemble with the same --near, --fixed and --velocity; driven joints start
-where their drives do. A formula is made of t, numbers, + - * / ^, brackets, pi, sin, cos, tan,
-sqrt, exp, log, tanh, asin, acos, atan, atan2, abs, sign, min, max, units (deg, rpm, mm, kN, ...)
-and step(t, t0, a, t1, b), which goes smoothly from a to b.
-The force that a drive takes is the '.drive' of its joint, with --joints.
+The start is that of mbd assemble with the same --near, --fixed and --velocity; joints with a
+prescribed motion start where it does. A formula is made of t, numbers, + - * / ^, brackets, pi,
+sin, cos, tan, sqrt, exp, log, tanh, asin, acos, atan, atan2, abs, sign, min, max, units (deg, rpm,
+mm, kN, ...) and step(t, t0, a, t1, b), which goes smoothly from a to b.
+The force that a prescribed motion takes is the '.actuation' of its joint, with --joints.
 Out comes a table, CSV or what the suffix of -o says (.parquet, .npz, .h5): time, the coordinates,
 their rates as <name>.vel and <name>.acc, so that mbd loads can read it as a motion; with --joints
 the loads of these joints, tree or loop joints, as mbd loads writes them. A column named
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--step", type=float, default=1e-3, metavar="H", help="of the integration, s (0.001)"
     )
     add_state(parser)
-    drives.add_arguments(parser)
+    inputs.add_arguments(parser)
     parser.add_argument(
         "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
     )
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         screen.report_error(error if motion.finished else SolveError(motion.status))
         return EXIT_INCOMPLETE
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
-    notes += [f"drives {', '.join(options.drive)}"] if options.drive else []
+    notes += [f"prescribed motions {', '.join(options.prescribe)}"] if options.prescribe else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
@@ -154,7 +154,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.errors import MbdWarning
 
     _check_checkpoint(options)
-    moved, torque = drives.motions(robot, options.drive), drives.forces(robot, options.torque)
+    moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
     steps = options.seconds / options.step if options.step > 0.0 else None
@@ -171,7 +171,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             q=start.q,
             v=start.v,
             torque=torque or None,
-            drives=moved or None,
+            prescribed=moved or None,
             method=options.method,
             integrator=options.integrator,
             tolerance=options.tolerance,
@@ -189,30 +189,30 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
 
 
 def start_of(
-    robot: Mechanism, options: argparse.Namespace, moved: dict[str, drives.Given]
+    robot: Mechanism, options: argparse.Namespace, moved: dict[str, inputs.FormulaOrTable]
 ) -> Assembly:
-    """Return the state that is wished for, driven joints where their drives start."""
+    """Return the initial state; joints with a prescribed motion start where it does."""
     from mbd_bridge.errors import StateError
     from mbd_bridge.simulate.system import System
     from mbd_bridge.simulate.trajectory import Trajectory
 
     if not moved:
         return assembled(robot, options)
-    motions = Trajectory(System(robot.model, drives=moved)).motions
-    assert motions is not None, "there are drives"
+    motions = Trajectory(System(robot.model, prescribed=moved)).motions
+    assert motions is not None, "there are prescribed motions"
     place, rate, _ = motions.at(0.0)
     names = [*options.fixed, *motions.names]
-    wished = argparse.Namespace(fixed=names, closed_to=options.closed_to)
+    initial_values = argparse.Namespace(fixed=names, closed_to=options.closed_to)
     for option, values in (("near", place), ("velocity", rate)):
         words = list(getattr(options, option))
         for name, value in zip(motions.names, values.tolist(), strict=True):
             if any(word.partition("=")[0].strip() == name for word in words):
                 raise StateError(
-                    f"--{option} {name}: it is driven, and starts where its drive does"
+                    f"--{option} {name}: its motion is prescribed, which says where it starts"
                 )
             words.append(f"{name}={value!r}")
-        setattr(wished, option, words)
-    return assembled(robot, wished)
+        setattr(initial_values, option, words)
+    return assembled(robot, initial_values)
 
 
 def _check_checkpoint(options: argparse.Namespace) -> None:
@@ -243,7 +243,9 @@ def _summary(motion: Simulation) -> list[str]:
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
     if motion.tau.any() or motion.system.prescribed:
-        lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (drives work)")
+        lines.append(
+            f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (prescribed motions do work)"
+        )
     else:
         lines.append(f"energy {energy[0]:.6g} J, kept to {max(change, span):.1e} J")
     if motion.model.cuts:

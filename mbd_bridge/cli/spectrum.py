@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.whole_file import check_place, whole_file
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
-    from mbd_bridge.loads.oddities import left_out
+    from mbd_bridge.loads.motion_warnings import left_out
 
     if options.plot is not None:
         check_picture(options.plot)

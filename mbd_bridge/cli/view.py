@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUMMARY = "see it move: a window, or a picture or film in a file"
 DESCRIPTION = """\
 Show a machine in a window of pybullet: along a motion, or posed by sliders; with --loads the forces
-(red), moments (blue, two heads) and drives (green) of joints as arrows, on the child.
+(red), moments (blue, two heads) and actuators (green) of joints as arrows, on the child.
 
   mbd view urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --loads lbr_iiwa_joint_2
   mbd view urdf/four_bar.urdf --seconds 3 --near crank=30deg --fixed crank --loads coupler_pin
@@ -27,8 +27,9 @@ Show a machine in a window of pybullet: along a motion, or posed by sliders; wit
 
 With MOTION (as for mbd loads) or --seconds (simulated as by mbd simulate) it is played: space plays
 and pauses, the arrow keys go on and back, + and - change the speed, r begins again. Without, each
-freedom has a slider, loops stay closed, and --loads are those at rest under gravity. c shows the
-centre of mass, j the joints, f the links' frames, n the numbers; Escape closes the window.
+degree of freedom has a slider, loops stay closed, and --loads are those at rest under gravity. c
+shows the centre of mass, j the joints, f the links' frames, n the numbers; Escape closes the
+window.
 
 --record needs no display: .png, .jpg or .webp is a picture (at --time), .gif or .mp4 a film.
 What is grey and dashed is not determined by rigid mechanics. Closing the window is no error.
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action=Names,
         metavar="JOINT",
-        help="in a mechanism with loops: the joints with a drive, as many as it has freedoms",
+        help="in a mechanism with loops: the actuated joints, as many as it has degrees of freedom",
     )
     motion_file.add_arguments(parser)
     parser.add_argument(

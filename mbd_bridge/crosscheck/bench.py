@@ -40,7 +40,7 @@ class Bench:
 
     Attributes
     ----------
-    mechanism, freedoms, states : its name, nv, and the states in a batch
+    mechanism, dof, states : its name, nv, and the states in a batch
     rows : batches and single calls, s a state
     compilations : s; the first ones without a cache, the last from it
     facts : processor, versions, threads, lanes, operations
@@ -48,7 +48,7 @@ class Bench:
     """
 
     mechanism: str
-    freedoms: int
+    dof: int
     states: int
     rows: tuple[Timing, ...]
     compilations: tuple[Timing, ...]
@@ -77,7 +77,7 @@ def bench(
 
     Parameters
     ----------
-    model : at least one freedom
+    model : at least one degree of freedom
     states : in a batch
     joints : whose loads are asked for; None: the moving joint in the middle
     seed : of the random states

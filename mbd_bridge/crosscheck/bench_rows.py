@@ -37,7 +37,9 @@ class Rows:
     def __init__(self, model: Model, states: int, seed: int, joints: tuple[str, ...]) -> None:
         self.model, self.joints, self.count = model, joints, states
         if model.nv == 0:
-            raise ModelError(f"{model.name!r} has no freedoms: nothing to measure; try --floating")
+            raise ModelError(
+                f"{model.name!r} has no degrees of freedom: nothing to measure; try --floating"
+            )
         q, v, a = random_states(model, min(states, DIFFERENT), np.random.default_rng(seed))
         twin: Twin = to_pinocchio(model)
         peer = twin.q(q), twin.v(q, v), twin.a(q, v, a)
@@ -101,7 +103,7 @@ class Rows:
     def _loads(self) -> Timing:
         tau = np.empty_like(self.peer[2])
         return self._row(
-            f"joint loads of {', '.join(self.joints)}: force, moment, drive, new arrays",
+            f"joint loads of {', '.join(self.joints)}: force, moment, actuation, new arrays",
             partial(self.solver, *self.ours),
             "rneaInParallel, torques only",
             rival.rnea_in_parallel(self.twin, *self.peer, tau),

@@ -64,7 +64,7 @@ class FullReferee(Referee, Protocol):
 def crosscheck(
     model: Model, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
 ) -> Report:
-    """Compare loads, drives, M, bias and forward dynamics with other engines.
+    """Compare loads, actuators, M, bias and forward dynamics with other engines.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class _Sample:
         solver = LoadSolver(model, LoadRequest.of(model, every, open_tree=True))
         self.loads = solver(self.q, self.v, self.a).wrench
         self.joints = solver.joints
-        # Drives of the size that the motion needs, so that no joint is thrown about.
+        # Actuators of the size that the motion needs, so that no joint is thrown about.
         size = np.abs(self.tau).max(axis=-1, keepdims=True, initial=0.0)
         self.applied = rng.normal(size=self.tau.shape) * size
 
@@ -177,10 +177,10 @@ class _Sample:
             rows.append(_row("joint loads", referee, ours - theirs, _size(theirs), referee.joints))
         if self.model.nv:
             forces, matrices = np.array(tau), np.array(M)
-            # Without gravity and at rest there is no bias: the drives tell what is small.
+            # Without gravity and at rest there is no bias: the actuators tell what is small.
             largest = np.maximum(_size(forces), _size(np.array(bias)))
             rows += [
-                _row("drives", referee, self.tau - forces, _size(forces), names),
+                _row("generalised forces", referee, self.tau - forces, _size(forces), names),
                 _row("bias forces", referee, self.bias - np.array(bias), largest, names),
                 _row("mass matrix", referee, self.M - matrices, _size(matrices), names),
             ]
@@ -198,7 +198,7 @@ class _Sample:
         return [replace(row, note=f"its force sensors, in {len(states)} of the states")]
 
     def forward(self, referee: FullReferee) -> Row | None:
-        """Compare accelerations under random drives, unless M is singular.
+        """Compare accelerations under random actuators, unless M is singular.
 
         Solving with M loses as many digits as its condition number has; at a state where this is
         more than the tolerance leaves, that much is allowed, and said.

@@ -12,7 +12,7 @@ from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.spatial import Array
 
 TRIALS = 3
-"""Wishes a state: some cannot be fulfilled, some end near a singular position."""
+"""Guesses per state: some cannot be fulfilled, some end near a singular position."""
 
 REGULAR = 0.05
 """Least singular value of the constraints at a position that is called regular, relative to the
@@ -40,8 +40,8 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     """
     constraints = prepare(model, "constraints")
     scale = model.velocity_scale
-    wishes, rates, _ = random_states(model, TRIALS * count, rng)
-    reached = assemble_batch(Prepared(model), wishes, check=False)
+    guesses, rates, _ = random_states(model, TRIALS * count, rng)
+    reached = assemble_batch(Prepared(model), guesses, check=False)
     found: list[tuple[int, Array, Array]] = []
     for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
         J = model.scaled_jacobian(constraints(q, v)[1])

@@ -29,7 +29,7 @@ from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import Rates, acceleration_field, inertial_wrench
 from mbd_bridge.errors import SolveError, massless
-from mbd_bridge.mechanism import Model, Motion
+from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, skew, zeros
 
 
@@ -52,7 +52,7 @@ class Articulated(NamedTuple):
         return Articulated(*(x + y for x, y in zip(self, other, strict=True)))
 
 
-class _Given(NamedTuple):
+class _JointFactors(NamedTuple):
     """What a joint passes on: U (6, nv), D⁻¹ U (6, nv), D⁻¹ u (nv,), D⁻¹ (nv, nv)."""
 
     U: Array
@@ -72,7 +72,7 @@ def articulated_accelerations(
     for i, body in enumerate(model.bodies):
         push = wrench_on(model, model.joints[body.joint].beyond, external)
         found.append(_rigid(kept[i], omegas[i], push))
-    passed: list[_Given | None] = [None] * len(found)
+    passed: list[_JointFactors | None] = [None] * len(found)
     pivots = zeros(model.nv, *(m.rotation for m in motions))
     for i in range(len(found) - 1, -1, -1):
         body, motion = model.bodies[i], motions[i]
@@ -90,7 +90,9 @@ def articulated_accelerations(
     return _accelerations(model, motions, passed, drifts, pivots), pivots
 
 
-def _velocities(model: Model, motions: list[Motion], v: Array) -> tuple[list[Array], list[Array]]:
+def _velocities(
+    model: Model, motions: list[JointMotion], v: Array
+) -> tuple[list[Array], list[Array]]:
     """Return ω and the velocity parts of [c; e] of every body."""
     omegas: list[Array] = []
     drifts: list[Array] = []
@@ -117,7 +119,7 @@ def _rigid(mass: MassMoments, omega: Array, push: Array) -> Articulated:
     return Articulated(mass.mass * np.eye(3), -skew(h), np.trace(S) * np.eye(3) - S, bias)
 
 
-def _give_way(own: Articulated, motion: Motion, tau: Array, name: str) -> _Given:
+def _give_way(own: Articulated, motion: JointMotion, tau: Array, name: str) -> _JointFactors:
     """Return U, D⁻¹ U and D⁻¹ u of a joint."""
     count = motion.angular.shape[1]
     S = np.concatenate([motion.linear, motion.angular])
@@ -129,7 +131,7 @@ def _give_way(own: Articulated, motion: Motion, tau: Array, name: str) -> _Given
         raise SolveError(massless(name))
     inverse = _inverse(D)
     u = tau - S.T @ own.bias
-    return _Given(U, U @ inverse, inverse @ u)
+    return _JointFactors(U, U @ inverse, inverse @ u)
 
 
 def _inverse(D: Array) -> Array:
@@ -147,7 +149,7 @@ def _inverse(D: Array) -> Array:
     return np.asarray(work[:, n:])
 
 
-def _without_joint(own: Articulated, given: _Given | None, drift: Array) -> Articulated:
+def _without_joint(own: Articulated, given: _JointFactors | None, drift: Array) -> Articulated:
     """Return what the parent feels of a body whose joint gives way."""
     A, B, C, bias = own
     if given is not None:
@@ -167,7 +169,7 @@ def _outer(U: Array, weighted: Array) -> Array:
     return out
 
 
-def _in_parent(own: Articulated, motion: Motion) -> Articulated:
+def _in_parent(own: Articulated, motion: JointMotion) -> Articulated:
     """Return I_A and p_A in the parent's frame."""
     R, p = motion.rotation, motion.position
     A = symmetric_turn(R, own.A)
@@ -187,8 +189,8 @@ def _in_parent(own: Articulated, motion: Motion) -> Articulated:
 
 def _accelerations(
     model: Model,
-    motions: list[Motion],
-    passed: list[_Given | None],
+    motions: list[JointMotion],
+    passed: list[_JointFactors | None],
     drifts: list[Array],
     like: Array,
 ) -> Array:
@@ -208,7 +210,7 @@ def _accelerations(
     return out
 
 
-def _carried(twist: Array, motion: Motion) -> Array:
+def _carried(twist: Array, motion: JointMotion) -> Array:
     turn = motion.rotation.T
     linear = turn @ (twist[:3] + cross(twist[3:], motion.position))
     return np.concatenate([linear, turn @ twist[3:]])

@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd_bridge.equations.composite import symmetric_turn
 from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.mechanism import Model, Motion
+from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, zeros
 
 LONG = 24
@@ -51,7 +51,7 @@ class BodyComposite(NamedTuple):
         inertia = self.inertia + other.inertia
         return BodyComposite(self.mass + other.mass, self.moment + other.moment, inertia)
 
-    def carried(self, motion: Motion) -> BodyComposite:
+    def carried(self, motion: JointMotion) -> BodyComposite:
         """Return this composite in the parent body's frame."""
         p = motion.position
         turned = motion.rotation @ self.moment
@@ -93,10 +93,12 @@ def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
     return M
 
 
-def _seen_from_stations(model: Model, motions: list[Motion]) -> tuple[set[int], list[Motion]]:
+def _seen_from_stations(
+    model: Model, motions: list[JointMotion]
+) -> tuple[set[int], list[JointMotion]]:
     """Return the stations, and each body's motion as seen from the station of its parent."""
     stations = station_bodies(model)
-    inwards: list[Motion] = []
+    inwards: list[JointMotion] = []
     for index, (body, motion) in enumerate(zip(model.bodies, motions, strict=True)):
         seen = motion
         if body.parent >= 0 and body.parent not in stations:
@@ -173,7 +175,7 @@ def _put(M: Array, rows: slice, column: int, entries: Array, diagonal: bool, k: 
             M[column, i] = M[column, i] + entry
 
 
-def _composites(model: Model, motions: list[Motion]) -> list[BodyComposite]:
+def _composites(model: Model, motions: list[JointMotion]) -> list[BodyComposite]:
     found: list[BodyComposite] = []
     for body in model.bodies:
         own = body.inertia

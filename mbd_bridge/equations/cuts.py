@@ -7,10 +7,10 @@ Distance, b_j for Across):
     Φ̇  = a_i · u̇ + ȧ_i · u = Φ_q q̇                                       (17)
     Φ̈  = a_i · ü + 2 ȧ_i · u̇ + ä_i · u = Φ_q q̈ - γ                       (18)
 
-ȧ = ω × a, ä = ω̇ × a + ω × ȧ. Every row acts on the successor as a wrench: Along(i) as a force along
-a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a force along d / L. The
-predecessor has the opposite wrench through the same point. Φ_q is this wrench times the relative
-velocity that each joint between base and cut gives; what carries both bodies gives none.
+ȧ = ω × a, ä = ω̇ × a + ω × ȧ. Every row acts on the successor as a wrench: Along(i) as a force
+along a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a force along d / L.
+The predecessor has the opposite wrench through the same point. Φ_q is this wrench times the
+relative velocity that each joint between base and cut gives; what carries both bodies gives none.
 
 A coupling of two coordinates, Φ = q_j - ratio q_i - offset, acts on the coordinates themselves.
 
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.motions import own_coordinates
+from mbd_bridge.equations.motions import joint_coordinates
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.cut_table import Across, Along, Coupled, Cut, Distance
@@ -100,7 +100,7 @@ def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
     phi: object = -row.offset
     for place, factor in ((row.own, 1.0), (row.leader, -row.ratio)):
         body = model.bodies[place.body]
-        phi = phi + factor * own_coordinates(body, q)[place.coordinate]
+        phi = phi + factor * joint_coordinates(body, q)[place.coordinate]
         column = body.v.start + place.coordinate
         phi_q[column] = phi_q[column] + factor * body.ratio
     return phi

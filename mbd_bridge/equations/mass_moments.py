@@ -8,7 +8,7 @@ In an acceleration field r̈(x) = r̈(o) + U x a body needs the force and the mo
 
 Points on the axis of a revolute joint move with both of its bodies. Of a body's mass moments, an
 equal part (m, h_z, Σ_zz) sitting on its joint's axis can therefore be given to the parent body:
-no drive changes, and no load but that of this very joint. The body is left with m = h_z = Σ_zz
+no actuator changes, and no load but that of this very joint. The body is left with m = h_z = Σ_zz
 = 0, which saves a sixth of the operations. (The idea is that of the base parameters known from
 identification; Gautier and Khalil 1990.)
 """

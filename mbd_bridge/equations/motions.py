@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.mechanism import Body, Model, Motion
+from mbd_bridge.mechanism import Body, JointMotion, Model
 from mbd_bridge.spatial import Array
 
 
-def own_coordinates(body: Body, q: Array) -> Array:
+def joint_coordinates(body: Body, q: Array) -> Array:
     """Return a body's own joint coordinates: its slice of q, or what it follows."""
     if body.coupled and body.ratio == 0.0:  # 0 * q is a plain 0, whose cosine no symbol knows
         return np.array([body.offset])
     return body.ratio * q[body.q] + body.offset if body.coupled else q[body.q]
 
 
-def own_rates(body: Body, v: Array) -> Array:
+def joint_velocities(body: Body, v: Array) -> Array:
     """Return a body's own joint velocities or accelerations from the mechanism's."""
     return body.ratio * v[body.v] if body.coupled else v[body.v]
 
 
-def body_motions(model: Model, q: Array, v: Array) -> list[Motion]:
+def body_motions(model: Model, q: Array, v: Array) -> list[JointMotion]:
     """Return, for each body, its motion against its parent body (see `mechanism.joint_table`).
 
     Rotation and position are in the parent body's frame; H, T and their rates in its own axes.
     """
     motions = []
     for body in model.bodies:
-        motion = body.type.motion(own_coordinates(body, q), own_rates(body, v))
+        motion = body.type.motion(joint_coordinates(body, q), joint_velocities(body, v))
         frame = body.placement
         motions.append(
             motion._replace(

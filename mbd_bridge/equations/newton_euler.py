@@ -1,4 +1,4 @@
-"""Loads and drives by the recursive Newton-Euler equations, in body-fixed axes.
+"""Loads and actuators by the recursive Newton-Euler equations, in body-fixed axes.
 
 Outward, for each body i carried by p, all in the axes of i (R, p, H, T of its joint):
 
@@ -27,8 +27,8 @@ import numpy as np
 
 from mbd_bridge.equations.external import External, wrench_on
 from mbd_bridge.equations.mass_moments import MassMoments, share_out
-from mbd_bridge.equations.motions import body_motions, own_rates
-from mbd_bridge.mechanism import Model, Motion
+from mbd_bridge.equations.motions import body_motions, joint_velocities
+from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, zeros
 
 
@@ -47,12 +47,13 @@ class Loads(NamedTuple):
     ----------
     wrench : for each joint asked for, (6,) force and moment of parent on child, at the origin of
         the child's *body*, in that body's axes
-    drive : for each joint asked for, (nv of the joint,) N m or N along its own freedoms
+    actuation : for each joint asked for, (nv of the joint,) N m or N along its own degrees of
+        freedom
     forces : (model.nv,) generalised forces along the mechanism's independent velocities
     """
 
     wrench: list[Array]
-    drive: list[Array]
+    actuation: list[Array]
     forces: Array
 
 
@@ -64,7 +65,7 @@ def recursive_loads(
     joints: Sequence[int] = (),
     external: External | None = None,
 ) -> Loads:
-    """Return loads and drives for a motion (q, v, a) by the recursive Newton-Euler equations."""
+    """Return loads and actuators for a motion (q, v, a) by the recursive Newton-Euler equations."""
     external = external or {}
     motions = body_motions(model, q, v)
     rates = _outward(model, motions, v, a)
@@ -87,11 +88,11 @@ def recursive_loads(
                 mass = mass.plus(shares.given[child])
             own = inertial_wrench(mass, rates[joint.body])
             wrenches.append(own + parts - wrench_on(model, joint.beyond, external))
-    drives = [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
+    actuations = [generalised_force(m, w) for m, w in zip(motions, at_bodies, strict=True)]
     none = np.zeros(0)
     wanted = [model.joints[j] for j in joints]
-    own_drives = [drives[j.body] if j.moving else none for j in wanted]
-    return Loads(wrenches, own_drives, _generalised(model, drives))
+    own_actuation = [actuations[j.body] if j.moving else none for j in wanted]
+    return Loads(wrenches, own_actuation, _generalised(model, actuations))
 
 
 def external_forces(model: Model, q: Array, external: External) -> Array:
@@ -102,19 +103,19 @@ def external_forces(model: Model, q: Array, external: External) -> Array:
         own = wrench_on(model, model.joints[model.bodies[i].joint].beyond, external)
         at_bodies[i] = own + _onto(at_bodies, motions, model.children[i])
     return _generalised(
-        model, [along_freedoms(m, w) for m, w in zip(motions, at_bodies, strict=True)]
+        model, [generalised_force(m, w) for m, w in zip(motions, at_bodies, strict=True)]
     )
 
 
-def _generalised(model: Model, drives: list[Array]) -> Array:
+def _generalised(model: Model, actuations: list[Array]) -> Array:
     """Return the forces along the independent velocities, those of mimics with their leaders'."""
-    forces = zeros(model.nv, *drives)
-    for body, drive in zip(model.bodies, drives, strict=True):
-        forces[body.v] = forces[body.v] + body.ratio * drive
+    forces = zeros(model.nv, *actuations)
+    for body, actuation in zip(model.bodies, actuations, strict=True):
+        forces[body.v] = forces[body.v] + body.ratio * actuation
     return forces
 
 
-def _outward(model: Model, motions: list[Motion], v: Array, a: Array) -> list[Rates]:
+def _outward(model: Model, motions: list[JointMotion], v: Array, a: Array) -> list[Rates]:
     # The ground does not turn; lifting it by -g is the same as pulling every body down by g.
     ground = Rates(np.zeros(3), np.zeros((3, 3)), -model.gravity)
     alphas: list[Array] = []
@@ -122,7 +123,7 @@ def _outward(model: Model, motions: list[Motion], v: Array, a: Array) -> list[Ra
     for body, motion in zip(model.bodies, motions, strict=True):
         parent = rates[body.parent] if body.parent >= 0 else ground
         turn = motion.rotation.T
-        rate, accel = own_rates(body, v), own_rates(body, a)
+        rate, accel = joint_velocities(body, v), joint_velocities(body, a)
         w, u = motion.angular @ rate, motion.linear @ rate
         carried = turn @ parent.omega
         omega = carried + w
@@ -164,7 +165,7 @@ def inertial_wrench(mass: MassMoments, rates: Rates) -> Array:
     return np.concatenate([force, moment])
 
 
-def _onto(at_bodies: list[Array], motions: list[Motion], children: Sequence[int]) -> Array:
+def _onto(at_bodies: list[Array], motions: list[JointMotion], children: Sequence[int]) -> Array:
     """Return the sum of the children's wrenches at the parent body's origin, in its axes."""
     total = np.zeros(6)
     for child in children:
@@ -175,7 +176,7 @@ def _onto(at_bodies: list[Array], motions: list[Motion], children: Sequence[int]
     return total
 
 
-def along_freedoms(motion: Motion, wrench: Array) -> Array:
-    """Return Hᵀ n + Tᵀ f: the part of a wrench that works along the joint's freedoms."""
+def generalised_force(motion: JointMotion, wrench: Array) -> Array:
+    """Return Hᵀ n + Tᵀ f: the part of a wrench that works along the joint's degrees of freedom."""
     out: Array = motion.angular.T @ wrench[3:] + motion.linear.T @ wrench[:3]
     return out

@@ -1,4 +1,4 @@
-"""Reaction and driving force of *selected* joints, without recursion (KimYou97 section 3).
+"""Reaction and actuation of *selected* joints, without recursion (KimYou97 section 3).
 
 Every term was computed for the equations of motion; only the accelerations are new:
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mbd_bridge.equations.composite import Composite
-from mbd_bridge.equations.motions import own_rates
+from mbd_bridge.equations.motions import joint_velocities
 from mbd_bridge.equations.state_vectors import BodyState, MechanismState
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, cross
@@ -49,7 +49,7 @@ def reaction(
     """
     total = own.K @ acceleration - own.L
     for body in bodies_beyond(model, joint):
-        total = total + carried[body] @ own_rates(model.bodies[body], a)
+        total = total + carried[body] @ joint_velocities(model.bodies[body], a)
     return total
 
 
@@ -60,7 +60,7 @@ def bodies_beyond(model: Model, joint: int) -> list[int]:
     return [i for i in range(len(model.bodies)) if any(path[i, start] for start in starts)]
 
 
-def driving_force(state: MechanismState, body: int, R: Array) -> Array:
+def actuation_force(state: MechanismState, body: int, R: Array) -> Array:
     """Return τ (nv of the joint,) = Bᵀ R̂."""
     return state.bodies[body].B.T @ R
 

@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.motions import body_motions, own_rates
-from mbd_bridge.mechanism import Model, Motion
+from mbd_bridge.equations.motions import body_motions, joint_velocities
+from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, zeros
 
 RootFrame = Literal["root", "world"]
@@ -64,7 +64,7 @@ def state_vectors(model: Model, q: Array, v: Array, root: RootFrame = "root") ->
     bodies: list[BodyState] = []
     for body, motion in zip(model.bodies, motions, strict=True):
         parent = bodies[body.parent] if body.parent >= 0 else _GROUND
-        bodies.append(_body_state(parent, motion, own_rates(body, v)))
+        bodies.append(_body_state(parent, motion, joint_velocities(body, v)))
     return MechanismState(bodies, gravity, q)
 
 
@@ -72,7 +72,7 @@ _STILL = np.zeros(6)
 _GROUND = BodyState(np.eye(3), np.zeros(3), np.zeros((6, 0)), _STILL, _STILL, _STILL)
 
 
-def _body_state(parent: BodyState, motion: Motion, rate: Array) -> BodyState:
+def _body_state(parent: BodyState, motion: JointMotion, rate: Array) -> BodyState:
     A = parent.rotation @ motion.rotation  # KimYou97 (1)
     r = parent.position + parent.rotation @ motion.position  # KimYou97 (2)
     B = velocity_transformation(A, r, motion.angular, motion.linear)
@@ -92,7 +92,7 @@ def velocity_transformation(A: Array, r: Array, H: Array, T: Array) -> Array:
     return out
 
 
-def velocity_transformation_rate(A: Array, r: Array, motion: Motion, Y: Array) -> Array:
+def velocity_transformation_rate(A: Array, r: Array, motion: JointMotion, Y: Array) -> Array:
     """Return Ḃ for a body with state vector Ŷ.
 
     The columns are carried round by the body (ω × column) and change in it (Ḣ, Ṫ); the arm r
@@ -117,5 +117,5 @@ def state_accelerations(model: Model, state: MechanismState, a: Array) -> list[A
     found: list[Array] = []
     for body, at in zip(model.bodies, state.bodies, strict=True):
         parent = found[body.parent] if body.parent >= 0 else _STILL
-        found.append(parent + at.B @ own_rates(body, a) + at.D)
+        found.append(parent + at.B @ joint_velocities(body, a) + at.D)
     return found

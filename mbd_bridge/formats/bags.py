@@ -43,7 +43,7 @@ class Bag(NamedTuple):
     notes: tuple[str, ...]
 
 
-class State(NamedTuple):
+class StateSample(NamedTuple):
     """What one message says of the joints wanted: velocities are empty where it says none."""
 
     stamp: int
@@ -147,7 +147,7 @@ class _Reader:
         self._skipped = self._count = 0
         self._topic = ""
 
-    def states(self, topic: str | None) -> Iterator[State]:
+    def states(self, topic: str | None) -> Iterator[StateSample]:
         """Yield the states in the messages of a topic."""
         for recorded, said in self._messages(topic):
             state = self._state(said, recorded)
@@ -206,7 +206,7 @@ class _Reader:
         self._topic = chosen[0].topic
         return chosen
 
-    def _state(self, said: Said, recorded: int) -> State | None:
+    def _state(self, said: Said, recorded: int) -> StateSample | None:
         """Return the joints wanted, in one order."""
         stamp, named, positions, velocities = said
         if len(positions) != len(named):
@@ -219,7 +219,7 @@ class _Reader:
             self._skipped += 1
             return None
         rates = velocities[order] if len(velocities) == len(named) else np.zeros(0)
-        return State(stamp, recorded, positions[order], rates)
+        return StateSample(stamp, recorded, positions[order], rates)
 
     def _order(self, named: tuple[str, ...]) -> NDArray[np.intp] | None:
         """Return where the joints wanted stand in a message, None if it has none of them."""
@@ -236,11 +236,11 @@ class _Reader:
         if not self.names:
             self.names = wanted
         if wanted != self.names:
-            lacking = [name for name in self.names if name not in wanted]
+            missing = [name for name in self.names if name not in wanted]
             more = [name for name in wanted if name not in self.names]
             raise self._error(
                 f"expected the joints of the first messages, {some(self.names, SHOWN)}; "
-                + (f"{some(lacking, SHOWN)} missing; " if lacking else "")
+                + (f"{some(missing, SHOWN)} missing; " if missing else "")
                 + (f"{some(more, SHOWN)} more; " if more else "")
                 + "where several programs publish on one topic, leave joints out with "
                 'joints={"name": None}'
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _velocities(
-    states: Sequence[State], names: Sequence[str], notes: list[str]
+    states: Sequence[StateSample], names: Sequence[str], notes: list[str]
 ) -> tuple[Floats, list[str]]:
     """Return the velocities (N, n) and whose they are: those that the publisher gives."""
     given = [state.velocities for state in states if len(state.velocities)]

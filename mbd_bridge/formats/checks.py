@@ -114,7 +114,7 @@ def _check_no_cycle(names: Iterable[str], above: dict[str, Joint], file: str) ->
 
 
 def check_mimics(joints: Sequence[Joint], file: str) -> None:
-    """Refuse mimics of joints that have not one freedom, and chains that bite their tail.
+    """Refuse mimics of joints that have not one degree of freedom, and chains that bite their tail.
 
     A mimic of an unknown joint is the reader's matter, since real files have it.
     """

@@ -165,7 +165,7 @@ class Description:
     materials, extras : kept for the pictures; no part in the dynamics
     source : path of the file, or None
     notes : the warnings that reading gave: what is odd in the file and was read as it stands
-    actuated : joints with a drive, as the sidecar or the file's transmissions say; None where
+    actuated : actuated joints, as the sidecar or the file's transmissions say; None where
         neither does
     """
 

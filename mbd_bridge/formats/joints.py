@@ -33,7 +33,8 @@ PERPENDICULAR = 1e-6
 leave as much."""
 
 PARALLEL = 1e-9
-"""Sine of the angle below which a universal joint's two axes are the same, so a freedom is lost."""
+"""Sine of the angle below which a universal joint's two axes are the same, so a degree of freedom
+is lost."""
 
 
 def read_joint(document: Document, element: Element) -> Joint:

@@ -15,7 +15,7 @@
         rows: [0, 1, 1, 0, 0, 0]    # held: along x, y, z, about x, y, z of the predecessor's frame
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
-    actuated: [crank]               # joints with a drive; without it the <transmission>s tell
+    actuated: [crank]               # actuated joints; without it the <transmission>s tell
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def sidecar_path(path: Path) -> Path:
 
 
 class Sidecar(NamedTuple):
-    """What a sidecar says; `actuated` is None where it does not say which joints are driven."""
+    """What a sidecar says; `actuated` is None where it does not say which joints are actuated."""
 
     loops: tuple[Loop, ...] = ()
     couplings: tuple[Coupling, ...] = ()
@@ -65,12 +65,12 @@ def read_sidecar(path: str | Path) -> Sidecar:
 def actuated_names(
     nodes: Sequence[Node], joints: Sequence[Joint], loops: Sequence[Loop]
 ) -> tuple[str, ...]:
-    """Return the names of the joints with a drive, each a joint that can have one."""
+    """Return the names of the actuated joints, each a joint that can have one."""
     free = [j.name for j in joints if j.type != "fixed" and j.mimic is None]
     known = [*free, *(loop.name for loop in loops)]
     for node in nodes:
         if node.text() not in known:
-            raise node.error(unknown("joint that can be driven", node.text(), known))
+            raise node.error(unknown("joint that can be actuated", node.text(), known))
     return tuple(node.text() for node in nodes)
 
 

@@ -140,16 +140,16 @@ def _read(
         couplings=all_couplings,
         source=source,
         notes=document.warn(),
-        actuated=_driven(robot, joints)
+        actuated=_actuated(robot, joints)
         if beside.actuated is None
         else actuated_names(beside.actuated, joints, all_loops),
     )
 
 
-def _driven(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | None:
-    """Return the joints that the file's ``<transmission>`` elements drive; None if it has none.
+def _actuated(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | None:
+    """Return the joints that the file's ``<transmission>`` elements act on; None if it has none.
 
-    What they say of joints that cannot have a drive, or are not there, is for other programs.
+    What they say of joints that cannot have an actuator, or are not there, is for other programs.
     """
     free = {joint.name for joint in joints if joint.type != "fixed" and joint.mimic is None}
     named = [one.get("name") for one in robot.iterfind("transmission/joint")]

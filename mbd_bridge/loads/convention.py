@@ -18,7 +18,7 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.errors import ModelError, StateError, one_of
-from mbd_bridge.mechanism import Cut, Model, ModelJoint, Motion
+from mbd_bridge.mechanism import Cut, JointMotion, Model, ModelJoint
 from mbd_bridge.spatial import Array, Frame, cross, is_zero
 
 On = Literal["child", "parent"]
@@ -100,7 +100,7 @@ class Convention:
         return Convention.of("parent" if said["on"] == "child" else "child", at, said["axes"])
 
     def apply(
-        self, model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]
+        self, model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[JointMotion]
     ) -> Array:
         """Return a load given on the child, at its link's frame and in its axes, as asked for.
 
@@ -128,7 +128,7 @@ class Convention:
         cut: Cut,
         wrench: Array,
         state: MechanismState,
-        motions: Sequence[Motion],
+        motions: Sequence[JointMotion],
     ) -> Array:
         """Return a cut joint's load as asked for: its parent is the predecessor.
 
@@ -156,7 +156,7 @@ class Convention:
         out: Array = np.concatenate([force, moment])
         return -out if self.on == "parent" else out
 
-    def _axes(self, model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+    def _axes(self, model: Model, joint: ModelJoint, motions: Sequence[JointMotion]) -> Array:
         """Return the rotation from the child link's axes into those asked for."""
         if joint.turned:
             return self._turned_axes(model, joint, motions)
@@ -169,7 +169,9 @@ class Convention:
             return carrier.frame.rotation.T @ turn
         return _up(model, index, turn, motions)  # the world, and the ground under the root joint
 
-    def _turned_axes(self, model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+    def _turned_axes(
+        self, model: Model, joint: ModelJoint, motions: Sequence[JointMotion]
+    ) -> Array:
         """Return the same for a joint that is walked from its described child."""
         carrier = model.links[joint.parent]
         turn = carrier.frame.rotation @ joint.parent_frame.rotation
@@ -180,7 +182,7 @@ class Convention:
         return np.asarray(model.links[joint.child].frame.rotation.T @ turn)
 
 
-def _up(model: Model, index: int, turn: Array, motions: Sequence[Motion]) -> Array:
+def _up(model: Model, index: int, turn: Array, motions: Sequence[JointMotion]) -> Array:
     """Return a rotation into a body's axes, on into the world's.
 
     Formed from the root outwards, so that joints of one branch share what carries them.
@@ -205,7 +207,7 @@ def _shifted(frame: Frame, wrench: Array) -> Array:
 
 
 def _on_described_child(
-    model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[Motion]
+    model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[JointMotion]
 ) -> Array:
     """Return what the child, described as the parent, exerts on the parent, at `parent_frame`."""
     own, carrier = model.links[joint.child], model.links[joint.parent]
@@ -219,7 +221,7 @@ def _on_described_child(
     return _shifted(carrier.frame @ joint.parent_frame, reaction)
 
 
-def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[Motion]) -> Array:
+def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[JointMotion]) -> Array:
     """Return where the joint's origin on the parent is, in the child link's frame."""
     if not joint.moving:
         return np.zeros(3)

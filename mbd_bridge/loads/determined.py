@@ -13,10 +13,10 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import Selection, asked_for, changes
+from mbd_bridge.loads.selected import Selection, changes, select_joints
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.actuation import driven_velocities
-from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.solve.actuation import actuated_velocities
+from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
@@ -31,13 +31,13 @@ def undetermined(
     Parameters
     ----------
     q : (nq,) a position that closes the loops
-    actuated : joints with a drive; without any, what is left open is due to redundant rows alone
+    actuated : actuated joints; without any, what is left open is due to redundant rows alone
     """
     if not model.has_loops:
         return {}
-    names, asked = asked_for(model, None, cuts=True)
+    names, asked = select_joints(model, None, cuts=True)
     phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
-    columns = left_open(model, phi_q, driven_velocities(model, actuated)).T
+    columns = undetermined_multipliers(model, phi_q, actuated_velocities(model, actuated)).T
     if not len(columns):
         return {}
     wrench, _ = changes(model, Selection(asked, Convention()), q, list(columns))

@@ -13,7 +13,7 @@ from mbd_bridge.arguments import as_floats, name_list
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, RATE, drive_units, model_units
+from mbd_bridge.loads.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ FORCES = ("fx", "fy", "fz")
 MOMENTS = ("mx", "my", "mz")
 COMPONENTS = (*FORCES, *MOMENTS)
 REACTION = "reaction"
-DRIVES = "drive"
+ACTUATION = "actuation"
 SPINS = "spins"
 UNDETERMINED = " (undetermined)"
 """Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
@@ -38,22 +38,24 @@ FRAMES = (
 
 
 def load_columns(loads: JointLoads) -> tuple[Column, ...]:
-    """Return for each joint its force, moment, drives and (asked for) reaction.
+    """Return for each joint its force, moment, actuators and (asked for) reaction.
 
-    A joint with one freedom has the column ``<joint>.drive``, with more one for each, such as
-    ``<joint>.drive.wx``; a fixed joint has none.
+    A joint with one degree of freedom has the column ``<joint>.actuation``, with more one for each,
+    such as ``<joint>.actuation.wx``; a fixed joint has none.
     """
     if loads.model is None:
-        raise StateError("these loads do not know their mechanism, so the units of drives neither")
+        raise StateError(
+            "these loads do not know their mechanism, so the units of actuators neither"
+        )
     columns = []
-    sure = np.asarray(np.atleast_2d(loads.drive_unique).all(axis=0))
-    for joint, flags, place in zip(loads.joints, loads.determined, loads.drive_of, strict=True):
+    sure = np.asarray(np.atleast_2d(loads.actuation_unique).all(axis=0))
+    for joint, flags, place in zip(loads.joints, loads.determined, loads.actuation_of, strict=True):
         columns += _wrench(joint, flags)
-        names = loads.drive_names[place]
-        units = drive_units(loads.model, joint) if names else ()
+        names = loads.actuation_names[place]
+        units = actuation_units(loads.model, joint) if names else ()
         for name, unit, known in zip(names, units, sure[place], strict=True):
-            column = f"{joint}.{DRIVES}{name.removeprefix(joint)}"
-            columns.append(Column(column + ("" if known else UNDETERMINED), DRIVE[unit]))
+            column = f"{joint}.{ACTUATION}{name.removeprefix(joint)}"
+            columns.append(Column(column + ("" if known else UNDETERMINED), FORCE_UNIT[unit]))
         if loads.reaction_unique is not None:
             own = loads.reaction_unique[..., loads.joints.index(joint), :].reshape(-1, 6)
             columns += _wrench(f"{joint}.{REACTION}", np.asarray(own.all(axis=0)))
@@ -65,8 +67,8 @@ def load_rows(loads: JointLoads) -> Floats:
     if loads.force.ndim != 3:
         raise StateError(f"expected loads along a motion, (N, joints, 3), got one state: {loads}")
     parts = []
-    for k, place in enumerate(loads.drive_of):
-        parts += [loads.force[:, k], loads.moment[:, k], loads.drive[:, place]]
+    for k, place in enumerate(loads.actuation_of):
+        parts += [loads.force[:, k], loads.moment[:, k], loads.actuation[:, place]]
         if loads.reaction_force is not None and loads.reaction_moment is not None:
             parts += [loads.reaction_force[:, k], loads.reaction_moment[:, k]]
     return np.hstack(parts)
@@ -76,10 +78,10 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
     """Return what a reader of the columns must know."""
     said = {
         LOAD: str(loads.convention),
-        DRIVES: "generalised force along the joint's own freedom, N m or N; it is part of the load",
+        ACTUATION: "generalised force of the joint, N m or N; it is part of the load",
     }
     if loads.reaction_force is not None:
-        said[REACTION] = "the load without the drive's part: what the bearing carries"
+        said[REACTION] = "the load without the actuation's part: what the bearing carries"
     if any(column.name.endswith(UNDETERMINED) for column in load_columns(loads)):
         said[UNDETERMINED.strip(" ()")] = (
             "rigid-body mechanics does not determine this component; the smallest solution stands "
@@ -87,7 +89,8 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
         )
     if loads.spins:
         said[SPINS] = (
-            f"accelerations of spins that no joint drives were solved for: {', '.join(loads.spins)}"
+            f"accelerations of spins that no joint actuates were solved for: "
+            f"{', '.join(loads.spins)}"
         )
     return said
 

@@ -9,9 +9,9 @@ from mbd_bridge.errors import FileError, ModelError, some
 from mbd_bridge.formats.table import Table
 from mbd_bridge.loads.columns import in_si, times
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.export import COMPONENTS, DRIVES, FORCES, LOAD, REACTION, UNDETERMINED
+from mbd_bridge.loads.export import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, RATE, drive_units, model_units
+from mbd_bridge.loads.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 def loads_from_table(table: Table, model: Model) -> JointLoads:
     """Return the loads in a table that `JointLoads.save`, `Simulation.save` or ``mbd`` wrote.
 
-    Where the table holds the velocities of the whole motion too, the speeds of the drives are
+    Where the table holds the velocities of the whole motion too, the speeds of the actuators are
     known.
 
     Raises
@@ -41,30 +41,30 @@ def loads_from_table(table: Table, model: Model) -> JointLoads:
     time = times(table)
     wrenches = np.stack([_wrench(table, found[joint]) for joint in joints], axis=1)
     unique = _flags([found[joint] for joint in joints])
-    drives, drive_names, places = list[Floats](), list[str](), list[slice]()
-    drive_flags: list[bool] = []
+    actuations, actuation_names, places = list[Floats](), list[str](), list[slice]()
+    actuation_flags: list[bool] = []
     for joint in joints:
-        start = len(drives)
-        for name, unit in _drives(model, joint):
-            column = f"{joint}.{DRIVES}{name.removeprefix(joint)}"
-            drive_flags.append(column + UNDETERMINED not in table.names)
-            column += "" if drive_flags[-1] else UNDETERMINED
+        start = len(actuations)
+        for name, unit in _actuation(model, joint):
+            column = f"{joint}.{ACTUATION}{name.removeprefix(joint)}"
+            actuation_flags.append(column + UNDETERMINED not in table.names)
+            column += "" if actuation_flags[-1] else UNDETERMINED
             if column not in table.names:
-                raise table.error(f"expected a column {column!r}, the drive of {joint!r}")
-            drives.append(in_si(table, column, unit))
-            drive_names.append(name)
-        places.append(slice(start, len(drives)))
+                raise table.error(f"expected a column {column!r}, the actuation of {joint!r}")
+            actuations.append(in_si(table, column, unit))
+            actuation_names.append(name)
+        places.append(slice(start, len(actuations)))
     rest = [_components(table, f"{joint}.{REACTION}") for joint in joints]
     reaction = np.stack([_wrench(table, c) for c in rest], axis=1) if all(rest) else None
     loads = JointLoads(
         tuple(joints),
         wrenches[..., :3],
         wrenches[..., 3:],
-        np.array(drives).reshape(-1, len(time)).T,
-        tuple(drive_names),
+        np.array(actuations).reshape(-1, len(time)).T,
+        tuple(actuation_names),
         tuple(places),
         np.broadcast_to(unique, wrenches.shape),
-        np.broadcast_to(np.array(drive_flags, dtype=bool), (len(time), len(drives))),
+        np.broadcast_to(np.array(actuation_flags, dtype=bool), (len(time), len(actuations))),
         _convention(table),
         None if reaction is None else reaction[..., :3],
         None if reaction is None else reaction[..., 3:],
@@ -91,7 +91,7 @@ def is_load(name: str, model: Model) -> bool:
     for joint in (*model.joint_index, *(cut.name for cut in model.cuts)):
         rest = bare.removeprefix(f"{joint}.")
         if rest != bare and (
-            rest.removeprefix(f"{REACTION}.") in COMPONENTS or rest.split(".")[0] == DRIVES
+            rest.removeprefix(f"{REACTION}.") in COMPONENTS or rest.split(".")[0] == ACTUATION
         ):
             return True
     return False
@@ -111,8 +111,8 @@ def _wrench(table: Table, names: list[str]) -> Floats:
     return np.stack([in_si(table, n, unit) for n, unit in zip(names, units, strict=True)], axis=1)
 
 
-def _drives(model: Model, joint: str) -> list[tuple[str, str]]:
-    """Return names and units of a joint's drives."""
+def _actuation(model: Model, joint: str) -> list[tuple[str, str]]:
+    """Return names and units of a joint's actuators."""
     gears = [coupling.name for coupling in model.description.couplings]
     if joint in gears:
         names = [joint]
@@ -120,7 +120,9 @@ def _drives(model: Model, joint: str) -> list[tuple[str, str]]:
         names = [joint + suffix for suffix in model.joint(joint).type.velocities]
     else:
         return []
-    return [(n, DRIVE[unit]) for n, unit in zip(names, drive_units(model, joint), strict=True)]
+    return [
+        (n, FORCE_UNIT[unit]) for n, unit in zip(names, actuation_units(model, joint), strict=True)
+    ]
 
 
 def _convention(table: Table) -> Convention:

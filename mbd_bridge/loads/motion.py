@@ -30,7 +30,7 @@ from mbd_bridge.loads.columns import in_si, times
 from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, rates_of
 from mbd_bridge.loads.export import LOAD, UNDETERMINED, save_motion
 from mbd_bridge.loads.history import is_load
-from mbd_bridge.loads.oddities import NAMED, Oddities
+from mbd_bridge.loads.motion_warnings import NAMED, MotionWarnings
 from mbd_bridge.loads.units import RATE, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
 
@@ -113,7 +113,7 @@ class Motion:
 
 
 def motion_from_table(
-    table: Table, model: Model, *, rest: bool = False, oddities: Oddities | None = None
+    table: Table, model: Model, *, rest: bool = False, warnings: MotionWarnings | None = None
 ) -> Motion:
     """Return the motion that a table gives to a model.
 
@@ -121,7 +121,7 @@ def motion_from_table(
     ----------
     table : see the module's text
     rest : hold the coordinates that the table has not at zero (no rotation), at rest
-    oddities : what takes in what looks odd, of a motion in pieces; else this is among the notes
+    warnings : what takes in what looks odd, of a motion in pieces; else this is among the notes
 
     Raises
     ------
@@ -129,10 +129,10 @@ def motion_from_table(
         Columns are missing or unknown, times do not grow, a quaternion is none, or there are too
         few rows to derive what is missing. The row's line and the column are named.
     """
-    found = Oddities(model) if oddities is None else oddities
+    found = MotionWarnings(model) if warnings is None else warnings
     motion = _Reader(_in_our_words(table, model), model).motion(rest, found)
     return (
-        motion if oddities is not None else replace(motion, notes=(*motion.notes, *found.notes()))
+        motion if warnings is not None else replace(motion, notes=(*motion.notes, *found.notes()))
     )
 
 
@@ -150,7 +150,7 @@ class _Reader:
         self.v, self.has_v = self._columns(names, ".vel", [unit + per_s for unit in of_v])
         self.a, self.has_a = self._columns(names, ".acc", [unit + per_s2 for unit in of_v])
 
-    def motion(self, rest: bool, oddities: Oddities) -> Motion:
+    def motion(self, rest: bool, warnings: MotionWarnings) -> Motion:
         """Return the whole motion."""
         model = self.model
         self._hold(rest)
@@ -160,8 +160,8 @@ class _Reader:
         given = self.has_v.copy()
         derived = self._derive()
         self._compare_followers()
-        oddities.add(self.time, self.q, derived)
-        oddities.compare_rates(self.time, self.q, self.v, given)
+        warnings.add(self.time, self.q, derived)
+        warnings.compare_rates(self.time, self.q, self.v, given)
         names = model.coordinate_names, model.velocity_names
         return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes), model)
 

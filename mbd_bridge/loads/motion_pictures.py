@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.units import DRIVE, RATE, model_units
+from mbd_bridge.loads.units import FORCE_UNIT, RATE, model_units
 from mbd_bridge.mechanism import Model
 from mbd_bridge.plots import Line, Panel, draw_panels
 
@@ -63,7 +63,7 @@ def plot_motion(
                 if units[k] == unit and (wanted is None or _is_of(name, wanted))
             )
             if lines:
-                label = DRIVE[unit] if what == "tau" else unit + RATE[place]
+                label = FORCE_UNIT[unit] if what == "tau" else unit + RATE[place]
                 title = f"{model.name}: {WORDS[unit][place]}"
                 pieces = -(-len(lines) // LINES)
                 for k in range(pieces):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags
-from mbd_bridge.loads.units import DRIVE, drive_units
+from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -31,12 +31,12 @@ def first_largest(sizes: Floats) -> int:
 
 @dataclass(slots=True)
 class Peak:
-    """Extremes of one quantity: the length of a vector, or a drive.
+    """Extremes of one quantity: the length of a vector, or an actuator.
 
     Attributes
     ----------
     joint, quantity, unit : e.g. elbow, "force", "N"
-    peak : value of the largest size; a drive keeps its sign
+    peak : value of the largest size; an actuator keeps its sign
     time : of the peak, s
     without : components that are left out, since rigid-body mechanics does not determine them
     known : whether anything is left
@@ -98,7 +98,7 @@ class _Lengths:
 
 
 class Peaks:
-    """Force, moment and drives of some joints, taken in block by block.
+    """Force, moment and actuators of some joints, taken in block by block.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class Peaks:
 
     def __init__(self, model: Model, loads: JointLoads) -> None:
         self._vectors: list[_Lengths] = []
-        self._drives: list[list[Peak]] = []
+        self._actuation: list[list[Peak]] = []
         self._reaction = loads.reaction_force is not None
-        for k, (joint, place) in enumerate(zip(loads.joints, loads.drive_of, strict=True)):
+        for k, (joint, place) in enumerate(zip(loads.joints, loads.actuation_of, strict=True)):
             for title, whole in _wrenches(loads):
                 sure = _always(whole.unique[..., k, :])
                 for what, unit, part in _PARTS:
@@ -117,39 +117,39 @@ class Peaks:
                     self._vectors.append(
                         _Lengths(joint, title + what, unit, names, sure[part], model.has_loops)
                     )
-            drives = loads.drive_names[place]
-            units = drive_units(model, joint) if drives else ()
-            self._drives.append(
+            actuations = loads.actuation_names[place]
+            units = actuation_units(model, joint) if actuations else ()
+            self._actuation.append(
                 [
-                    Peak(joint, f"drive{name.removeprefix(joint)}", DRIVE[unit])
-                    for name, unit in zip(drives, units, strict=True)
+                    Peak(joint, f"actuation{name.removeprefix(joint)}", FORCE_UNIT[unit])
+                    for name, unit in zip(actuations, units, strict=True)
                 ]
             )
 
     def add(self, time: Floats, loads: JointLoads) -> None:
         """Take in loads at the times (N,), s."""
         lengths = iter(self._vectors)
-        known = _always(loads.drive_unique)
-        for k, place in enumerate(loads.drive_of):
+        known = _always(loads.actuation_unique)
+        for k, place in enumerate(loads.actuation_of):
             for _, whole in _wrenches(loads):
                 sure = _always(whole.unique[..., k, :])
                 for (_, _, part), vectors in zip(_PARTS, (whole.force, whole.moment), strict=True):
                     next(lengths).add(time, vectors[:, k], sure[part])
             for peak, column, sound in zip(
-                self._drives[k], loads.drive[:, place].T, known[place], strict=True
+                self._actuation[k], loads.actuation[:, place].T, known[place], strict=True
             ):
                 peak.add(time, column)
                 peak.known = peak.known and bool(sound)
 
     @property
     def rows(self) -> list[Peak]:
-        """A `Peak` for each joint's force and moment, for each of its drives, and for force and
+        """A `Peak` for each joint's force and moment, for each of its actuators, and for force and
         moment of its reaction where the loads have it.
         """
         lengths, found = iter(self._vectors), list[Peak]()
-        for drives in self._drives:
+        for actuations in self._actuation:
             force, moment = next(lengths).peak, next(lengths).peak
-            found += [force, moment, *drives]
+            found += [force, moment, *actuations]
             if self._reaction:
                 found += [next(lengths).peak, next(lengths).peak]
         return found

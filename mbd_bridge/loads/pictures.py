@@ -12,17 +12,17 @@ from mbd_bridge.arguments import flag, name_list
 from mbd_bridge.errors import StateError, one_of, unknown_name
 from mbd_bridge.formats import Joint, Limits
 from mbd_bridge.loads.convention import PLANES
-from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
-from mbd_bridge.loads.units import DRIVE, drive_units
+from mbd_bridge.loads.export import ACTUATION, FORCES, MOMENTS
+from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
 from mbd_bridge.plots import (
-    Drive,
     Line,
     Panel,
     Rose,
+    TorqueSpeed,
     axes_for,
-    draw_drive,
     draw_panels,
     draw_rose,
+    draw_torque_speed,
     explain,
     style,
 )
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from mbd_bridge.loads.result import JointLoads
 
-QUANTITIES = ("force", "moment", "drive")
+QUANTITIES = ("force", "moment", "actuation")
 ALONG = 1e-9
 """Cosine's distance from 1 of a joint's axis that is an axis of its frame."""
 STATE = "number of the state"
-ALONG_FREEDOM = "drive and speed along the joint's own freedom, child against parent"
+ALONG_JOINT = "actuation and speed along the joint's own degree of freedom, child against parent"
 
 
 def plot_loads(
@@ -47,9 +47,9 @@ def plot_loads(
     resultant: bool = False,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw force, moment and drives along time; see `JointLoads.plot`."""
+    """Draw force, moment and actuators along time; see `JointLoads.plot`."""
     places = _places(loads, joints)
-    asked = name_list("quantities", quantities, "force, moment, drive")
+    asked = name_list("quantities", quantities, "force, moment, actuation")
     resultant = flag("resultant", resultant)
     for name in asked:
         if name not in QUANTITIES:
@@ -58,51 +58,55 @@ def plot_loads(
     panels, columns = [], 1 if len(places) == 1 or len(asked) == 1 else len(asked)
     for k in places:
         for name in asked:
-            if name == "drive" and not loads.drive_names[loads.drive_of[k]] and columns == 1:
+            if (
+                name == "actuation"
+                and not loads.actuation_names[loads.actuation_of[k]]
+                and columns == 1
+            ):
                 continue  # a fixed joint; beside others it keeps its empty place
             panels += _panels(loads, k, name, resultant)
     if not panels:
-        raise StateError("there is nothing to draw: fixed joints have no drive")
+        raise StateError("there is nothing to draw: fixed joints have no actuator")
     return draw_panels(x, label, panels, columns=columns, text=str(loads.convention), ax=ax)
 
 
 def plot_torque_speed(
     loads: JointLoads,
-    drives: Iterable[str] | str | None = None,
+    actuations: Iterable[str] | str | None = None,
     *,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw torque over speed of drives; see `JointLoads.plot_torque_speed`."""
+    """Draw torque over speed of actuators; see `JointLoads.plot_torque_speed`."""
     if loads.speed is None or loads.time is None or loads.model is None:
         raise StateError(
-            "the speeds of these drives are not known: take joint_loads(motion) or "
+            "the speeds of these actuators are not known: take joint_loads(motion) or "
             "run.joint_loads(), or loads.along(time, v)"
         )
-    names = _names("drive", drives, loads.drive_names)
+    names = _names("actuation", actuations, loads.actuation_names)
     if not names:
-        raise StateError("there is nothing to draw: these joints have no drive")
+        raise StateError("there is nothing to draw: these joints have no actuator")
     limits = {joint.name: joint.limits for joint in loads.model.description.joints}
     units = _units(loads)
     with style():
         columns = min(len(names), 3)
         axes = axes_for(len(names), columns, (4.2, 5.0), ax)
         for one, name in zip(axes, names, strict=True):
-            place = loads.drive_names.index(name)
+            place = loads.actuation_names.index(name)
             unit = units[place]
             limit = limits.get(name, Limits())
-            drive = Drive(
+            actuation = TorqueSpeed(
                 name,
                 loads.time,
-                loads.drive[:, place],
+                loads.actuation[:, place],
                 loads.speed[:, place],
-                DRIVE[unit],
+                FORCE_UNIT[unit],
                 f"{unit}/s",
                 limit.effort,
                 limit.velocity,
             )
-            draw_drive(one, drive)
+            draw_torque_speed(one, actuation)
         if ax is None:
-            explain(axes, ALONG_FREEDOM, own_figure=True)
+            explain(axes, ALONG_JOINT, own_figure=True)
     return axes
 
 
@@ -167,29 +171,31 @@ def _along(loads: JointLoads) -> tuple[NDArray[np.float64], str]:
 
 
 def _units(loads: JointLoads) -> list[str]:
-    """Return "rad" or "m" for each drive."""
+    """Return "rad" or "m" for each actuator."""
     if loads.model is None:
-        raise StateError("these loads do not know their mechanism, so the units of drives neither")
+        raise StateError(
+            "these loads do not know their mechanism, so the units of actuators neither"
+        )
     found: list[str] = []
-    for joint, place in zip(loads.joints, loads.drive_of, strict=True):
+    for joint, place in zip(loads.joints, loads.actuation_of, strict=True):
         if place.stop > place.start:
-            found += drive_units(loads.model, joint)
+            found += actuation_units(loads.model, joint)
     return found
 
 
 def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[Panel]:
     joint, rows = loads.joints[k], len(loads.force)
-    if quantity == "drive":
-        place = loads.drive_of[k]
-        names = loads.drive_names[place]
-        units = [DRIVE[unit] for unit in _units(loads)[place]]
-        title = f"{joint}: {DRIVES}" if names else f"{joint}: no {DRIVES}"
+    if quantity == "actuation":
+        place = loads.actuation_of[k]
+        names = loads.actuation_names[place]
+        units = [FORCE_UNIT[unit] for unit in _units(loads)[place]]
+        title = f"{joint}: {ACTUATION}" if names else f"{joint}: no {ACTUATION}"
         mixed = len(set(units)) > 1
         lines = tuple(
-            Line((name.removeprefix(joint).strip(".") or DRIVES) + f" [{unit}]" * mixed, values)
-            for name, unit, values in zip(names, units, loads.drive[:, place].T, strict=True)
+            Line((name.removeprefix(joint).strip(".") or ACTUATION) + f" [{unit}]" * mixed, values)
+            for name, unit, values in zip(names, units, loads.actuation[:, place].T, strict=True)
         )
-        return [Panel(title, DRIVES, " or ".join(dict.fromkeys(units)), lines)]
+        return [Panel(title, ACTUATION, " or ".join(dict.fromkeys(units)), lines)]
     first = 0 if quantity == "force" else 3
     vectors = (loads.force if quantity == "force" else loads.moment)[:, k]
     names = FORCES if quantity == "force" else MOMENTS

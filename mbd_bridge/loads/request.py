@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mbd_bridge.arguments import flag, name_list
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
-from mbd_bridge.loads.selected import asked_for
+from mbd_bridge.loads.selected import select_joints
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.wrenches import Axes, check_axes
 
@@ -27,11 +27,11 @@ class LoadRequest:
     links : names of links that carry external wrenches, which are then a further argument: force
         (N), then moment (N m) on the link, at the origin of its frame
     external_in : these wrenches are given in the axes of their "link" or of the "world"
-    reaction : give the load without the drive's part as well
+    reaction : give the load without the actuation's part as well
     open_tree : of a machine with loops, give the loads of its tree with the loops left open
-    actuated : in a machine with loops, the joints that have a drive; None: those that the file
+    actuated : in a machine with loops, the actuated joints; None: those that the file
         names
-    minimum_norm : more drives than the motion determines are allowed; the loads are then the
+    minimum_norm : more actuators than the motion determines are allowed; the loads are then the
         smallest for the loop joints, with flags at all that is not determined
     """
 
@@ -68,7 +68,7 @@ class LoadRequest:
         """
         open_tree = flag("open_tree", open_tree)
         convention = Convention.of(on, at, in_)
-        names, _ = asked_for(model, joints, cuts=model.has_loops and not open_tree)
+        names, _ = select_joints(model, joints, cuts=model.has_loops and not open_tree)
         return LoadRequest(
             names,
             convention,

@@ -28,16 +28,16 @@ class OneJoint(NamedTuple):
     Attributes
     ----------
     force, moment : (..., 3) N, N m
-    drive : (..., freedoms of the joint) N m or N
+    actuation : (..., degrees of freedom of the joint) N m or N
     unique : (..., 6) booleans, of force and moment
-    drive_unique : shaped as `drive`
+    actuation_unique : shaped as `actuation`
     """
 
     force: Array
     moment: Array
-    drive: Array
+    actuation: Array
     unique: Array
-    drive_unique: Array
+    actuation_unique: Array
 
     @property
     def wrench(self) -> Array:
@@ -46,7 +46,7 @@ class OneJoint(NamedTuple):
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 1 else len(self.force), "state")
-        return f"OneJoint({states}; force, moment, {count(self.drive.shape[-1], 'drive')})"
+        return f"OneJoint({states}; force, moment, {count(self.actuation.shape[-1], 'actuator')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +58,19 @@ class JointLoads:
     joints : names, in the order asked for
     force : (J, 3) or (N, J, 3) N
     moment : (J, 3) or (N, J, 3) N m
-    drive : (F,) or (N, F): along each freedom of the joints asked for, N m or N
-    drive_names : names of these freedoms; a fixed joint has none
+    actuation : (F,) or (N, F): along each degree of freedom of the joints asked for, N m or N
+    actuation_names : names of these degrees of freedom; a fixed joint has none
     unique : (J, 6) or (N, J, 6) booleans, shaped as `wrench`: whether rigid-body mechanics
         determines the component of the load (force, then moment). Always true in a tree
-    drive_unique : the same for `drive`, and shaped like it
+    actuation_unique : the same for `actuation`, and shaped like it
     convention : on whom, where, in which axes
-    reaction_force, reaction_moment : the part of the load that the drive does not give, shaped
+    reaction_force, reaction_moment : the part of the load that the actuation does not give, shaped
         as force and moment; None unless asked for with ``reaction=True``
     reaction_unique : whether its components are determined, shaped as `unique`
     model : whose joints these are
     time : (N,) s, where they are loads along a motion
-    speed : (N, F) rates along the freedoms of `drive`, rad/s or m/s, likewise
-    spins : links that spin about themselves without a drive, such as rods between two balls.
+    speed : (N, F) rates along the degrees of freedom of `actuation`, rad/s or m/s, likewise
+    spins : links that spin about themselves without an actuator, such as rods between two balls.
         No loop determines the acceleration of such a spin; it was solved for, from zero moment
     a : (nv,) or (N, nv) accelerations that the loads belong to, where spins were solved for; None:
         those given
@@ -79,11 +79,11 @@ class JointLoads:
     joints: tuple[str, ...]
     force: Array
     moment: Array
-    drive: Array
-    drive_names: tuple[str, ...]
-    drive_of: tuple[slice, ...]
+    actuation: Array
+    actuation_names: tuple[str, ...]
+    actuation_of: tuple[slice, ...]
     unique: Array
-    drive_unique: Array
+    actuation_unique: Array
     convention: Convention
     reaction_force: Array | None = None
     reaction_moment: Array | None = None
@@ -102,9 +102,9 @@ class JointLoads:
         return OneJoint(
             self.force[..., k, :],
             self.moment[..., k, :],
-            self.drive[..., self.drive_of[k]],
+            self.actuation[..., self.actuation_of[k]],
             self.unique[..., k, :],
-            self.drive_unique[..., self.drive_of[k]],
+            self.actuation_unique[..., self.actuation_of[k]],
         )
 
     @property
@@ -128,7 +128,7 @@ class JointLoads:
         speed, nv = as_floats("v", v), 0 if self.model is None else self.model.nv
         if speed.shape != (*states, nv):
             raise StateError(f"v: expected {(*states, nv)}, got {speed.shape}")
-        return replace(self, time=times, speed=drive_speeds(self, speed))
+        return replace(self, time=times, speed=actuation_speeds(self, speed))
 
     def spectra(
         self,
@@ -170,7 +170,7 @@ class JointLoads:
     def plot(
         self,
         joints: Iterable[str] | str | None = None,
-        quantities: Iterable[str] | str = ("force", "moment", "drive"),
+        quantities: Iterable[str] | str = ("force", "moment", "actuation"),
         *,
         resultant: bool = False,
         ax: Axes | Sequence[Axes] | None = None,
@@ -183,7 +183,7 @@ class JointLoads:
         Parameters
         ----------
         joints : names; None for all
-        quantities : of "force", "moment" and "drive": a panel each
+        quantities : of "force", "moment" and "actuation": a panel each
         resultant : draw the lengths of force and moment, too
         ax : axes to draw into, one a panel; None makes a figure
         """
@@ -193,22 +193,22 @@ class JointLoads:
 
     def plot_torque_speed(
         self,
-        drives: Iterable[str] | str | None = None,
+        actuations: Iterable[str] | str | None = None,
         *,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> list[Axes]:
-        """Draw torque over speed for each drive: peak, RMS, power, and the limits of the file.
+        """Draw torque over speed for each actuator: peak, RMS, power, and the limits of the file.
 
         The loads must be those along a motion: ``joint_loads(motion)``, ``run.joint_loads()``.
 
         Parameters
         ----------
-        drives : their names (`drive_names`); None for all
-        ax : axes to draw into, one a drive; None makes a figure
+        actuations : their names (`actuation_names`); None for all
+        ax : axes to draw into, one an actuator; None makes a figure
         """
         from mbd_bridge.loads.pictures import plot_torque_speed
 
-        return plot_torque_speed(self, drives, ax=ax)
+        return plot_torque_speed(self, actuations, ax=ax)
 
     def plot_polar(
         self,
@@ -236,13 +236,15 @@ class JointLoads:
         return f"JointLoads({states}; {names}; {self.convention})"
 
 
-def drive_speeds(loads: JointLoads, v: Array) -> Array:
-    """Return the rates (..., F) along the freedoms of the drives, from the velocities (..., nv)."""
+def actuation_speeds(loads: JointLoads, v: Array) -> Array:
+    """Return the rates (..., F) along the degrees of freedom of the actuators, from the velocities
+    (..., nv).
+    """
     model = loads.model
     assert model is not None
     moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
-    out = np.empty((*v.shape[:-1], len(loads.drive_names)))
-    for joint, place in zip(loads.joints, loads.drive_of, strict=True):
+    out = np.empty((*v.shape[:-1], len(loads.actuation_names)))
+    for joint, place in zip(loads.joints, loads.actuation_of, strict=True):
         if joint in moved:
             out[..., place.start] = v[..., model.velocity_names.index(moved[joint])]
         elif place.stop > place.start:

@@ -22,14 +22,14 @@ from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.mechanism import Model, ModelJoint, Motion
+from mbd_bridge.mechanism import JointMotion, Model, ModelJoint
 from mbd_bridge.spatial import Array, Inertia, is_zero, zeros
 
 COUPLING = "coupling"
-"""Type of cuts that are gears: their drive is the generalised force on what follows."""
+"""Type of cuts that are gears: their actuation is the generalised force on what follows."""
 
 
-class Asked(NamedTuple):
+class JointPlace(NamedTuple):
     """A joint whose load is asked for: index of a joint of the tree, or of a cut."""
 
     cut: bool
@@ -44,22 +44,24 @@ class Selection:
     ----------
     joints : places of the joints
     convention : a point of it may be one of symbols
-    reaction : whether the load without the drive's part is formed as well
+    reaction : whether the load without the actuation's part is formed as well
     """
 
-    joints: tuple[Asked, ...]
+    joints: tuple[JointPlace, ...]
     convention: Convention
     reaction: bool = False
 
 
 class Sizes(NamedTuple):
-    """What makes loads comparable, N m: the mechanism's size, and a factor (F,) of each drive."""
+    """What makes loads comparable, N m: the mechanism's size, and a factor (F,) of each
+    actuator.
+    """
 
     force: float
-    drives: Array
+    actuations: Array
 
     @staticmethod
-    def of(model: Model, asked: Sequence[Asked]) -> Sizes:
+    def of(model: Model, asked: Sequence[JointPlace]) -> Sizes:
         """Return those of a mechanism: its size for a force, 1 for a moment."""
         out: list[float] = []
         for cut, k in asked:
@@ -72,9 +74,9 @@ class Sizes(NamedTuple):
         return Sizes(model.size, np.array(out))
 
 
-def asked_for(
+def select_joints(
     model: Model, joints: Iterable[str | int] | str | None, *, cuts: bool
-) -> tuple[tuple[str, ...], tuple[Asked, ...]]:
+) -> tuple[tuple[str, ...], tuple[JointPlace, ...]]:
     """Return names and places of joints given by name (or index, of the tree).
 
     Parameters
@@ -94,21 +96,24 @@ def asked_for(
     places = []
     for name in named:
         if isinstance(name, str) and name in known:
-            places.append(Asked(True, known[name]))
+            places.append(JointPlace(True, known[name]))
         elif isinstance(name, str) and name not in model.joint_index:
             raise ModelError(f"joints: {unknown_name('joint', name, [*model.joint_index, *known])}")
         else:
-            places.append(Asked(False, model.joint_number(name)))
+            places.append(JointPlace(False, model.joint_number(name)))
     if not places:
         raise ModelError("no joint was asked for; name at least one in joints=[...]")
     names = (model.cuts[k].name if cut else model.joints[k].name for cut, k in places)
     return tuple(names), tuple(places)
 
 
-def drive_names(model: Model, asked: Sequence[Asked]) -> tuple[tuple[str, ...], tuple[slice, ...]]:
-    """Return the names of all drives of these joints, and which of them belong to each joint.
+def actuation_names(
+    model: Model, asked: Sequence[JointPlace]
+) -> tuple[tuple[str, ...], tuple[slice, ...]]:
+    """Return the names of all actuators of these joints, and which of them belong to each joint.
 
-    A joint of the tree has one for each of its freedoms, gears one; other cut joints have none.
+    A joint of the tree has one for each of its degrees of freedom, gears one; other cut joints have
+    none.
     """
     names: list[str] = []
     places = []
@@ -131,7 +136,7 @@ def selected_loads(
     external: External,
     lam: Array | None = None,
 ) -> tuple[Array, ...]:
-    """Return forces (J, 3), moments (J, 3), drives (F,) and, if selected, the reactions.
+    """Return forces (J, 3), moments (J, 3), actuators (F,) and, if selected, the reactions.
 
     Parameters
     ----------
@@ -145,30 +150,30 @@ def selected_loads(
         external = _with_cuts(model, external, wrenches, state.bodies)
     numbers = [k for cut, k in asked if not cut]
     loads = recursive_loads(model, q, v, a, numbers, external)
-    of_tree = iter(zip(numbers, loads.wrench, loads.drive, strict=True))
+    of_tree = iter(zip(numbers, loads.wrench, loads.actuation, strict=True))
     motions = body_motions(model, q, v)
-    whole, rest, drives = [], [], [np.zeros(0)]
+    whole, rest, actuations = [], [], [np.zeros(0)]
     for cut, k in asked:
         if cut:
             assert state is not None, "cuts are asked for with their multipliers"
             assert lam is not None
             found = convention.apply_cut(model, model.cuts[k], wrenches[k], state, motions)
             whole.append(found)
-            rest.append(found)  # a cut joint is not driven, and what gears do is no load
-            if model.cuts[k].type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears drive with -λ
+            rest.append(found)  # a cut joint is not actuated, and what gears do is no load
+            if model.cuts[k].type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears act with -λ
                 row = sum(len(other.rows) for other in model.cuts[:k])
-                drives.append(-lam[row : row + 1])
+                actuations.append(-lam[row : row + 1])
             continue
-        j, wrench, drive = next(of_tree)
+        j, wrench, actuation = next(of_tree)
         joint = model.joints[j]
-        drives.append(drive)
+        actuations.append(actuation)
         parts = [wrench]
         if reaction:
-            parts.append(wrench - drive_wrench(joint, motions[joint.body], drive))
+            parts.append(wrench - actuation_wrench(joint, motions[joint.body], actuation))
         for place, part in zip((whole, rest), parts, strict=False):
             at_link = shift_to_link(model, joint.child, part)
             place.append(convention.apply(model, joint, at_link, motions))
-    load, along = _rows(whole), np.concatenate(drives)
+    load, along = _rows(whole), np.concatenate(actuations)
     if not reaction:
         return load[:, :3], load[:, 3:], along
     part = _rows(rest)
@@ -180,32 +185,34 @@ def changes(
 ) -> tuple[Array, ...]:
     """Return what some multipliers (m,) alone do to `selected_loads`, without weight or motion.
 
-    Each result is the sum of squares over the multipliers: wrench (J, 6) and drive (F,), N m (a
+    Each result is the sum of squares over the multipliers: wrench (J, 6) and actuation (F,), N m (a
     force counts with the mechanism's size), and reaction (J, 6) if selected.
     """
     light, still = _weightless(model), np.zeros(model.nv)
     sizes = Sizes.of(model, selection.joints)
     squares: list[Array] = [np.zeros(1)] * (3 if selection.reaction else 2)
     for lam in multipliers:
-        force, moment, drive, *rest = selected_loads(light, selection, q, still, still, {}, lam)
-        found = [np.hstack([force * sizes.force, moment]), drive * sizes.drives]
+        force, moment, actuation, *rest = selected_loads(light, selection, q, still, still, {}, lam)
+        found = [np.hstack([force * sizes.force, moment]), actuation * sizes.actuations]
         if selection.reaction:
             found.append(np.hstack([rest[0] * sizes.force, rest[1]]))
         squares = [s + x * x for s, x in zip(squares, found, strict=True)]
     return tuple(squares)
 
 
-def drive_wrench(joint: ModelJoint, motion: Motion, drive: Array) -> Array:
-    """Return the (6,) wrench with which a drive acts on the child, at its origin, in its axes.
+def actuation_wrench(joint: ModelJoint, motion: JointMotion, actuation: Array) -> Array:
+    """Return the (6,) wrench with which an actuator acts on the child, at its origin, in its axes.
 
-    A rotation is driven by a moment along its axis, a translation by a force along its way; for
+    A rotation is actuated by a moment along its axis, a translation by a force along its way; for
     a screw the moment does the work.
     """
     if not joint.moving:
         return np.zeros(6)
     turns = [k for k in range(joint.type.nv) if not is_zero(motion.angular[:, k])]
-    force = sum((motion.linear[:, k] * drive[k] for k in _others(turns, len(drive))), np.zeros(3))
-    moment = sum((motion.angular[:, k] * drive[k] for k in turns), np.zeros(3))
+    force = sum(
+        (motion.linear[:, k] * actuation[k] for k in _others(turns, len(actuation))), np.zeros(3)
+    )
+    moment = sum((motion.angular[:, k] * actuation[k] for k in turns), np.zeros(3))
     return np.concatenate([force, moment])
 
 

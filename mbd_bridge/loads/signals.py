@@ -1,4 +1,4 @@
-"""Joint loads as signals with names: components, resultants and drives, one column each."""
+"""Joint loads as signals with names: components, resultants and actuators, one column each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.loads.export import COMPONENTS, DRIVES, FORCES
+from mbd_bridge.loads.export import ACTUATION, COMPONENTS, FORCES
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import DRIVE, drive_units
+from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class Signal:
 
     Attributes
     ----------
-    joint, quantity, unit : "elbow", "fx" ... "mz", "force" and "moment" (lengths), "drive", "N"
+    joint, quantity, unit : "elbow", "fx" ... "mz", "force" and "moment" (lengths), "actuation", "N"
     """
 
     joint: str
@@ -50,29 +50,31 @@ class Signals:
     Attributes
     ----------
     entries : in the order of the columns: of each joint six components, the lengths of force and
-        moment, its drives
+        moment, its actuators
     """
 
     def __init__(self, loads: JointLoads) -> None:
         model = loads.model
         assert model is not None
         entries: list[Signal] = []
-        for joint, place in zip(loads.joints, loads.drive_of, strict=True):
+        for joint, place in zip(loads.joints, loads.actuation_of, strict=True):
             entries += [Signal(joint, x, "N" if x in FORCES else "N m") for x in COMPONENTS]
             entries += [Signal(joint, "force", "N"), Signal(joint, "moment", "N m")]
-            names = loads.drive_names[place]
-            units = drive_units(model, joint) if names else ()
+            names = loads.actuation_names[place]
+            units = actuation_units(model, joint) if names else ()
             for name, unit in zip(names, units, strict=True):
-                entries.append(Signal(joint, f"{DRIVES}{name.removeprefix(joint)}", DRIVE[unit]))
+                entries.append(
+                    Signal(joint, f"{ACTUATION}{name.removeprefix(joint)}", FORCE_UNIT[unit])
+                )
         self.entries = tuple(entries)
 
     def columns(self, loads: JointLoads) -> Floats:
         """Return the signals of N states, (N, entries)."""
         parts = []
-        for k, place in enumerate(loads.drive_of):
+        for k, place in enumerate(loads.actuation_of):
             force, moment = loads.force[:, k], loads.moment[:, k]
             lengths = [np.sqrt(np.einsum("ij,ij->i", x, x)) for x in (force, moment)]
-            parts += [force, moment, np.stack(lengths, axis=1), loads.drive[:, place]]
+            parts += [force, moment, np.stack(lengths, axis=1), loads.actuation[:, place]]
         return np.hstack(parts)
 
     def determined(self, loads: JointLoads) -> Flags:
@@ -80,11 +82,11 @@ class Signals:
 
         A length is determined if its three components are.
         """
-        drives = np.asarray(np.atleast_2d(loads.drive_unique).all(axis=0), dtype=bool)
+        actuations = np.asarray(np.atleast_2d(loads.actuation_unique).all(axis=0), dtype=bool)
         found: list[bool] = []
-        for flags, place in zip(loads.determined, loads.drive_of, strict=True):
+        for flags, place in zip(loads.determined, loads.actuation_of, strict=True):
             found += [*flags.tolist(), bool(flags[:3].all()), bool(flags[3:].all())]
-            found += drives[place].tolist()
+            found += actuations[place].tolist()
         return np.array(found, dtype=bool)
 
 

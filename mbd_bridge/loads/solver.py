@@ -1,6 +1,6 @@
 """The load in chosen joints, prepared once for a mechanism and evaluated for many states.
 
-What is not asked for is not computed: tracing the recursion for some joints leaves only the
+Only requested outputs are computed: tracing the recursion for some joints leaves only the
 operations that their loads need (the papers' selected joints, found by the compiler).
 
 In a mechanism with loops the multipliers of the cut joints come first (`solve.closed_inverse`), and
@@ -27,9 +27,15 @@ from mbd_bridge.loads.convention import At, Convention, Point
 from mbd_bridge.loads.motion import Motion
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.selected import Selection, asked_for, changes, drive_names, selected_loads
+from mbd_bridge.loads.selected import (
+    Selection,
+    actuation_names,
+    changes,
+    select_joints,
+    selected_loads,
+)
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
@@ -38,12 +44,12 @@ from mbd_bridge.solve.loop_terms import PROBES, probes
 from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.variants import Wanted
+from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array
 
 
 class LoadSolver:
-    """Force, moment and drive of chosen joints of one mechanism, with or without loops.
+    """Force, moment and actuation of chosen joints of one mechanism, with or without loops.
 
     Parameters
     ----------
@@ -55,8 +61,8 @@ class LoadSolver:
 
     Attributes
     ----------
-    kernel : forces, moments, drives, reactions. Its inputs are q, v, a; lam of loops; external of
-        wrenches; point (3,), m, where the loads are given at a point; p of variants
+    kernel : forces, moments, actuators, reactions. Its inputs are q, v, a; lam of loops; external
+        of wrenches; point (3,), m, where the loads are given at a point; p of variants
     joints : names
     links : link indices that carry external wrenches
 
@@ -67,7 +73,10 @@ class LoadSolver:
     """
 
     def __init__(
-        self, model: Model, request: LoadRequest, parameters: Given | Parameters | None = None
+        self,
+        model: Model,
+        request: LoadRequest,
+        parameters: ParameterValues | Parameters | None = None,
     ) -> None:
         an_instance("model", model, Model, "mechanism.model")
         an_instance("request", request, LoadRequest, "LoadRequest.of(model, joints, ...)")
@@ -75,9 +84,9 @@ class LoadSolver:
             parameters = Parameters.of(model, parameters)
         self.model, self.request, self.parameters = model, request, parameters
         closed = model.has_loops and not request.open_tree
-        self.joints, asked = asked_for(model, request.joints, cuts=closed)
+        self.joints, asked = select_joints(model, request.joints, cuts=closed)
         self._selection = Selection(asked, request.convention.form, request.reaction)
-        self._names, self._places = drive_names(model, asked)
+        self._names, self._places = actuation_names(model, asked)
         self.links = tuple(map(model.link_number, request.links))
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
@@ -85,7 +94,7 @@ class LoadSolver:
         if self.links:
             inputs["external"] = 6 * len(self.links)
         inputs |= {} if self.point is None else {"point": 3}
-        outputs = ["force", "moment", "drive"]
+        outputs = ["force", "moment", "actuation"]
         if request.reaction:
             outputs += ["reaction_force", "reaction_moment"]
 
@@ -103,11 +112,11 @@ class LoadSolver:
         places = [tuple(place) for place in asked]
         self._what = f"{places} {request.convention.form!r} {request.reaction}"
         what = f"{self._what} loads {closed} {self.links} {request.external_in}"
-        wanted = Wanted(function_of, inputs, tuple(outputs), "joint_loads", what)
+        wanted = KernelRequest(function_of, inputs, tuple(outputs), "joint_loads", what)
         self.kernel = wanted.kernel(model, parameters)
-        self._drives: tuple[str, ...] | None = None
+        self._actuated_joints: tuple[str, ...] | None = None
         if closed:
-            self._drives = actuated_joints(model, request.actuated)
+            self._actuated_joints = actuated_joints(model, request.actuated)
             self._changes = self._changes_kernel(parameters)
             self._noticed = row_choice(model).noticed
 
@@ -181,7 +190,7 @@ class LoadSolver:
             which forces along passive coordinates are given); None: they follow from the motion
         threads : share the states among this many threads
         check : raise if a result is not finite, a quaternion not of unit length, a loop not
-            closed, or a motion not possible with the drives; False leaves what comes out
+            closed, or a motion not possible with the actuators; False leaves what comes out
         """
         if (
             external is None
@@ -207,12 +216,12 @@ class LoadSolver:
             )
         flags: tuple[Array, ...] | None = None
         solved: Array | None = None
-        if self._drives is not None and self.parameters is not None:
+        if self._actuated_joints is not None and self.parameters is not None:
             raise ModelError(
                 "the multipliers of variants with loops come from their simulation: ask "
                 "simulate_batch(..., parameters=...).joint_loads(joints)"
             )
-        if self._drives is not None:
+        if self._actuated_joints is not None:
             found = self._inverse(
                 own_q,
                 v,
@@ -248,9 +257,9 @@ class LoadSolver:
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.
 
-        ``run(q, v, a)`` of the result returns force (J, 3), moment (J, 3) and drive (F,): always
-        the same arrays, overwritten by the next call, unchecked for nan. Of a machine with loops
-        it takes the multipliers of the loops too: ``run(q, v, a, lam)``; then the wrenches on
+        ``run(q, v, a)`` of the result returns force (J, 3), moment (J, 3) and actuation (F,):
+        always the same arrays, overwritten by the next call, unchecked for nan. Of a machine with
+        loops it takes the multipliers of the loops too: ``run(q, v, a, lam)``; then the wrenches on
         `links` and the point, where the solver was made for them (see `kernel`).
         """
         return self.kernel.single()
@@ -273,7 +282,12 @@ class LoadSolver:
     @cached_property
     def _quick(self) -> Callable[[ArrayLike, ArrayLike, ArrayLike], JointLoads | None] | None:
         """What gives the loads at one state if nothing is to be solved, converted or explained."""
-        if self._drives is not None or self.links or self.parameters or self.request.reaction:
+        if (
+            self._actuated_joints is not None
+            or self.links
+            or self.parameters
+            or self.request.reaction
+        ):
             return None
         shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))
         run, more = self._one_state, self._more
@@ -285,15 +299,17 @@ class LoadSolver:
             loads = object.__new__(JointLoads)  # the frozen one's own way takes a microsecond
             facts = loads.__dict__
             facts.update(shared)
-            facts["force"], facts["moment"], facts["drive"] = found
+            facts["force"], facts["moment"], facts["actuation"] = found
             return loads
 
         return quick
 
     @cached_property
     def _inverse(self) -> ClosedInverse:
-        assert self._drives is not None, "there are loops"
-        return ClosedInverse(self.model, self._drives, self.links, self.request.external_in)
+        assert self._actuated_joints is not None, "there are loops"
+        return ClosedInverse(
+            self.model, self._actuated_joints, self.links, self.request.external_in
+        )
 
     def _changes_kernel(self, parameters: Parameters | None) -> Kernel:
         """Return the kernel of the squares of what open multipliers do (`changes`)."""
@@ -308,16 +324,18 @@ class LoadSolver:
 
         inputs = {"q": self.model.nq, "open": PROBES * rows}
         inputs |= {} if self.point is None else {"point": 3}
-        outputs = ("wrench", "drive", "reaction")[: 3 if self.request.reaction else 2]
-        wanted = Wanted(function_of, inputs, outputs, "open_loads", f"{self._what} open")
+        outputs = ("wrench", "actuation", "reaction")[: 3 if self.request.reaction else 2]
+        wanted = KernelRequest(function_of, inputs, outputs, "open_loads", f"{self._what} open")
         return wanted.kernel(self.model, parameters)
 
     def flags(self, q: ArrayLike, basis: Array, *more: ArrayLike) -> tuple[Array, ...]:
-        """Return which components (J, 6), drives (F,) and reactions are determined at one position.
+        """Return which components (J, 6), actuators (F,) and reactions are determined at one
+        position.
 
         Parameters
         ----------
-        basis : (m, r) of the multipliers that are open there (`solve.constrained.left_open`)
+        basis : (m, r) of the multipliers that are open there
+            (`solve.constrained.undetermined_multipliers`)
         more : parameters of the variant, where the solver was made for variants
         """
         scale = self.model.row_scale
@@ -327,7 +345,7 @@ class LoadSolver:
         return tuple(~(square > self._noticed**2) for square in squares)
 
     def _flags(self, q: ArrayLike, opened: Array, threads: int) -> tuple[Array, ...]:
-        """Return which components (..., J, 6), drives (..., F) and reactions are determined."""
+        """Return which components (..., J, 6), actuators (..., F) and reactions are determined."""
         flat = opened.reshape(*opened.shape[:-2], PROBES * opened.shape[-1])
         squares = self._changes(q, flat, *self._more, threads=threads)
         return tuple(~(square > self._noticed**2) for square in squares)
@@ -336,8 +354,8 @@ class LoadSolver:
         self, outputs: tuple[Array, ...], flags: tuple[Array, ...] | None = None
     ) -> JointLoads:
         """Return the kernel's outputs with their names, flags (None: all true) and convention."""
-        force, moment, drive, *reaction = outputs
-        shapes = (*force.shape[:-1], 6), drive.shape, (*force.shape[:-1], 6)
+        force, moment, actuation, *reaction = outputs
+        shapes = (*force.shape[:-1], 6), actuation.shape, (*force.shape[:-1], 6)
         given = flags or (np.ones((), dtype=bool),) * 3
         flags = tuple(map(np.broadcast_to, given, shapes))
         own_force, own_moment, own_flags = (*reaction, flags[2]) if reaction else (None,) * 3
@@ -345,7 +363,7 @@ class LoadSolver:
             self.joints,
             force,
             moment,
-            drive,
+            actuation,
             self._names,
             self._places,
             flags[0],

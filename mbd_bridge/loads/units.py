@@ -1,4 +1,4 @@
-"""The units of a model's coordinates, velocities and drives, and those that a file may use."""
+"""The units of a model's coordinates, velocities and actuators, and those that a file may use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbd_bridge.mechanism import JointType, Model
 RATE = ("", "/s", "/s^2")
 """What follows the unit of a coordinate in those of its first and second derivative."""
 
-DRIVE = {"rad": "N m", "m": "N"}
+FORCE_UNIT = {"rad": "N m", "m": "N"}
 """Unit of the generalised force along a coordinate."""
 
 
@@ -43,9 +43,10 @@ UNITS = _accepted()
 
 
 def velocity_units(kind: JointType) -> tuple[str, ...]:
-    """Return "rad" or "m" for each freedom of a joint: what its velocity is the rate of.
+    """Return "rad" or "m" for each degree of freedom of a joint: what its velocity is the rate of.
 
-    A freedom that turns the child is an angle, even if it moves it along as well (a screw).
+    A degree of freedom that turns the child is an angle, even if it moves it along as well (a
+    screw).
     """
     motion = kind.motion(kind.neutral(), np.zeros(kind.nv))
     return tuple("rad" if np.any(motion.angular[:, k]) else "m" for k in range(kind.nv))
@@ -70,8 +71,10 @@ def model_units(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(coordinates), tuple(velocities)
 
 
-def drive_units(model: Model, name: str) -> tuple[str, ...]:
-    """Return "rad" or "m" for each drive of a joint, or of what gears do to the one they move."""
+def actuation_units(model: Model, name: str) -> tuple[str, ...]:
+    """Return "rad" or "m" for each actuator of a joint, or of what gears do to the one they
+    move.
+    """
     moved = {coupling.name: coupling.joint for coupling in model.description.couplings}
     if name not in moved:
         return velocity_units(model.joint(name).type)
@@ -87,6 +90,6 @@ def model_notes(model: Model) -> str:
         lines.append(f"q[{k}]  {name}  {'part of a unit quaternion' if unit == '1' else unit}")
     lines.append("")
     for k, (name, unit) in enumerate(zip(model.velocity_names, of_v, strict=True)):
-        lines.append(f"v[{k}], a[{k}], tau[{k}]  {name}  {unit}/s, {unit}/s^2, {DRIVE[unit]}")
+        lines.append(f"v[{k}], a[{k}], tau[{k}]  {name}  {unit}/s, {unit}/s^2, {FORCE_UNIT[unit]}")
     gravity = ", ".join(f"{x:g}" for x in model.gravity)
     return "\n".join([*lines, "", f"SI units; gravity ({gravity}) m/s^2 in the world's axes."])

@@ -4,7 +4,7 @@ from mbd_bridge.mechanism.build import EARTH, build_model, rebuilt
 from mbd_bridge.mechanism.builder import Builder
 from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance
 from mbd_bridge.mechanism.digest import digest
-from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointType, Motion
+from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointMotion, JointType
 from mbd_bridge.mechanism.model import (
     GROUND,
     RANK_TOLERANCE,
@@ -39,11 +39,11 @@ __all__ = [
     "Cuts",
     "Distance",
     "Edge",
+    "JointMotion",
     "JointType",
     "Model",
     "ModelJoint",
     "ModelLink",
-    "Motion",
     "TreeEdge",
     "build_model",
     "digest",

@@ -62,7 +62,7 @@ def build_model(
     Parameters
     ----------
     description : links, joints and loops; its joints must form one tree
-    floating : give the root link six freedoms instead of welding it to the ground
+    floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut: "authored", "weighted" or their names; see `recut`
     rank_tolerance : relative size below which rows of loops that are nearly dependent are due to

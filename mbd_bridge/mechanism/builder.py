@@ -207,7 +207,7 @@ class Builder:
         """Add gears between two coordinates: q(joint) = ratio * q(follows) + offset.
 
         Unlike ``mimic`` this is a constraint: both coordinates stay, and the gears have a load of
-        their own, the generalised force with which they drive `joint`.
+        their own, the generalised force with which they act on `joint`.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ from mbd_bridge.spatial import Array, axis_angle_matrix, cross, quaternion_matri
 X, Y, Z = np.eye(3)
 
 
-class Motion(NamedTuple):
+class JointMotion(NamedTuple):
     """How a joint moves its child at one state (see the module's text)."""
 
     rotation: Array
@@ -58,7 +58,7 @@ class JointType(ABC):
     velocities: ClassVar[tuple[str, ...]] = ("",)
 
     @abstractmethod
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return the motion for coordinates q (nq,) and velocities v (nv,)."""
 
     def neutral(self) -> Array:
@@ -93,15 +93,15 @@ ALONG_Z = _columns(Z)
 
 @dataclass(frozen=True)
 class Fixed(JointType):
-    """A weld: no freedom."""
+    """A weld: no degree of freedom."""
 
     name, nq, nv, cut_rows, weight = "fixed", 0, 0, 6, 0.0
     coordinates = velocities = ()
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return the identity."""
         none = np.zeros((3, 0))
-        return Motion(np.eye(3), NONE, none, none, none, none)
+        return JointMotion(np.eye(3), NONE, none, none, none, none)
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ class Revolute(JointType):
 
     name, nq, nv, cut_rows, weight = "revolute", 1, 1, 5, 1.5
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R = Rz(q)."""
         rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
-        return Motion(rotation, NONE, ALONG_Z, STILL, STILL, STILL)
+        return JointMotion(rotation, NONE, ALONG_Z, STILL, STILL, STILL)
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,9 @@ class Prismatic(JointType):
 
     name, nq, nv, cut_rows, weight = "prismatic", 1, 1, 5, 1.0
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return p = z q."""
-        return Motion(np.eye(3), Z * q[0], STILL, ALONG_Z, STILL, STILL)
+        return JointMotion(np.eye(3), Z * q[0], STILL, ALONG_Z, STILL, STILL)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Helical(JointType):
     pitch: float
     name, nq, nv, cut_rows, weight = "helical", 1, 1, 5, 1.5
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R = Rz(q), p = z h q."""
         turn = Revolute().motion(q, v)
         return turn._replace(position=Z * (self.pitch * q[0]), linear=self.pitch * ALONG_Z)
@@ -154,11 +154,11 @@ class Cylindrical(JointType):
     name, nq, nv, cut_rows, weight = "cylindrical", 2, 2, 4, 2.0
     coordinates = velocities = (".angle", ".displacement")
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R = Rz(q1), p = z q2."""
         rotation = axis_angle_matrix(Z, np.cos(q)[0], np.sin(q)[0])
         none = np.zeros((3, 2))
-        return Motion(rotation, Z * q[1], _columns(Z, NONE), _columns(NONE, Z), none, none)
+        return JointMotion(rotation, Z * q[1], _columns(Z, NONE), _columns(NONE, Z), none, none)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Universal(JointType):
     name, nq, nv, cut_rows, weight = "universal", 2, 2, 4, 2.1
     coordinates = velocities = (".first", ".second")
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R = Rz(q1) Ru(q2); H = [Ruᵀ z, u], of which the first turns."""
         u, none = np.array(self.second), np.zeros((3, 2))
         cosine, sine = np.cos(q), np.sin(q)
@@ -180,7 +180,7 @@ class Universal(JointType):
         rotation = axis_angle_matrix(Z, cosine[0], sine[0]) @ inner
         first = inner.T @ Z
         rate = _columns(cross(first, u) * v[1], NONE)
-        return Motion(rotation, NONE, _columns(first, u), none, rate, none)
+        return JointMotion(rotation, NONE, _columns(first, u), none, rate, none)
 
 
 @dataclass(frozen=True)
@@ -198,10 +198,10 @@ class Spherical(JointType):
     coordinates = (".qx", ".qy", ".qz", ".qw")
     velocities = (".wx", ".wy", ".wz")
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R of the quaternion; H = 1."""
         none = np.zeros((3, 3))
-        return Motion(quaternion_matrix(q), NONE, np.eye(3), none, none, none)
+        return JointMotion(quaternion_matrix(q), NONE, np.eye(3), none, none, none)
 
     def neutral(self) -> Array:
         """Return the unit quaternion of no rotation."""
@@ -231,7 +231,7 @@ class Planar(JointType):
     name, nq, nv, cut_rows, weight = "planar", 3, 3, 3, 2.9
     coordinates = velocities = (".x", ".y", ".angle")
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R = Rz(q3), p = (q1, q2, 0); T = [Rᵀ x, Rᵀ y, 0] turns against the child."""
         rotation = axis_angle_matrix(Z, np.cos(q)[2], np.sin(q)[2])
         along_x, along_y = rotation.T @ X, rotation.T @ Y
@@ -239,7 +239,7 @@ class Planar(JointType):
         rate = _columns(along_y * -v[2], along_x * v[2], NONE)
         position = X * q[0] + Y * q[1]
         angular = _columns(NONE, NONE, Z)
-        return Motion(rotation, position, angular, linear, np.zeros((3, 3)), rate)
+        return JointMotion(rotation, position, angular, linear, np.zeros((3, 3)), rate)
 
 
 @dataclass(frozen=True)
@@ -250,11 +250,11 @@ class Floating(JointType):
     coordinates = (".x", ".y", ".z", ".qx", ".qy", ".qz", ".qw")
     velocities = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> JointMotion:
         """Return R of the quaternion and p; H and T are constant in the body's own axes."""
         none, still = np.zeros((3, 3)), np.zeros((3, 6))
         angular, linear = np.hstack([none, np.eye(3)]), np.hstack([np.eye(3), none])
-        return Motion(quaternion_matrix(q[3:]), q[:3], angular, linear, still, still)
+        return JointMotion(quaternion_matrix(q[3:]), q[:3], angular, linear, still, still)
 
     def neutral(self) -> Array:
         """Return the origin and no rotation."""

@@ -107,7 +107,7 @@ class ModelJoint:
 
     @property
     def moving(self) -> bool:
-        """Whether the joint has freedoms."""
+        """Whether the joint has degrees of freedom."""
         return self.type.nv > 0
 
 
@@ -172,7 +172,8 @@ class Model:
         loops = f", {count(len(self.loops), 'loop joint')}" if self.loops else ""
         return (
             f"{self.name!r}: {count(len(self.links), 'link')}, "
-            f"{count(len(self.joints) - 1, 'joint')}{loops}, {count(self.nv, 'freedom')}, "
+            f"{count(len(self.joints) - 1, 'joint')}{loops}, "
+            f"{count(self.nv, 'degree of freedom')}, "
             f"{base} base"
         )
 

@@ -39,7 +39,7 @@ OF_LINK = ("mass", "centre", "inertia")
 OF_FRAME = ("xyz", "rpy")
 SIDES = ("predecessor", "successor")
 
-Given = Mapping[str, ArrayLike]
+ParameterValues = Mapping[str, ArrayLike]
 """Values by the parameter's name: one for all variants, or N of them."""
 
 
@@ -67,7 +67,7 @@ class Parameters:
         return _remade, (self.model, self._given, len(self))
 
     @staticmethod
-    def of(model: Model, given: Given) -> Parameters:
+    def of(model: Model, given: ParameterValues) -> Parameters:
         """Return the parameters that a caller gives by name, checked.
 
         Raises
@@ -82,8 +82,8 @@ class Parameters:
             columns.append(rows)
         numbers = {len(rows) for rows in columns} - {1}
         if len(numbers) > 1:
-            told = ", ".join(f"{n}: {len(rows)}" for n, rows in zip(given, columns, strict=True))
-            raise ModelError(f"parameters: expected the same number of variants, got {told}")
+            listed = ", ".join(f"{n}: {len(rows)}" for n, rows in zip(given, columns, strict=True))
+            raise ModelError(f"parameters: expected the same number of variants, got {listed}")
         number = numbers.pop() if numbers else 1
         wide = [np.broadcast_to(rows, (number, rows.shape[1])) for rows in columns]
         values = np.hstack([np.zeros((number, 0)), *wide])
@@ -166,7 +166,7 @@ class Parameters:
         return function
 
 
-def _remade(model: Model, given: Given, number: int) -> Parameters:
+def _remade(model: Model, given: ParameterValues, number: int) -> Parameters:
     """Return parameters that have travelled to another process."""
     return Parameters.of(model, given).repeated(number)
 

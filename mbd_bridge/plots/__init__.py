@@ -8,20 +8,20 @@ from mbd_bridge.plots.lines import Line, Panel, draw_panels
 from mbd_bridge.plots.polar import Rose, draw_rose
 from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.plots.style import axes_for, explain, style
-from mbd_bridge.plots.torque_speed import Drive, draw_drive
+from mbd_bridge.plots.torque_speed import TorqueSpeed, draw_torque_speed
 
 __all__ = [
-    "Drive",
     "Line",
     "Panel",
     "Rose",
     "SpectrumPanel",
     "Steps",
+    "TorqueSpeed",
     "axes_for",
-    "draw_drive",
     "draw_panels",
     "draw_rose",
     "draw_spectra",
+    "draw_torque_speed",
     "explain",
     "style",
 ]

@@ -119,6 +119,6 @@ def _draw(ax: Axes, panel: SpectrumPanel) -> None:
 
 
 def _coincide(one: Steps, other: Steps) -> bool:
-    """Return whether a spectrum is another one's, such as a drive's and its moment's."""
+    """Return whether a spectrum is another one's, such as an actuator's and its moment's."""
     same = one.largest == other.largest and len(one.cycles) == len(other.cycles)
     return same and bool(np.array_equal(one.cycles, other.cycles))

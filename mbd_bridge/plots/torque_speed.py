@@ -24,12 +24,12 @@ FAR = 2.5
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
-    """A drive along a motion.
+class TorqueSpeed:
+    """An actuator along a motion.
 
     Attributes
     ----------
-    name : of the drive
+    name : of the actuation
     time : (N,) s
     effort, effort_unit : (N,) "N m" or "N"
     speed, speed_unit : (N,) "rad/s" or "m/s"
@@ -52,7 +52,7 @@ class Drive:
 
     @property
     def power(self) -> Floats:
-        """What the drive gives, (N,) W; negative where it takes."""
+        """What the actuation gives, (N,) W; negative where it takes."""
         return np.asarray(self.effort * self.speed)
 
     @property
@@ -61,64 +61,66 @@ class Drive:
         return float(np.sqrt(np.mean(self.effort**2)))
 
 
-def draw_drive(ax: Axes, drive: Drive, most: int = MOST) -> None:
-    """Draw one drive: where it drives and brakes, peak, RMS and largest power, and its limits."""
-    kept = envelope(drive.effort, drive.speed, most=most)
-    speed, effort = drive.speed[kept], drive.effort[kept]
-    braking = drive.power[kept] < 0.0
-    unit = drive.effort_unit
+def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
+    """Draw one actuator: where it motors and brakes, peak, RMS and largest power, and its
+    limits.
+    """
+    kept = envelope(curve.effort, curve.speed, most=most)
+    speed, effort = curve.speed[kept], curve.effort[kept]
+    braking = curve.power[kept] < 0.0
+    unit = curve.effort_unit
     ax.axhline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
     ax.axvline(0.0, color="0.75", linewidth=0.8, zorder=0.5)
-    ax.plot(speed, np.where(spread(~braking), effort, np.nan), color=BLUE, label="drives")
+    ax.plot(speed, np.where(spread(~braking), effort, np.nan), color=BLUE, label="motoring")
     if braking.any():
-        ax.plot(speed, np.where(braking, effort, np.nan), color=ORANGE, label="brakes")
-    peak = int(np.argmax(np.abs(drive.effort)))
-    what = "torque" if drive.turns else "force"
+        ax.plot(speed, np.where(braking, effort, np.nan), color=ORANGE, label="braking")
+    peak = int(np.argmax(np.abs(curve.effort)))
+    what = "torque" if curve.turns else "force"
     ax.plot(
-        drive.speed[peak],
-        drive.effort[peak],
+        curve.speed[peak],
+        curve.effort[peak],
         "o",
         color=VERMILION,
         markersize=6,
         zorder=3,
-        label=f"peak {drive.effort[peak]:.4g} {unit} at {drive.time[peak]:.4g} s",
+        label=f"peak {curve.effort[peak]:.4g} {unit} at {curve.time[peak]:.4g} s",
     )
-    strongest = int(np.argmax(np.abs(drive.power)))
+    strongest = int(np.argmax(np.abs(curve.power)))
     ax.plot(
-        drive.speed[strongest],
-        drive.effort[strongest],
+        curve.speed[strongest],
+        curve.effort[strongest],
         "s",
         color=BLACK,
         markersize=5,
         zorder=3,
-        label=f"largest power {drive.power[strongest]:.4g} W at {drive.time[strongest]:.4g} s",
+        label=f"largest power {curve.power[strongest]:.4g} W at {curve.time[strongest]:.4g} s",
     )
     for sign in (1.0, -1.0):
         ax.axhline(
-            sign * drive.rms,
+            sign * curve.rms,
             color=VERMILION,
             linestyle=":",
             linewidth=1.1,
-            label=f"RMS {drive.rms:.4g} {unit}" if sign > 0.0 else None,
+            label=f"RMS {curve.rms:.4g} {unit}" if sign > 0.0 else None,
         )
-    _limits(ax, drive)
-    ax.set_title(drive.name)
-    ax.set_xlabel(f"speed [{drive.speed_unit}]")
+    _limits(ax, curve)
+    ax.set_title(curve.name)
+    ax.set_xlabel(f"speed [{curve.speed_unit}]")
     ax.set_ylabel(f"{what} [{unit}]")
-    if drive.turns:
+    if curve.turns:
         top = ax.secondary_xaxis("top", functions=_RPM_AND_BACK)
         top.set_xlabel("speed [rpm]", fontsize=8.0, color=FAINT)
         top.tick_params(labelsize=8.0, labelcolor=FAINT, color=FAINT)
     ax.legend(loc="upper left", bbox_to_anchor=(-0.03, -0.17), ncols=1, labelspacing=0.3)
 
 
-def _limits(ax: Axes, drive: Drive) -> None:
+def _limits(ax: Axes, curve: TorqueSpeed) -> None:
     """Draw what the file allows, and say how much of it is used."""
     look: dict[str, Any] = {"color": FAINT, "linestyle": "--", "linewidth": 1.0}
     words = []
     for limit, values, unit, line, frame in (
-        (drive.most_effort, drive.effort, drive.effort_unit, ax.axhline, ax.set_ylim),
-        (drive.most_speed, drive.speed, drive.speed_unit, ax.axvline, ax.set_xlim),
+        (curve.most_effort, curve.effort, curve.effort_unit, ax.axhline, ax.set_ylim),
+        (curve.most_speed, curve.speed, curve.speed_unit, ax.axvline, ax.set_xlim),
     ):
         largest = float(np.abs(values).max())
         extent = 1.15 * largest or 1.0

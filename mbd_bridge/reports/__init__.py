@@ -1,4 +1,4 @@
-"""A page about a machine and a motion: what it carries, what its drives need, who agrees."""
+"""A page about a machine and a motion: what it carries, what its actuators need, who agrees."""
 
 from mbd_bridge.reports.write import Subject, report_page, write_report
 

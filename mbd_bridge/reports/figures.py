@@ -62,7 +62,7 @@ def _clean(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
 
 
 def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
-    """Return, for each drive, its largest and smallest force at every speed."""
+    """Return, for each actuator, its largest and smallest force at every speed."""
     envelopes = {envelope.name: envelope for envelope in history.envelopes}
     drawn = []
     for one in found:

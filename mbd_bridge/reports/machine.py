@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbd_bridge.errors import count
-from mbd_bridge.loads.oddities import left_out
+from mbd_bridge.loads.motion_warnings import left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.reports import outline
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table
@@ -32,9 +32,9 @@ def _sizes(model: Model) -> str:
     mass = sum(link.inertia.mass for link in model.links)
     base = "floating" if model.floating else "fixed"
     gravity = ", ".join(f"{g:.6g}" for g in model.gravity)
-    freedoms = count(model.nv, "freedom") + (" of the tree" if model.loops else "")
+    dof = count(model.nv, "degree of freedom") + (" of the tree" if model.loops else "")
     return (
-        f"{count(len(model.links), 'link')}, {count(len(model.joints) - 1, 'joint')}, {freedoms}, "
+        f"{count(len(model.links), 'link')}, {count(len(model.joints) - 1, 'joint')}, {dof}, "
         f"{base} base, {mass:.6g} kg; gravity ({gravity}) m/s² in the world's axes."
     )
 
@@ -48,7 +48,8 @@ def _loops(model: Model, found: LoopReport) -> str:
     headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">share in redundancy")
     lost = found.rows - found.rank
     said = (
-        f"{count(found.freedoms, 'freedom')} with the loops closed; {found.rows} constraint rows, "
+        f"{count(found.dof, 'degree of freedom')} with the loops closed; {found.rows} constraint "
+        f"rows, "
         f"{lost} of them redundant."
     )
     if found.passive:

@@ -12,7 +12,7 @@ from itertools import compress
 import numpy as np
 
 from mbd_bridge.formats import Joint, Limits
-from mbd_bridge.loads.units import DRIVE, velocity_units
+from mbd_bridge.loads.units import FORCE_UNIT, velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
 
 LEGEND = "A joint is carried by the one above it in its column; ├ and └ are branches."
@@ -60,7 +60,7 @@ def _largest(joint: ModelJoint, described: Joint | None) -> tuple[str, str]:
         return "", ""
     (unit,) = velocity_units(joint.type)
     limits = described.limits
-    effort = f"{limits.effort:.4g} {DRIVE[unit]}" if limits.effort else ""
+    effort = f"{limits.effort:.4g} {FORCE_UNIT[unit]}" if limits.effort else ""
     return effort, f"{limits.velocity:.4g} {unit}/s" if limits.velocity else ""
 
 

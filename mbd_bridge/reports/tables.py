@@ -1,4 +1,6 @@
-"""Tables of what joints carry, what drives need and what wears: the numbers of a `LoadHistory`."""
+"""Tables of what joints carry, what actuators need and what wears: the numbers of a
+`LoadHistory`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def number(value: float, floor: float = 0.0) -> str:
 def floors(history: LoadHistory) -> dict[str, float]:
     """Return, by unit, the size up to which numbers are rounding errors.
 
-    Where all moments are, as in a linkage with no drive, the forces (at a metre) are the measure.
+    Where all moments are, as in a linkage with no actuator, the forces (at a metre) are the
+    measure.
     """
     largest = {"N": 0.0, "N m": 0.0}
     for one in history.statistics:
@@ -72,11 +75,11 @@ def _extreme(one: Extreme, least: float) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What a drive must be able to do along a motion, and what the file says it can.
+    """What an actuator must be able to do along a motion, and what the file says it can.
 
     Attributes
     ----------
-    name, unit : of the drive; N m or N
+    name, unit : of the actuation; N m or N
     peak, rms : its force
     speed : the largest, rad/s or m/s
     power : the largest that it gives, W
@@ -100,11 +103,11 @@ class Sizing:
 
 
 def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
-    """Return what each drive needs; joints that nothing drives are left out."""
+    """Return what each actuator needs; joints that nothing actuates are left out."""
     limits = {joint.name: joint.limits for joint in model.description.joints}
     found, floor = [], floors(history)
     for envelope in history.envelopes:
-        one = _drive(history, envelope.name)
+        one = _actuation(history, envelope.name)
         if abs(one.peak.value) <= floor[one.signal.unit]:
             continue
         limit = limits.get(envelope.name)
@@ -123,18 +126,20 @@ def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
     return found
 
 
-def _drive(history: LoadHistory, name: str) -> SignalStatistics:
-    """Return the statistics of a drive by its name: the joint's and, of several, the freedom's."""
+def _actuation(history: LoadHistory, name: str) -> SignalStatistics:
+    """Return the statistics of an actuator by its name: the joint's and, of several, the degree of
+    freedom's.
+    """
     for one in history.statistics:
         signal = one.signal
         kind, _, _ = signal.quantity.partition(".")
-        if kind == "drive" and signal.joint + signal.quantity.removeprefix(kind) == name:
+        if kind == "actuation" and signal.joint + signal.quantity.removeprefix(kind) == name:
             return one
-    raise StateError(f"the history has no drive {name!r}")
+    raise StateError(f"the history has no actuator {name!r}")
 
 
-def drives(found: list[Sizing]) -> str:
-    """Return what each drive needs as HTML."""
+def actuators(found: list[Sizing]) -> str:
+    """Return what each actuator needs as HTML."""
     rows: list[list[Cell]] = []
     for one in found:
         rate = "rad/s" if one.unit == "N m" else "m/s"
@@ -150,7 +155,7 @@ def drives(found: list[Sizing]) -> str:
             ]
         )
     headings = (
-        "drive",
+        "actuation",
         ">peak",
         ">RMS",
         "peak in limit",
@@ -161,7 +166,8 @@ def drives(found: list[Sizing]) -> str:
     return table(
         headings,
         rows,
-        "Generalised forces along the joints' own freedoms; limits are those of the file.",
+        "Generalised forces along the joints' own degrees of freedom; limits are those of the "
+        "file.",
     )
 
 
@@ -173,7 +179,7 @@ def _share(asked: float, limit: float | None, unit: str) -> Cell:
 
 
 def spectra(history: LoadHistory) -> str:
-    """Return cycles and damage-equivalent ranges of components and drives as HTML."""
+    """Return cycles and damage-equivalent ranges of components and actuators as HTML."""
     found, floor = history.spectra, floors(history)
     shown = [
         (signal.name, one)

@@ -58,7 +58,7 @@ def write_report(path: str | PathLike[str], subject: Subject) -> None:
 def report_page(subject: Subject) -> str:
     """Return the page."""
     model, history = subject.model, subject.history
-    drives = tables.sizings(model, history)
+    actuators = tables.sizings(model, history)
     lead = (
         f"Loads of {count(len(history.joints), 'joint')} along {subject.motion}: "
         f"{count(history.rows, 'state')} from {history.begin:g} to {history.end:g} s. "
@@ -66,13 +66,16 @@ def report_page(subject: Subject) -> str:
         f"mbd_bridge {subject.version}."
     )
     sections = [
-        ("In short", _short(subject, drives)),
+        ("In short", _short(subject, actuators)),
         ("The machine", _machine(subject)),
         ("Joint loads", tables.loads(history) + figures.along_time(history)),
     ]
-    if drives:
+    if actuators:
         sections.append(
-            ("Drives", tables.drives(drives) + figures.torque_over_speed(history, drives))
+            (
+                "Actuators",
+                tables.actuators(actuators) + figures.torque_over_speed(history, actuators),
+            )
         )
     sections.append(
         ("Durability", tables.spectra(history) + figures.exceedances(history)),
@@ -83,22 +86,22 @@ def report_page(subject: Subject) -> str:
     return page(f"Joint loads of {model.name}", lead, sections)
 
 
-def _short(subject: Subject, drives: Sequence[tables.Sizing]) -> str:
-    """Return the findings that decide: agreement, limits, what is not determined, oddities."""
+def _short(subject: Subject, actuators: Sequence[tables.Sizing]) -> str:
+    """Return the findings that decide: agreement, limits, what is not determined, warnings."""
     parts = []
     if subject.agreement is not None:
         found = subject.agreement
         text = f"Other engines: {found.verdict}."
         parts.append(verdict(text, "good" if found.passed else "bad"))
-    over = [one.name for one in drives if one.too_much]
-    limited = [one for one in drives if one.effort_limit or one.speed_limit]
+    over = [one.name for one in actuators if one.too_much]
+    limited = [one for one in actuators if one.effort_limit or one.speed_limit]
     if over:
         text = f"Beyond the file's limits of torque or speed: {', '.join(over)}."
         parts.append(verdict(text, "bad"))
-    elif len(limited) == len(drives) > 0:
-        parts.append(verdict("All drives stay within the file's limits.", "good"))
+    elif len(limited) == len(actuators) > 0:
+        parts.append(verdict("All actuators stay within the file's limits.", "good"))
     elif limited:
-        text = f"{len(limited)} of {count(len(drives), 'drive')} have limits in the file, and stay"
+        text = f"{len(limited)} of {count(len(actuators), 'actuator')} have limits, and stay"
         parts.append(verdict(f"{text} within them.", "good"))
     parts += [_undetermined(subject.history)]
     parts += [paragraph(f"Note: {note}.", "note") for note in subject.history.notes]

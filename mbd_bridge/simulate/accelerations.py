@@ -1,8 +1,8 @@
-"""Accelerations, multipliers and driving forces of states of a motion, cut and driven joints alike.
+"""Accelerations, multipliers and forces of prescribed motions at states of a motion.
 
     [M Φ_qᵀ Eᵀ; Φ_q 0 0; E 0 0] [q̈; λ; λ_d] = [τ - h; γ; f''(t)]           Lee94 (22)
 
-E picks the driven velocities. The drives' forces are -λ_d.
+E picks the prescribed velocities. The forces of prescribed motions are -λ_d.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from mbd_bridge.spatial import Array
 
 
 class Answer(NamedTuple):
-    """Accelerations (K, nv), multipliers of the cuts (K, m), forces of the drives (K, D).
+    """Accelerations (K, nv), multipliers of the cuts (K, m), forces of the prescribed motions (K,
+    D).
 
     Attributes
     ----------
@@ -30,32 +31,33 @@ class Answer(NamedTuple):
 
     a: Array
     lam: Array
-    drive: Array
+    prescribed_forces: Array
     recovered: Array | None = None
 
 
 class Accelerations:
     """Dynamics of one model with its prescribed motions; redundant rows are allowed.
 
-    Multipliers of redundant rows are the smallest that give the motion. A tree without drives is
-    solved as a tree; one with drives in one kernel, in which no row can depend on another.
+    Multipliers of redundant rows are the smallest that give the motion. A tree without prescribed
+    motions is solved as a tree; one with prescribed motions in one kernel, in which no row can
+    depend on another.
     """
 
-    def __init__(self, model: Model, driven: tuple[int, ...] = ()) -> None:
-        self.model, self.driven = model, driven
-        self._driven: Kernel | None = None
+    def __init__(self, model: Model, prescribed_velocities: tuple[int, ...] = ()) -> None:
+        self.model, self.prescribed_velocities = model, prescribed_velocities
+        self._prescribed_kernel: Kernel | None = None
         if model.has_loops:
-            self._closed = ClosedForward(model, driven=driven)
-            self._near = NearSingular(model, driven)
-        elif driven:
-            self._driven = _driven_kernel(model, driven)
+            self._closed = ClosedForward(model, prescribed_velocities=prescribed_velocities)
+            self._near = NearSingular(model, prescribed_velocities)
+        elif prescribed_velocities:
+            self._prescribed_kernel = _make_prescribed_kernel(model, prescribed_velocities)
 
     def prepare(self) -> None:
         """Compile what answers need, near singular positions too."""
         if self.model.has_loops:
             self._closed.prepare()
             prepare(self.model, "inverse_dynamics")
-        elif self._driven is None:
+        elif self._prescribed_kernel is None:
             prepare(self.model, "forward_dynamics")
 
     def __call__(
@@ -74,7 +76,7 @@ class Accelerations:
         records : of the motion that these states are some of; None if they are all
         """
         none = np.zeros((len(q), 0))
-        wanted = [] if prescribed is None or not self.driven else [prescribed]
+        wanted = [] if prescribed is None or not self.prescribed_velocities else [prescribed]
         if self.model.has_loops:
 
             def solve(records: Array, places: Array, rates: Array) -> tuple[Array, Array]:
@@ -85,17 +87,17 @@ class Accelerations:
             recovered = self._near.mend(solve, tau, q, v, a, lam, records)
             cut = len(self.model.row_scale)
             return Answer(a, lam[:, :cut], -lam[:, cut:], recovered)
-        if self._driven is None:
+        if self._prescribed_kernel is None:
             a, _ = prepare(self.model, "forward_dynamics")(q, v, tau)
             return Answer(a, none, none)
-        a, lam = self._driven(q, v, tau, *wanted)
+        a, lam = self._prescribed_kernel(q, v, tau, *wanted)
         return Answer(a, none, -lam)
 
 
-def _driven_kernel(model: Model, driven: tuple[int, ...]) -> Kernel:
+def _make_prescribed_kernel(model: Model, prescribed_velocities: tuple[int, ...]) -> Kernel:
     def function(q: Array, v: Array, tau: Array, wanted: Array) -> tuple[Array, ...]:
-        found = closed_acceleration(model, (), q, v, tau, driven, wanted)
+        found = closed_acceleration(model, (), q, v, tau, prescribed_velocities, wanted)
         return found.a, found.lam
 
-    inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(driven)}
-    return compile_kernel(function, inputs, outputs=("a", "lam"), name="driven_dynamics")
+    inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(prescribed_velocities)}
+    return compile_kernel(function, inputs, outputs=("a", "lam"), name="prescribed_dynamics")

@@ -18,7 +18,7 @@ from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
 from mbd_bridge.simulate.step import Stage
-from mbd_bridge.solve.variants import Wanted
+from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array, zeros
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def kernel_of(
     def of(own: Model) -> Traceable:
         return function_of(lambda held, now: Acting.at(system, own, held, now))
 
-    return Wanted(of, inputs, outputs, name, identity).kernel(model, system.parameters)
+    return KernelRequest(of, inputs, outputs, name, identity).kernel(model, system.parameters)
 
 
 def acting_kernel(system: System) -> Kernel:

@@ -2,8 +2,8 @@
 
     E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt
 
-with the forces τ and the drives' forces -λ_d, summed up by the steps themselves. What is left is
-the error of the steps; a motion that is off by more than `LOST_ENERGY` is none.
+with the forces τ and the forces of prescribed motions -λ_d, summed up by the steps themselves. What
+is left is the error of the steps; a motion that is off by more than `LOST_ENERGY` is none.
 
 A start may be given with lost digits, and redundant rows are as open as a file's rounded numbers
 leave them: putting such a state onto its loops lifts the machine a little, which no force did.
@@ -17,10 +17,10 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.diagnosis import step_too_long
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.problem import Records
-from mbd_bridge.simulate.rows import Loops
-from mbd_bridge.simulate.trouble import step_too_long
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve.tolerances import LOST_ENERGY
 from mbd_bridge.spatial import Array, Inertia
 
@@ -44,7 +44,7 @@ STILL = 1e-8
 
 
 def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int, str] | None]:
-    """Return the largest relative lack of balance, and the record from which on it is too large.
+    """Return the largest relative imbalance, and the record from which on it is too large.
 
     The second result has the last record that is good, and what is to be said.
     """
@@ -53,21 +53,21 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     last = len(found.time) - 1
     looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
     energy = _energies(model, found, looks)
-    lack, scale = _lack(*energy, found.work[looks])
+    imbalance, scale = _imbalance(*energy, found.work[looks])
     nothing = _nothing(model)
     if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
-    part = np.abs(lack) / scale
+    part = np.abs(imbalance) / scale
     bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if len(bad) and model.has_loops:
-        part = np.maximum(np.abs(lack) - _lifted(model, found.q[looks]), 0.0) / scale
+        part = np.maximum(np.abs(imbalance) - _lifted(model, found.q[looks]), 0.0) / scale
         bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if not len(bad):
         return float(part.max()), None
     first = bad[0]
     return float(part[first]), (
         int(looks[max(0, first - 1)]),
-        _from_nowhere(lack[first], scale, f"by t = {found.time[looks[first]]:.6g} s", h),
+        _from_nowhere(imbalance[first], scale, f"by t = {found.time[looks[first]]:.6g} s", h),
     )
 
 
@@ -88,9 +88,9 @@ def keep_energy(
     whole, still = energy(q, v), energy(q, np.zeros_like(v))
     scale = np.maximum((whole - still).max(axis=1), np.ptp(still, axis=1))
     scale = np.maximum(scale, np.abs(work))
-    lack = np.abs(whole[:, -1] - whole[:, 0] - work)
+    imbalance = np.abs(whole[:, -1] - whole[:, 0] - work)
     nothing = _nothing(model)
-    return np.asarray((lack <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
+    return np.asarray((imbalance <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
 
 
 class Account:
@@ -140,31 +140,35 @@ class Account:
         self._worked = min(self._worked[0], self._work), max(self._worked[1], self._work)
         ranges = (high - low for low, high in (self._potential, self._worked))
         self._scale = max(self._scale, whole - still, *ranges)
-        lack = whole - self._start - self._work
+        imbalance = whole - self._start - self._work
         allowed = LOST_ENERGY * self._scale + self._lifted
-        if self._nothing and self._scale > self._nothing and not abs(lack) <= allowed:
+        if self._nothing and self._scale > self._nothing and not abs(imbalance) <= allowed:
             self._reached = None
-            raise SolveError(_from_nowhere(lack, self._scale, f"within {self._steps} steps", h))
+            raise SolveError(
+                _from_nowhere(imbalance, self._scale, f"within {self._steps} steps", h)
+            )
 
 
-def _from_nowhere(lack: float, scale: float, when: str, h: float) -> str:
+def _from_nowhere(imbalance: float, scale: float, when: str, h: float) -> str:
     return (
-        f"energy comes from nowhere: {lack:.3g} J where {scale:.3g} J move, {when}; "
+        f"energy comes from nowhere: {imbalance:.3g} J where {scale:.3g} J move, {when}; "
         f"{step_too_long(h)}"
     )
 
 
 def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
-    """Return kinetic and potential energy (L,) at some records, J; the steps may have told them."""
-    if found.told is not None and np.isfinite(found.told["energy"][looks]).all():
-        kinetic, potential = found.told["energy"][looks].T
+    """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
+    them.
+    """
+    if found.reported is not None and np.isfinite(found.reported["energy"][looks]).all():
+        kinetic, potential = found.reported["energy"][looks].T
         return kinetic, potential
     kernel, q, v = energy_kernel(model), found.q[looks], found.v[looks]
     whole, still = kernel(q, v)[0][:, 0], kernel(q, np.zeros_like(v))[0][:, 0]
     return whole - still, still
 
 
-def _lack(kinetic: Array, potential: Array, work: Array) -> tuple[Array, float]:
+def _imbalance(kinetic: Array, potential: Array, work: Array) -> tuple[Array, float]:
     scale = max(float(kinetic.max()), float(np.ptp(potential)), float(np.ptp(work)))
     whole = kinetic + potential
     return (whole - whole[0]) - (work - work[0]), scale
@@ -176,7 +180,7 @@ def _lifted(model: Model, q: Array) -> float:
     That of the way from the start, given with lost digits, onto its loops, and of the ways between
     the positions at which imprecise rows are closed in turn.
     """
-    loops = Loops(model)
+    loops = LoopChecker(model)
     phi, J = loops.at(q[0])
     if not np.isfinite(J).all():
         return 0.0

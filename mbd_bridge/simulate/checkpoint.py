@@ -180,6 +180,6 @@ def _is_sealed(file: BinaryIO) -> bool:
     while left > 0 and (block := file.read(min(left, 2**20))):
         digest.update(block)
         left -= len(block)
-    told = file.read(SEAL_BYTES)
+    stored = file.read(SEAL_BYTES)
     file.seek(0)
-    return left == 0 and told == SEAL + digest.digest()
+    return left == 0 and stored == SEAL + digest.digest()

@@ -2,7 +2,7 @@
 
 The compiled step stops by itself where its pivots tell that rows become dependent. Such a step is
 taken in unequal parts, which carries it over an isolated singular position; if that does not help,
-by the readable road with singular values, whose rank may change from step to step.
+by the Python reference with singular values, whose rank may change from step to step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.compiled_step import one_step, passage_of, prepared_step
 from mbd_bridge.simulate.identity import identity_of
 from mbd_bridge.simulate.knotted_step import step_in_parts
-from mbd_bridge.simulate.outputs import STATE, TOLD, without_doubt
+from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.problem import Problem, Records
@@ -83,7 +83,7 @@ def run_compiled(
         facts,
         work=at[:, 1],
         samples=run.samples(),
-        told=run.told(),
+        reported=run.reported(),
     )
     return found if status != "finished" else run.judged(found)
 
@@ -104,7 +104,7 @@ class _Run:
             self._portion = 1
         self._samples: list[Array] = []
         outputs = problem.trajectory.system.outputs
-        self._told = () if outputs is None else outputs.names[len(STATE) :]
+        self._reported = () if outputs is None else outputs.names[len(STATE) :]
         self._records: list[tuple[Array, ...]] = []
         self._seen = 0
         self._record()
@@ -134,15 +134,15 @@ class _Run:
             return
         before, beyond = self.done, self.done % every
         if beyond and (
-            self._sampled or not self._told
+            self._sampled or not self._reported
         ):  # records go on in step with the march again
             wanted = min(wanted, every - beyond)
         wanted = min(wanted, self._portion)
         if self._portion < every or self._sampled:
             every = wanted + 1  # records are taken between calls
         stream = self._stream(wanted)
-        if self._told and not self._sampled:
-            self.done += self._advance_telling(wanted, stream)
+        if self._reported and not self._sampled:
+            self.done += self._advance_reporting(wanted, stream)
             if self.done < before + wanted:
                 self._pass()
             return
@@ -157,7 +157,7 @@ class _Run:
         if taken < wanted:
             self._pass()
 
-    def _advance_telling(self, wanted: int, stream: Array | None) -> int:
+    def _advance_reporting(self, wanted: int, stream: Array | None) -> int:
         """Take steps, whose outputs of the state that they begin with are the records."""
         every, taken = self.problem.every, 0
         known = self._records[-1][0][-1, 0] == self.now()[0]
@@ -170,7 +170,7 @@ class _Run:
             part = None if stream is None else stream[taken : taken + count]
             got, out = self.march.advance(self.stage, count, each, STEP_RISK, part)
             if len(out[0]):
-                self._records.append(tuple(out[TOLD:-1]))
+                self._records.append(tuple(out[REPORTED:-1]))
             taken += got
             if got < count:
                 break
@@ -183,7 +183,7 @@ class _Run:
         def numbers(a: float, b: float, h: float) -> Array | None:
             return trajectory.stream(np.array([a, b]), h)
 
-        if self._told and self.done % self.problem.every == 0:
+        if self._reported and self.done % self.problem.every == 0:
             self._record()
         if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers).all():
             self._pass()
@@ -197,7 +197,7 @@ class _Run:
     def _pass(self) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
         problem, energy = self.problem, self._passage.energy
-        if self._told and self.done % problem.every == 0:
+        if self._reported and self.done % problem.every == 0:
             self._record()
         t, q, v = self.now()
         work = float(self.march.state_of(self.stage)[2][1]) - energy(q, v)
@@ -218,11 +218,11 @@ class _Run:
         q, v, t = self.march.state_of(self.stage)
         if self._records and self._records[-1][0][-1, 0] == t[0]:
             return
-        told = self._tell(q, v, t) if self._told else ()
-        self._records.append((t[None], q[None], v[None], *told))
+        reported = self._report(q, v, t) if self._reported else ()
+        self._records.append((t[None], q[None], v[None], *reported))
         self._samples.append(self._held())
 
-    def _tell(self, q: Array, v: Array, t: Array) -> list[Array]:
+    def _report(self, q: Array, v: Array, t: Array) -> list[Array]:
         """Return what a step from here tells, nan where it is not trusted."""
         trajectory, now = self.problem.trajectory, float(t[0])
         given = [q, v, t, np.array([self.h]), *trajectory.more(now, q, v)]
@@ -231,7 +231,7 @@ class _Run:
         good = out[4][0] < STEP_RISK
         return [
             array[None].copy() if good else np.full_like(array[None], np.nan)
-            for array in out[TOLD + len(STATE) : -1]
+            for array in out[REPORTED + len(STATE) : -1]
         ]
 
     @cached_property
@@ -265,13 +265,13 @@ class _Run:
         self._records = [columns]
         return columns[0], columns[1], columns[2]
 
-    def told(self) -> dict[str, Array] | None:
-        """Return what the steps from the records told."""
-        if not self._told:
+    def reported(self) -> dict[str, Array] | None:
+        """Return what the steps from the records reported."""
+        if not self._reported:
             return None
-        shapes = self.march.shapes[TOLD + len(STATE) : -1]
+        shapes = self.march.shapes[REPORTED + len(STATE) : -1]
         columns = self._records[0][len(STATE) :]
-        each = zip(self._told, columns, shapes, strict=True)
+        each = zip(self._reported, columns, shapes, strict=True)
         found = {name: column.reshape(len(column), *shape) for name, column, shape in each}
         return without_doubt(found)
 
@@ -325,7 +325,7 @@ class _Run:
         self.done, self.detours, state = found.done, found.detours, found.state
         nq = self.problem.model.nq
         self._put(state[2 : nq + 2], state[nq + 2 :], state[:2])
-        shapes = self.march.shapes[TOLD + len(STATE) : -1] if self._told else ()
+        shapes = self.march.shapes[REPORTED + len(STATE) : -1] if self._reported else ()
         none = (np.full((len(found.q), prod(shape)), np.nan) for shape in shapes)
         self._records = [(found.time, found.q, found.v, *none)]
 

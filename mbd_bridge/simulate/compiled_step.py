@@ -65,8 +65,8 @@ def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, di
         first, slope = at[0].acting(system), shared(slope_at)
         start, middle, end = (partial(slope, numbers) for numbers in at)
         correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
-        tell = None if asked is None else partial(asked.told, first, rows)
-        return staged_step(first.model, (start, middle, end), correct, tell)(q, v, t, h)
+        report = None if asked is None else partial(asked.values, first, rows)
+        return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
 
     return step, {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
 

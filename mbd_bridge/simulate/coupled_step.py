@@ -16,7 +16,7 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate import trouble
+from mbd_bridge.simulate import diagnosis
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.balance import Account
 from mbd_bridge.simulate.compiled_step import compiled_step, one_step
@@ -28,7 +28,7 @@ from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.passage import Passage
 from mbd_bridge.simulate.rate import Rate
 from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.rows import Loops, independent_rows
+from mbd_bridge.simulate.rows import LoopChecker, independent_rows
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.trust import Now, Step, Taken
@@ -68,8 +68,8 @@ class CoupledStep:
         self.system = coupled(given)
         self.trajectory = Trajectory(self.system)
         self.model = self.trajectory.model
-        self._accelerations = Accelerations(self.model, self.system.driven)
-        self._loops = Loops(self.model) if self.model.has_loops else None
+        self._accelerations = Accelerations(self.model, self.system.prescribed_velocities)
+        self._loops = LoopChecker(self.model) if self.model.has_loops else None
         self._steps: dict[tuple[int, ...], Step] = {}
         self._knots: dict[float, Knots] = {}
         self._work = 0.0
@@ -116,7 +116,7 @@ class CoupledStep:
             found = self._taken(now if closed is None else now._replace(q=closed), h)
             if self._open(found[0]) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found[0])[0]
-                raise SolveError(trouble.stays_open(self.model, None, phi, h))
+                raise SolveError(diagnosis.stays_open(self.model, None, phi, h))
         self._account.enter(*found, self._work, h)
         return found
 

@@ -1,7 +1,7 @@
 """Simulate a mechanism, with or without loops: from what is asked to a motion.
 
-Without other wishes the steps are compiled (`compiled_run`); other methods and integrators are
-driven from Python (`hand_run`).
+By default the steps are compiled (`compiled_run`); other methods and integrators are
+run from Python (`python_run`).
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from mbd_bridge.errors import (
     warn,
     whole_number,
 )
-from mbd_bridge.loads.oddities import warn_left_out
+from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Given
+from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.simulate.balance import unbalanced
 from mbd_bridge.simulate.checkpoint import Checkpoint
 from mbd_bridge.simulate.compiled_run import run_compiled
 from mbd_bridge.simulate.events import Watch, check_watches
 from mbd_bridge.simulate.history import Correction, check_correction
 from mbd_bridge.simulate.inputs.motions import Prescribed
-from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulate.methods.hand_run import METHODS, run_by_hand
+from mbd_bridge.simulate.methods.python_run import METHODS, run_in_python
 from mbd_bridge.simulate.problem import (
     MOST_BYTES,
     IntegratorName,
     MethodName,
     Problem,
     Records,
-    Wishes,
+    RunOptions,
 )
-from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.start import check_inertia, freedoms, start_state
-from mbd_bridge.simulate.system import Held, System, model_of, system_of
+from mbd_bridge.simulate.start import check_inertia, dof, start_state
+from mbd_bridge.simulate.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.simulate.watch import first_open
 from mbd_bridge.simulate.watching import Lookout, raised, with_events
@@ -67,7 +67,7 @@ TOLERANCE = 1e-8
 EVALUATIONS = 10_000
 """Evaluations of variable steps in a place that needs many: a second or two."""
 
-PLAIN = Wishes("projection", "rk4", TOLERANCE, EVALUATIONS)
+PLAIN = RunOptions("projection", "rk4", TOLERANCE, EVALUATIONS)
 """Compiled steps."""
 
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
@@ -75,7 +75,7 @@ CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
 
 
 def simulate(
-    machine: Held | Model | System,
+    machine: HasModel | Model | System,
     duration: float,
     *,
     step: float = 1e-3,
@@ -84,11 +84,11 @@ def simulate(
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
-    drives: Mapping[str, Prescribed] | None = None,
-    parameters: Given | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
     loads: Sequence[str] | str | None = None,
-    outputs: Mapping[str, State] | None = None,
+    outputs: Mapping[str, StateFunction] | None = None,
     method: MethodName = "projection",
     integrator: IntegratorName = "rk4",
     tolerance: float = TOLERANCE,
@@ -108,7 +108,7 @@ def simulate(
     Parameters
     ----------
     duration, step : s; the last step ends at start + duration
-    q, v : state at the start; if not given, zero position and rest, or what the drives prescribe
+    q, v : state at the start; if not given, zero position and rest, or what is prescribed
         and the nearest to it that closes the loops
     torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
         `formula`), a table (times, values) of any length with straight lines from row to row, which
@@ -123,27 +123,28 @@ def simulate(
         `Mechanism.velocity` where the link is and how it moves. The loads of the motion count
         these wrenches
     external_in : these are given in the axes of their "link" or of the "world"
-    drives : motions prescribed by coordinate name, whatever force they take: a number (0 locks the
-        joint), a formula of t as a text or as a function made like that of the torque, or a table
-        (times, values), through which a cubic spline goes. `Simulation.drives` has the forces
+    prescribed : motions prescribed by coordinate name, whatever force they take: a number (0 locks
+        the joint), a formula of t as a text or as a function made like that of the torque, or a
+        table (times, values), through which a cubic spline goes. `Simulation.prescribed_forces` has
+        the forces
     parameters : masses, lengths, gravity of this run by name (see `mechanism.parameters`): the
         machine code is the same for all values
     inputs : what each `mbd.Input` of torque and external gets, whatever may be given there itself
     loads : joints, tree or cut, whose loads the steps tell while they run: `Simulation.loads`
     outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`
     method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
-        (KimYoo97), "multipliers" (Lee94), which are driven from Python: some 1000 times slower
+        (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
     integrator : "rk4" is compiled with the method projection. "ab3" has fixed steps; "abm" and
         SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
     most_evaluations : of accelerations, beside 200 for each `step` seconds, where steps are
         variable: the run ends where it needs more, such as at dry friction
-    correction : what is put back onto loops and drives after each step: "state", position and
-        velocity; to compare, "velocity" or "none" (methods driven from Python, our integrators):
-        what stays open then drifts
+    correction : what is put back onto loops and prescribed motions after each step: "state",
+        position and velocity; to compare, "velocity" or "none" (methods run from Python, our
+        integrators): what stays open then drifts
     history : keep length, order and residual of every step in `Simulation.history` (our
-        integrators, driven from Python: some hundred microseconds a step)
+        integrators, run from Python: some hundred microseconds a step)
     every : record every so many steps (the start and the end are always recorded)
     check : raise if the motion cannot be continued; False returns what there is, with a status
     progress : is called with the number of steps taken since the last call
@@ -158,7 +159,9 @@ def simulate(
     """
     whole_number("most_evaluations", most_evaluations)
     numbers = tolerance, most_evaluations
-    wishes = _wishes(method, integrator, *numbers, correction, history, checkpoint is not None)
+    options = _run_options(
+        method, integrator, *numbers, correction, history, checkpoint is not None
+    )
     steps, every = number_of_steps(duration, step), whole_number("every", every)
     duration = float(duration)
     start, check = check_start(start, duration / steps), flag("check", check)
@@ -172,7 +175,7 @@ def simulate(
         torque=torque,
         external=external,
         external_in=external_in,
-        drives=drives,
+        prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
         loads=loads,
@@ -181,15 +184,17 @@ def simulate(
     model = system.model
     warn_left_out(model)
     if system.number > 1:
-        told = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
-        raise StateError(f"simulate follows one trajectory ({told}): mbd.simulate_batch takes many")
+        listed = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
+        raise StateError(
+            f"simulate follows one trajectory ({listed}): mbd.simulate_batch takes many"
+        )
     run = _Single(
         Trajectory(system),
         step,
         every,
-        wishes,
+        options,
         progress,
-        _checkpoint(checkpoint, checkpoint_every, wishes, events),
+        _checkpoint(checkpoint, checkpoint_every, options, events),
     )
     if events:
         found = with_events(run.part, events, start, duration, q, v)
@@ -205,7 +210,7 @@ class _Single:
     trajectory: Trajectory
     step: float
     every: int
-    wishes: Wishes = PLAIN
+    options: RunOptions = PLAIN
     progress: Callable[[int], None] | None = None
     checkpoint: Checkpoint | None = None
 
@@ -218,25 +223,25 @@ class _Single:
         lookout: Lookout | None = None,
     ) -> Simulation:
         """Return the motion over a time, whatever its status."""
-        trajectory, wishes = self.trajectory, self.wishes
+        trajectory, options = self.trajectory, self.options
         model, motions = trajectory.model, trajectory.motions
         steps = number_of_steps(duration, self.step)
-        loops = Loops(model) if model.has_loops else None
+        loops = LoopChecker(model) if model.has_loops else None
         q0, v0 = start_state(model, q, v, motions, start, loops)
         trajectory.try_at(start, q0, v0)
-        left = freedoms(model, q0, motions, loops)
+        left = dof(model, q0, motions, loops)
         if not left and motions is None:
             warn(
-                f"{model.name!r} has no freedom where it starts: its loops "
+                f"{model.name!r} has no degree of freedom where it starts: its loops "
                 f"({some([cut.name for cut in model.cuts], 5)}) hold everything, and nothing will "
                 f"move. Remove one, or let one forbid less"
             )
         h = duration / steps
         knots = trajectory.system.knots(start, h)
         problem = Problem(trajectory, q0, v0, start, h, steps, self.every, loops, knots)
-        found = _run(problem, wishes, self.progress, self.checkpoint, lookout)
-        method = {"method": wishes.method, "integrator": wishes.integrator}
-        facts = {**method, "freedoms": left, **found.facts}
+        found = _run(problem, options, self.progress, self.checkpoint, lookout)
+        method = {"method": options.method, "integrator": options.integrator}
+        facts = {**method, "dof": left, **found.facts}
         detours = int(facts.pop("detours", 0))
         return Simulation(
             trajectory,
@@ -249,7 +254,7 @@ class _Single:
             detours,
             facts,
             samples=found.samples,
-            told=found.told,
+            reported=found.reported,
             history=found.history,
         )
 
@@ -270,12 +275,12 @@ def simulate_one(
 def _checkpoint(
     path: str | PathLike[str] | None,
     steps: int | None,
-    wishes: Wishes,
+    options: RunOptions,
     events: Mapping[str, Watch],
 ) -> Checkpoint | None:
     """Return where the run is kept every so many steps, None for nowhere."""
     if steps is None:
-        steps = CHECKPOINT if wishes[:2] == PLAIN[:2] else CHECKPOINT_BY_HAND
+        steps = CHECKPOINT if options[:2] == PLAIN[:2] else CHECKPOINT_BY_HAND
     apart = whole_number("checkpoint_every", steps)
     if path is None:
         return None
@@ -284,7 +289,7 @@ def _checkpoint(
     return Checkpoint(Path(file_path("checkpoint", path)), apart)
 
 
-def _wishes(
+def _run_options(
     method: str,
     integrator: str,
     tolerance: float,
@@ -292,14 +297,14 @@ def _wishes(
     correction: str,
     history: bool,
     kept: bool,
-) -> Wishes:
-    """Return what is wished for, or say what does not go together."""
+) -> RunOptions:
+    """Return the options of a run, or say what does not go together."""
     one_of("method", method, METHODS, StateError)
     known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
     one_of("integrator", integrator, known, StateError)
     corrected, history = check_correction(correction), flag("history", history)
     tolerance = real_number("tolerance", tolerance, "a positive number", positive=True)
-    wishes = Wishes(method, integrator, tolerance, evaluations, corrected, history)
+    options = RunOptions(method, integrator, tolerance, evaluations, corrected, history)
     if integrator not in INTEGRATORS and method != "projection":
         raise StateError(f"integrator={integrator!r} goes with method='projection' only")
     if history and (integrator not in INTEGRATORS or kept):
@@ -308,12 +313,12 @@ def _wishes(
     if correction != "state" and method == "projection":
         others = ", ".join(METHODS[1:])
         raise StateError(f"correction={correction!r} goes with method= one of {others}")
-    return wishes
+    return options
 
 
 def _run(
     problem: Problem,
-    wishes: Wishes,
+    options: RunOptions,
     progress: Callable[[int], None] | None,
     checkpoint: Checkpoint | None,
     lookout: Lookout | None,
@@ -323,13 +328,13 @@ def _run(
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if wishes[:2] == ("projection", "rk4") and not wishes.history:
+            if options[:2] == ("projection", "rk4") and not options.history:
                 found = run_compiled(problem, progress, checkpoint, lookout)
             else:
-                found = run_by_hand(problem, wishes, progress, checkpoint, lookout)
+                found = run_in_python(problem, options, progress, checkpoint, lookout)
         except SolveError as met:
             found = _not_begun(problem, str(met))
-    if wishes.correction != "state":
+    if options.correction != "state":
         return found
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     if opened is not None:

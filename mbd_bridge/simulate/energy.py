@@ -9,14 +9,16 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.solve.variants import Wanted
+from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array
 
 
 def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
     """Return the kernel of the energy (1,) J at q and v, and of a variant's parameters."""
     inputs = {"q": model.nq, "v": model.nv}
-    return Wanted(_energy_of, inputs, ("energy",), "energy", "energy").kernel(model, parameters)
+    return KernelRequest(_energy_of, inputs, ("energy",), "energy", "energy").kernel(
+        model, parameters
+    )
 
 
 def _energy_of(model: Model) -> Traceable:

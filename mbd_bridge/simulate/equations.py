@@ -31,8 +31,8 @@ from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.outputs import STATE
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import start_state
-from mbd_bridge.simulate.step import coordinate_rates, lacks, slopes
-from mbd_bridge.simulate.system import Held, System
+from mbd_bridge.simulate.step import coordinate_rates, residuals, slopes
+from mbd_bridge.simulate.system import HasModel, System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.spatial import Array
@@ -66,7 +66,7 @@ class Equations:
 
     def __init__(
         self,
-        machine: Held | Model | System,
+        machine: HasModel | Model | System,
         *,
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
@@ -83,7 +83,7 @@ class Equations:
         self.start = np.concatenate([q0, v0])
         held, _, instant = self.system.layout.sizes
         p = 0 if self.system.parameters is None else self.system.parameters.size
-        count = len(self.rows) + len(self.system.driven)
+        count = len(self.rows) + len(self.system.prescribed_velocities)
         self.sizes = {"x": len(self.start), "u": held + instant, "p": p, "lam": count}
 
     def u(self, t: float, x: ArrayLike) -> Array:
@@ -130,14 +130,18 @@ class Equations:
         lam = entries("lam", lam, self.sizes["lam"])
         with quiet():
             q, v, acts = self._at(t, x, u, p)
-            nq, model, driven = self.system.model.nq, acts.model, list(self.system.driven)
+            nq, model, prescribed_velocities = (
+                self.system.model.nq,
+                acts.model,
+                list(self.system.prescribed_velocities),
+            )
             forces = recursive_loads(model, q, v, rate[nq:]).forces - acts.forces(t, q, v)
             picked = list(self.rows)
             if picked:
                 phi_q = constraints(model, state_vectors(model, q, v)).phi_q[picked]
                 forces = forces + phi_q.T @ lam[: len(picked)]
-            if driven:
-                forces = forces + np.eye(model.nv)[:, driven] @ lam[len(picked) :]
+            if prescribed_velocities:
+                forces = forces + np.eye(model.nv)[:, prescribed_velocities] @ lam[len(picked) :]
             return real(np.concatenate([rate[:nq] - coordinate_rates(model, q, v), forces]))
 
     def constraints(
@@ -146,7 +150,7 @@ class Equations:
         """Return Φ and Φ̇ (rows + prescribed,) of what is kept: rad or m, rad/s or m/s."""
         with quiet():
             q, v, acts = self._at(t, x, u, p)
-            phi, rate, _ = lacks(acts.model, self.rows, q, v, acts.stage().motions, t)
+            phi, rate, _ = residuals(acts.model, self.rows, q, v, acts.stage().motions, t)
             return real(phi), real(rate)
 
     def outputs(
@@ -162,7 +166,7 @@ class Equations:
             q, v, acts = self._at(t, x, u, p)
             _, found, _ = slopes(acts.model, self.rows, *acts.stage())(q, v, t)
             now = np.array([t, 0.0], dtype=object if is_traced(t) else np.float64)
-            values = asked.told(acts, self.rows, q, v, now, found)
+            values = asked.values(acts, self.rows, q, v, now, found)
         shapes = asked.load_shapes(self.system.model)
         named = list(zip(asked.names, values, strict=True))[len(STATE) :]
         return {name: real(value).reshape(shapes.get(name, value.shape)) for name, value in named}

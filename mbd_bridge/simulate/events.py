@@ -86,8 +86,8 @@ def crossings(
     state : dense output
     leaves_zero : the motion begins at an event of it, where its sign is one of rounding
     """
-    told = [value_of(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
-    signs = np.sign(np.array(told))
+    returned = [value_of(watch, name, t, *at) for t, *at in zip(time, q, v, strict=True)]
+    signs = np.sign(np.array(returned))
     signs[:1] *= not leaves_zero
     times, rising = [], []
     there = np.flatnonzero(signs)  # a zero on the way belongs to the change around it
@@ -110,14 +110,14 @@ def crossings(
 
 def value_of(watch: Watch, name: str, time: float, q: Array, v: Array) -> float:
     """Return what a function says of a record, one finite number."""
-    told = watch(time, q, v)
+    returned = watch(time, q, v)
     try:
-        value = float(told)
+        value = float(returned)
     except (TypeError, ValueError):
         value = np.nan
     if not np.isfinite(value):
         raise StateError(
-            f"event {name!r}: expected one finite number at t = {time:.6g} s, got {told!r:.60}"
+            f"event {name!r}: expected one finite number at t = {time:.6g} s, got {returned!r:.60}"
         )
     return value
 

@@ -13,7 +13,8 @@ from mbd_bridge.spatial import Array
 
 Correction: TypeAlias = Literal["state", "velocity", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
-"""What is put back onto loops and drives after a step: position and velocity, velocity, nothing."""
+"""What is put back onto loops and prescribed motions after a step: position and velocity, velocity,
+nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class History:
     time : (S,) s, the end of each step
     size : (S,) s, its length
     order : (S,) of the integrator in it
-    left : (S,) largest residual of loops and drives that it left, before it was corrected,
-        relative to the mechanism's size
+    left : (S,) largest residual of loops and prescribed motions that it left, before it was
+        corrected, relative to the mechanism's size
     """
 
     time: Array
@@ -55,7 +56,7 @@ class Recorder:
 
     def step(self, t: float, order: int, q: Array, v: Array) -> None:
         """Write down a step that ends at t and leaves q and v."""
-        left = np.abs(self._system.lack(q, v, t).phi).max(initial=0.0)
+        left = np.abs(self._system.residual(q, v, t).phi).max(initial=0.0)
         self._steps.append((t, order, float(left)))
 
     def back(self, count: int) -> None:

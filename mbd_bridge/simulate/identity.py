@@ -33,15 +33,15 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     model, system = problem.model, problem.trajectory.system
     start = np.concatenate([[problem.start], problem.q, problem.v]).tobytes()
     parts = [(name, _signal(model, signal)) for name, signal in system.signals]
-    drives = [part for part in parts if part[0].startswith("drive ")]
-    acts = [part for part in parts if part not in drives]
+    prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
+    acts = [part for part in parts if part not in prescribed]
     places = [part.places for part in system.torques], [part[1:3] for part in system.wrenches]
     return {
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
         "torque or external": repr((acts, places)),
-        "drives": repr((drives, system.driven)),
+        "prescribed": repr((prescribed, system.prescribed_velocities)),
         "method or integrator": repr(method),
         "program": _program(),
     }

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.row_choice import row_choice
@@ -71,15 +71,16 @@ class NearSingular:
 
     Parameters
     ----------
-    driven : velocities whose acceleration is prescribed; their multipliers follow those of the cuts
+    prescribed_velocities : velocities whose acceleration is prescribed; their multipliers follow
+        those of the cuts
     """
 
-    def __init__(self, model: Model, driven: tuple[int, ...] = ()) -> None:
-        self.model, self._loops = model, Loops(model)
+    def __init__(self, model: Model, prescribed_velocities: tuple[int, ...] = ()) -> None:
+        self.model, self._loops = model, LoopChecker(model)
         self._scale = model.velocity_scale
         self._rank: int | None = None
-        self._own = np.eye(model.nv)[list(driven)]
-        self._rows = np.append(model.row_scale, self._scale[list(driven)])
+        self._own = np.eye(model.nv)[list(prescribed_velocities)]
+        self._rows = np.append(model.row_scale, self._scale[list(prescribed_velocities)])
         self._way = np.random.default_rng(0).uniform(0.5, 1.0, model.nq)  # of quaternions, too
         for body in model.bodies:
             if not body.coupled and body.type.nq == body.type.nv:
@@ -179,18 +180,18 @@ class NearSingular:
         return place, self._scale * (rate - np.linalg.pinv(J, rcond=TOLERANCE) @ (J @ rate))
 
 
-def near_singular(model: Model, driven: tuple[int, ...], J: Array) -> Array:
+def near_singular(model: Model, prescribed_velocities: tuple[int, ...], J: Array) -> Array:
     """Return which states (...) are nearer to a singular position than `NEAR_SINGULAR`.
 
     Parameters
     ----------
-    driven : velocities that are prescribed
+    prescribed_velocities : velocities that are prescribed
     J : (..., m, nv) Φ_q without dimension; a state that is not finite is not near
     """
-    J = np.delete(J, list(driven), axis=-1)
+    J = np.delete(J, list(prescribed_velocities), axis=-1)
     there = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
     near = np.zeros(there.shape, dtype=bool)
-    rank = row_choice(model, driven).rank
+    rank = row_choice(model, prescribed_velocities).rank
     if rank:
         values = np.linalg.svd(J[there], compute_uv=False)
         near[there] = values[:, rank - 1] < NEAR_SINGULAR * values[:, 0]

@@ -17,23 +17,29 @@ from mbd_bridge.arguments import by_name
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import Asked, Selection, asked_for, drive_names, selected_loads
+from mbd_bridge.loads.selected import (
+    JointPlace,
+    Selection,
+    actuation_names,
+    select_joints,
+    selected_loads,
+)
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
-from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.solve.closed import Closed
-from mbd_bridge.solve.smallest import smallest_multipliers
+from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array, zeros
 
-TOLD = 5
-"""Outputs of a step before those that are told (see `step.staged_step`)."""
+REPORTED = 5
+"""Outputs of a step before those that are reported (see `step.staged_step`)."""
 
 EXACT = ("risk", "energy")
-"""What is told with all digits everywhere."""
+"""What is reported with all digits everywhere."""
 
 STATE = ("time", "q", "v")
-"""Of what is told, what is not computed."""
+"""Of what is reported, what is not computed."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +53,16 @@ class Outputs:
     functions : of (t, q, v), traceable, by name
     """
 
-    joints: tuple[Asked, ...]
+    joints: tuple[JointPlace, ...]
     convention: Convention
     reaction: bool = False
-    functions: tuple[tuple[str, State], ...] = ()
+    functions: tuple[tuple[str, StateFunction], ...] = ()
 
     @staticmethod
     def of(
-        model: Model, loads: Sequence[str] | str | None, functions: Mapping[str, State] | None
+        model: Model,
+        loads: Sequence[str] | str | None,
+        functions: Mapping[str, StateFunction] | None,
     ) -> Outputs | None:
         """Return what a caller asks for, checked; None for nothing."""
         named = by_name("outputs", functions, "{'tip': lambda t, q, v: q[0]}")
@@ -65,7 +73,7 @@ class Outputs:
                 )
         if loads is None and not named:
             return None
-        joints = () if loads is None else asked_for(model, loads, cuts=model.has_loops)[1]
+        joints = () if loads is None else select_joints(model, loads, cuts=model.has_loops)[1]
         return Outputs(joints, Convention(), functions=tuple(named.items()))
 
     @property
@@ -86,12 +94,12 @@ class Outputs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the arrays that are told."""
+        """Names of the arrays that are reported."""
         return (
             *STATE,
             "a",
             "lam",
-            "drives",
+            "prescribed_forces",
             "risk",
             "energy",
             *self.load_names,
@@ -101,21 +109,25 @@ class Outputs:
     @property
     def load_names(self) -> tuple[str, ...]:
         """Names of the arrays of loads."""
-        loads = ("force", "moment", "drive") if self.joints else ()
+        loads = ("force", "moment", "actuation") if self.joints else ()
         more = ("reaction_force", "reaction_moment") if self.joints and self.reaction else ()
         return (*loads, *more)
 
     def load_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of loads at one state."""
-        joints, drives = len(self.joints), len(drive_names(model, self.joints)[0])
-        return {name: (drives,) if name == "drive" else (joints, 3) for name in self.load_names}
+        joints, actuations = len(self.joints), len(actuation_names(model, self.joints)[0])
+        return {
+            name: (actuations,) if name == "actuation" else (joints, 3) for name in self.load_names
+        }
 
-    def told(
+    def values(
         self, acting: Acting, rows: Sequence[int], q: Array, v: Array, t: Array, found: Closed
     ) -> tuple[Array, ...]:
         """Return the arrays, in the order of the names, from the acceleration that a step found."""
         model = acting.model
-        lam = smallest_multipliers(model, rows, acting.system.driven, q, v, found.lam)
+        lam = minimum_norm_multipliers(
+            model, rows, acting.system.prescribed_velocities, q, v, found.lam
+        )
         cut = len(model.row_scale)
         energy = zeros(2, q, v)
         energy[:] = energies_of(model, q, v)
@@ -131,21 +143,21 @@ class Outputs:
         return tuple(out)
 
 
-def without_doubt(told: dict[str, Array]) -> dict[str, Array]:
-    """Return what is told with nan where digits were lost."""
-    doubtful = ~(told["risk"][..., 0] < DOUBTFUL_RISK)
-    for name, array in told.items():
+def without_doubt(reported: dict[str, Array]) -> dict[str, Array]:
+    """Return what is reported with nan where digits were lost."""
+    doubtful = ~(reported["risk"][..., 0] < DOUBTFUL_RISK)
+    for name, array in reported.items():
         if name not in EXACT:
             array[doubtful] = np.nan
-    return told
+    return reported
 
 
-def _flat(name: str, told: Any) -> Array:
-    array = np.asarray(told)
+def _flat(name: str, reported: Any) -> Array:
+    array = np.asarray(reported)
     if array.ndim > 1:
         raise KernelError(f"outputs[{name!r}]: expected a number or a vector, got {array.shape}")
     return array.reshape(-1)
 
 
 Tell = Callable[[Array, Array, Array, Closed], tuple[Array, ...]]
-"""What is told of (q, v, t) and the acceleration there."""
+"""What is reported of (q, v, t) and the acceleration there."""

@@ -7,7 +7,7 @@ import time
 BLOCK = 20_000
 """Records that one call of the machine code makes, at most: memory is taken for them."""
 
-TOLD = 0.1
+REPORT_INTERVAL = 0.1
 """s, about: how often progress is told, and Ctrl-C is listened to."""
 
 FIRST = 64
@@ -15,7 +15,8 @@ FIRST = 64
 
 
 class Pace:
-    """How many steps are taken at once: some `TOLD` seconds of them, whole records if they fit.
+    """How many steps are taken at once: some `REPORT_INTERVAL` seconds of them, whole records if
+    they fit.
 
     Parameters
     ----------
@@ -39,4 +40,4 @@ class Pace:
         now = time.perf_counter()
         each = (now - self._last) / max(steps, 1)
         self._last = now
-        self._steps = max(1, min(2 * self._steps, int(TOLD / max(each, 1e-9))))
+        self._steps = max(1, min(2 * self._steps, int(REPORT_INTERVAL / max(each, 1e-9))))

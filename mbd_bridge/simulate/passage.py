@@ -11,8 +11,8 @@ allows are not taken. Instead
 3. where they do not (a linkage that just fails to be flat, and turns there sharply), or where the
    motion turns back, goes on by steps with *control of their own error*, as small as need be.
 
-A motion that starts inside leaves by the readable road (`reference_step`), which knows the branch
-from its velocity.
+A motion that starts inside leaves by the Python reference (`reference_step`), which knows the
+branch from its velocity.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.diagnosis import SHORTER
 from mbd_bridge.simulate.interpolation import Bridge
 from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.trouble import SHORTER
 from mbd_bridge.simulate.trust import Now, Step, Taken
 from mbd_bridge.simulate.watch import too_long
 from mbd_bridge.solve.tolerances import (
@@ -61,7 +61,7 @@ DIFFERENT = 3
 """Pairs of jumps that may differ until no longer ones are tried."""
 
 PARTS = 8
-"""Steps of the readable road on the way out, and of the way that confirms a jump."""
+"""Steps of the Python reference on the way out, and of the way that confirms a jump."""
 
 JUMPS = 80
 """Lengths of jumps that are tried, at most."""
@@ -102,7 +102,7 @@ class Passage:
     ----------
     step : takes any step, and tells its risk
     h : length of the steps of the motion's grid, s
-    slow : makes the readable road
+    slow : makes the Python reference
     energy : of a state, J; controlled steps must agree in it
     traced : whether the step is machine code
     """
@@ -233,7 +233,7 @@ class Passage:
             return False
         problem = too_long(self.model, whole.q, last.q, length)
         if problem is not None:
-            self._say(now, length, driven=True)  # a drive that leads out of reach, rather
+            self._say(now, length, prescribed=True)  # a motion that leads out of reach, rather
             raise SolveError(problem)
         return all(x.near < FAR_RISK and x.crossed < STEP_RISK for x in (whole, half, last))
 
@@ -384,10 +384,10 @@ class Passage:
         still = self.energy(halves.q, np.zeros_like(halves.v))
         return abs(one - two) <= CONTROLLED_ERROR * (abs(still) + abs(two - still))
 
-    def _say(self, now: Now, length: float, driven: bool = False) -> None:
-        """Raise what the readable road says of a step; `driven` if there are prescribed motions."""
+    def _say(self, now: Now, length: float, prescribed: bool = False) -> None:
+        """Raise the Python reference's message; `prescribed`: there are prescribed motions."""
         if self._slow is None:
             self._slow = self._make_slow()
-        if not driven or self._slow.motions is not None:
+        if not prescribed or self._slow.motions is not None:
             with np.errstate(all="ignore"):
                 self._slow(now.q, now.v, self._origin + now.t, length)

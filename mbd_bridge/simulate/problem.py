@@ -8,7 +8,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.history import Correction, History
 from mbd_bridge.simulate.inputs.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     h: float
     steps: int
     every: int
-    loops: Loops | None = None
+    loops: LoopChecker | None = None
     knots: Knots = NO_KNOTS
 
     @property
@@ -63,7 +63,7 @@ IntegratorName: TypeAlias = Literal[
 """Integrators of `simulate`; see there."""
 
 
-class Wishes(NamedTuple):
+class RunOptions(NamedTuple):
     """How it is to be solved; see `simulate`."""
 
     method: str
@@ -75,13 +75,13 @@ class Wishes(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be told of them.
+    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be reported of them.
 
     Attributes
     ----------
-    work : (K,) J that forces and drives have done; None where it is not known
+    work : (K,) J that forces and prescribed motions have done; None where it is not known
     samples : (K, H) what steps from the records held, where Python was called
-    told : by name (K, ...) what steps from the records told, nan where they did not
+    reported : by name (K, ...) what steps from the records reported, nan where they did not
     """
 
     time: Array
@@ -93,7 +93,7 @@ class Records(NamedTuple):
     history: History | None = None
     work: Array | None = None
     samples: Array | None = None
-    told: dict[str, Array] | None = None
+    reported: dict[str, Array] | None = None
 
     def until(self, last: int, message: str, problem: Problem) -> Records:
         """Return the records up to one of them, where the motion could not go on."""
@@ -109,5 +109,5 @@ class Records(NamedTuple):
             None if self.history is None else self.history.until(t),
             None if self.work is None else self.work[kept],
             None if self.samples is None else self.samples[kept],
-            None if self.told is None else {n: x[kept] for n, x in self.told.items()},
+            None if self.reported is None else {n: x[kept] for n, x in self.reported.items()},
         )

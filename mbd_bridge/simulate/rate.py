@@ -12,7 +12,7 @@ from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, kernel_of
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.step import corrections, lacks, projected, slopes
+from mbd_bridge.simulate.step import corrections, projected, residuals, slopes
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed, correction
@@ -97,5 +97,5 @@ def _pull(
     found: Closed,
     alpha: float,
 ) -> Array:
-    phi, rate, _ = lacks(model, rows, q, v, motions, t)
+    phi, rate, _ = residuals(model, rows, q, v, motions, t)
     return correction(found, 2.0 * alpha * rate + alpha**2 * phi)

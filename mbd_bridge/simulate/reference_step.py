@@ -10,10 +10,10 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate import trouble
+from mbd_bridge.simulate import diagnosis
 from mbd_bridge.simulate.accelerations import Accelerations
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import Loops, independent_rows
+from mbd_bridge.simulate.rows import LoopChecker, independent_rows
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
@@ -38,7 +38,7 @@ class ReferenceStep:
         self.model, self.motions, self._torque = model, motions, torque
         self._rows = rows
         self._dynamics = Accelerations(model, () if motions is None else motions.v)
-        self._loops = Loops(model) if model.has_loops else None
+        self._loops = LoopChecker(model) if model.has_loops else None
 
     def __call__(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
         """Return q and v after a step of h seconds.
@@ -46,7 +46,7 @@ class ReferenceStep:
         Raises
         ------
         SolveError
-            The step cannot be taken: which loop, drive or joint, and what to try.
+            The step cannot be taken: which loop, prescribed motion or joint, and what to try.
         """
         model = self.model
         a1 = self.acceleration(q, v, t)
@@ -59,7 +59,7 @@ class ReferenceStep:
         q_end = model.integrate(q, h / 6 * (v + 2 * (v2 + v3) + v4))
         v_end = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
         if not (np.all(np.isfinite(q_end)) and np.all(np.isfinite(v_end))):
-            raise SolveError(trouble.runs_away(model, v))
+            raise SolveError(diagnosis.runs_away(model, v))
         return self._onto(q_end, v_end, t + h, h)
 
     def acceleration(self, q: Array, v: Array, t: float) -> Array:
@@ -74,7 +74,7 @@ class ReferenceStep:
         wanted = None if self.motions is None else self.motions.at(t)[2][None]
         return np.asarray(self._dynamics(q[None], v[None], given[None], wanted).a[0])
 
-    def _singular(self, loops: Loops, q: Array, v: Array) -> bool:
+    def _singular(self, loops: LoopChecker, q: Array, v: Array) -> bool:
         if self._rows is None:
             self._rows = independent_rows(self.model, q, self.motions, v)
         if not self._rows:
@@ -83,15 +83,17 @@ class ReferenceStep:
         return bool(self._sizes(J)[len(self._rows) - 1] < SINGULAR_AT_REST * np.linalg.norm(J, 2))
 
     def _sizes(self, J: Array) -> Array:
-        """Return the singular values of Φ_q without the driven columns."""
-        driven = () if self.motions is None else self.motions.v
-        return np.asarray(np.linalg.svd(np.delete(J, list(driven), axis=1), compute_uv=False))
+        """Return the singular values of Φ_q without the prescribed columns."""
+        prescribed_velocities = () if self.motions is None else self.motions.v
+        return np.asarray(
+            np.linalg.svd(np.delete(J, list(prescribed_velocities), axis=1), compute_uv=False)
+        )
 
-    def _at_rest(self, loops: Loops, q: Array) -> str:
+    def _at_rest(self, loops: LoopChecker, q: Array) -> str:
         assert self._rows is not None
         J = loops.at(q)[1]
         here = int(np.sum(self._sizes(J) > SINGULAR_AT_REST * np.linalg.norm(J, 2)))
-        return trouble.at_rest(self.model, J, self._rows, len(self._rows) - here)
+        return diagnosis.at_rest(self.model, J, self._rows, len(self._rows) - here)
 
     def _onto(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
         least, _, inverse = self._open(q, v, t)
@@ -103,7 +105,7 @@ class ReferenceStep:
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
         if not np.max(np.abs(phi), initial=0.0) <= OPEN_AFTER_STEP:
-            raise SolveError(trouble.stays_open(self.model, self.motions, least, h))
+            raise SolveError(diagnosis.stays_open(self.model, self.motions, least, h))
         return q, v - inverse @ rate
 
     def _open(self, q: Array, v: Array, t: float) -> tuple[Array, Array, Array]:
@@ -120,6 +122,6 @@ class ReferenceStep:
             rate = np.concatenate([rate, (v[list(motions.v)] - f1) / motions.scale])
             J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
         if not np.all(np.isfinite(J)):
-            raise SolveError(trouble.runs_away(model, v))
+            raise SolveError(diagnosis.runs_away(model, v))
         inverse = np.linalg.pinv(J, rcond=TOLERANCE)
         return phi, rate, columns[:, None] * inverse

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import SolveError, StateError, real_number
-from mbd_bridge.loads.oddities import warn_left_out
+from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Given
+from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import Table
 from mbd_bridge.simulate.inputs.table import check_covers
@@ -28,7 +28,7 @@ from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.rate import Rate
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.start import check_inertia, start_state
-from mbd_bridge.simulate.system import Held, System, system_of
+from mbd_bridge.simulate.system import HasModel, System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from mbd_bridge.solve.wrenches import Axes
@@ -71,15 +71,15 @@ class RightHandSide:
 
 
 def right_hand_side(
-    machine: Held | Model | System,
+    machine: HasModel | Model | System,
     *,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
-    drives: Mapping[str, Prescribed] | None = None,
-    parameters: Given | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
     span: tuple[float, float] = (0.0, 0.0),
     stabilisation: float = STABILISATION,
@@ -89,14 +89,14 @@ def right_hand_side(
     Parameters
     ----------
     machine : a `Mechanism`, its model, or a `System`
-    q, v, torque, external, external_in, drives, parameters, inputs : as for `simulate`; a `Sampled`
-        function is called at every evaluation
+    q, v, torque, external, external_in, prescribed, parameters, inputs : as for `simulate`; a
+        `Sampled` function is called at every evaluation
     span : s, from start to end (a table must cover it; a time beyond a table is refused)
-    stabilisation : α, 1/s, with which open loops and drives are closed
+    stabilisation : α, 1/s, with which open loops and prescribed motions are closed
 
     Examples
     --------
-    >>> f = right_hand_side(bar.model, drives={"crank": lambda t: 2 * t})  # doctest: +SKIP
+    >>> f = right_hand_side(bar.model, prescribed={"crank": lambda t: 2 * t}) # doctest: +SKIP
     >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
     """
     begin, end = finite_numbers("span", span, (2,)).tolist()
@@ -108,7 +108,7 @@ def right_hand_side(
         torque=torque,
         external=external,
         external_in=external_in,
-        drives=drives,
+        prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.solve.loop_values import Loops as Loops
+from mbd_bridge.solve.loop_values import LoopChecker as LoopChecker
 from mbd_bridge.spatial import Array
 
 
@@ -17,13 +17,13 @@ def independent_rows(
     q: Array,
     motions: PrescribedMotions | None = None,
     v: Array | None = None,
-    loops: Loops | None = None,
+    loops: LoopChecker | None = None,
 ) -> tuple[int, ...]:
     """Return rows of the constraints that are independent at q, or beside it where it is singular.
 
     Rows that the model's choice (`solve.row_choice`) keeps in general position are preferred, so
-    that they do not depend on where a motion starts. Driven coordinates are taken out of Φ_q: rows
-    must be independent of them, too.
+    that they do not depend on where a motion starts. Prescribed coordinates are taken out of Φ_q:
+    rows must be independent of them, too.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def independent_rows(
     """
     if not model.has_loops:
         return ()
-    loops = Loops(model) if loops is None else loops
+    loops = LoopChecker(model) if loops is None else loops
     choice = loops.choice(() if motions is None else motions.v)
     J = loops.at(q)[1]
     rows = choice.fitting(J)

@@ -17,7 +17,7 @@ from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
-from mbd_bridge.loads.oddities import motion_notes
+from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.closure import closure
@@ -26,9 +26,9 @@ from mbd_bridge.simulate.events import Events, Watch, check_watches
 from mbd_bridge.simulate.history import History
 from mbd_bridge.simulate.interpolation import Between, State
 from mbd_bridge.simulate.near_singular import near_singular
-from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.reported_loads import reported_loads
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.told import told_loads
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
@@ -41,7 +41,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
-class DriveForces:
+class PrescribedForces:
     """Forces along prescribed coordinates: N m or N, positive along the coordinate.
 
     Attributes
@@ -55,7 +55,7 @@ class DriveForces:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.names:
-            raise StateError(unknown_name("driven coordinate", name, self.names))
+            raise StateError(unknown_name("prescribed coordinate", name, self.names))
         return np.asarray(self.force[:, self.names.index(name)])
 
 
@@ -74,7 +74,7 @@ class Simulation:
     facts : about the method: rows chosen, operations of a step; `balance`, energy that came from
         nowhere, relative to what moves
     samples : (K, H) what was held by the steps from the records, where Python was called
-    told : what the steps told of the records (see `outputs`), nan where they did not
+    reported : what the steps reported of the records (see `outputs`), nan where they did not
     history : all steps, if they were asked for
     events : by name, where the functions that were watched changed their signs
     """
@@ -90,7 +90,7 @@ class Simulation:
     facts: dict[str, Any] = field(default_factory=dict)
     events: dict[str, Events] = field(default_factory=dict)
     samples: Array | None = None
-    told: dict[str, Array] | None = None
+    reported: dict[str, Array] | None = None
     history: History | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,19 +119,25 @@ class Simulation:
 
     @cached_property
     def _dynamics(self) -> Answer:
-        if self.told is None:
+        if self.reported is None:
             return self.answer(EVERY)
-        a, lam, drive = (self.told[name].copy() for name in ("a", "lam", "drives"))
+        a, lam, prescribed_forces = (
+            self.reported[name].copy() for name in ("a", "lam", "prescribed_forces")
+        )
         silent = np.flatnonzero(np.isnan(a).any(axis=1))
         recovered = np.zeros(len(a), dtype=bool)
         if len(silent):
             found = self.answer(silent)
-            a[silent], lam[silent], drive[silent] = found.a, found.lam, found.drive
+            a[silent], lam[silent], prescribed_forces[silent] = (
+                found.a,
+                found.lam,
+                found.prescribed_forces,
+            )
             recovered[silent] = False if found.recovered is None else found.recovered
-        return Answer(a, lam, drive, recovered)
+        return Answer(a, lam, prescribed_forces, recovered)
 
     def answer(self, part: slice | Array) -> Answer:
-        """Return accelerations, multipliers and forces of drives at some records."""
+        """Return accelerations, multipliers and forces of prescribed motions at some records."""
         tau, _, pushed = (x[part] for x in self._acting)
         wanted = self.trajectory.accelerations(self.time[part])
         states = self.q[part], self.v[part], tau + pushed
@@ -139,7 +145,7 @@ class Simulation:
 
     @cached_property
     def _solver(self) -> Accelerations:
-        return Accelerations(self.model, self.system.driven)
+        return Accelerations(self.model, self.system.prescribed_velocities)
 
     @cached_property
     def _acting(self) -> tuple[Array, Array, Array]:
@@ -148,7 +154,7 @@ class Simulation:
 
     @property
     def tau(self) -> Array:
-        """Generalised forces (K, nv) that drove it, N m or N.
+        """Generalised forces (K, nv) that moved it, N m or N.
 
         Those of external wrenches and of prescribed motions are not among them.
         """
@@ -161,33 +167,35 @@ class Simulation:
 
     @cached_property
     def loads(self) -> JointLoads:
-        """Loads of the joints that were asked for, as the steps told them: ``simulate(loads=)``."""
-        asked, told = self.system.outputs, self.told
-        if asked is None or not asked.joints or told is None:
+        """Loads of the joints that were asked for, as the steps reported them:
+        ``simulate(loads=)``.
+        """
+        asked, reported = self.system.outputs, self.reported
+        if asked is None or not asked.joints or reported is None:
             raise StateError(
                 "loads: none were asked for; mbd.simulate(..., loads=[joints]) has the steps tell "
                 "them, run.joint_loads(joints) computes them afterwards"
             )
         names = asked.joint_names(self.model)
-        own = {name: told[name].copy() for name in asked.load_names}
+        own = {name: reported[name].copy() for name in asked.load_names}
         silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
         if len(silent):
             found = self._loads(LoadRequest.of(self.model, names), silent)
             for name, array in own.items():
                 array[silent] = getattr(found, name)
         rows = self.facts.get("rows", ())
-        driven = self.system.driven_joints
-        found = told_loads(self.model, asked, own, self.q, rows, driven)
+        prescribed_joints = self.system.prescribed_joints
+        found = reported_loads(self.model, asked, own, self.q, rows, prescribed_joints)
         return found.along(self.time, self.v)
 
     @cached_property
     def outputs(self) -> dict[str, Array]:
         """Functions that were asked for with ``simulate(outputs=)``, (K,) or (K, n), by name."""
         asked, found = self.system.outputs, dict[str, Array]()
-        if asked is None or self.told is None:
+        if asked is None or self.reported is None:
             return found
         for name, function in asked.functions:
-            values = self.told[name].copy()
+            values = self.reported[name].copy()
             for k in np.flatnonzero(np.isnan(values).any(axis=1)):
                 values[k] = function(float(self.time[k]), self.q[k], self.v[k])
             found[name] = values[:, 0] if values.shape[1] == 1 else values
@@ -214,7 +222,9 @@ class Simulation:
         """
         if not self.model.has_loops:
             return np.zeros(len(self.time), dtype=bool)
-        return near_singular(self.model, self.system.driven, Loops(self.model).at(self.q)[1])
+        return near_singular(
+            self.model, self.system.prescribed_velocities, LoopChecker(self.model).at(self.q)[1]
+        )
 
     @property
     def recovered(self) -> Array:
@@ -223,16 +233,16 @@ class Simulation:
         return np.zeros(len(self.time), dtype=bool) if found is None else found
 
     @cached_property
-    def drives(self) -> DriveForces:
-        """Forces with which the prescribed motions are driven, beside `tau`."""
+    def prescribed_forces(self) -> PrescribedForces:
+        """Forces that the prescribed motions take, beside `tau`."""
         names = tuple(part.name for part in self.system.prescribed)
-        return DriveForces(names, self._dynamics.drive)
+        return PrescribedForces(names, self._dynamics.prescribed_forces)
 
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
-        if self.told is not None and np.isfinite(self.told["energy"]).all():
-            return np.asarray(self.told["energy"].sum(axis=1))
+        if self.reported is not None and np.isfinite(self.reported["energy"]).all():
+            return np.asarray(self.reported["energy"].sum(axis=1))
         return energy_kernel(self.model)(self.q, self.v)[0][:, 0]
 
     @cached_property
@@ -274,14 +284,16 @@ class Simulation:
 
     def part(self, records: Array | slice) -> Simulation:
         """Return the motion at some records only."""
-        told, samples = self.told, self.samples
+        reported, samples = self.reported, self.samples
         return replace(
             self,
             time=self.time[records],
             q=self.q[records],
             v=self.v[records],
             samples=None if samples is None else samples[records],
-            told=None if told is None else {name: x[records] for name, x in told.items()},
+            reported=None
+            if reported is None
+            else {name: x[records] for name, x in reported.items()},
         )
 
     def state(self, index: int = -1) -> tuple[Array, Array]:
@@ -310,7 +322,7 @@ class Simulation:
 
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops
-        actuated = system.driven_joints if closed else None
+        actuated = system.prescribed_joints if closed else None
         solver = LoadSolver(self.model, replace(request, links=system.links, actuated=actuated))
         pushes = self._acting[1][part] if system.links else None
         lam = self.lam[part] if closed else None

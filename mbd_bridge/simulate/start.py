@@ -9,9 +9,9 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.diagnosis import SHARE, named
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import Loops
-from mbd_bridge.simulate.trouble import SHARE, named
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.quaternions import unit_quaternions
@@ -25,7 +25,7 @@ def start_state(
     v: ArrayLike | None,
     motions: PrescribedMotions | None = None,
     t: float = 0.0,
-    loops: Loops | None = None,
+    loops: LoopChecker | None = None,
 ) -> tuple[Array, Array]:
     """Return q and v at the start; the loops may be prepared already.
 
@@ -43,7 +43,7 @@ def start_state(
     if model.has_loops and motions is not None and v is None:
         _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
-        _check_loops(loops or Loops(model), q0, v0)
+        _check_loops(loops or LoopChecker(model), q0, v0)
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
     return q0, v0
@@ -58,11 +58,11 @@ def _given(name: str, given: ArrayLike, model: Model) -> Array:
 def _position(model: Model, motions: PrescribedMotions | None, t: float) -> Array:
     if motions is None:
         return model.neutral()
-    wish = dict(zip(motions.names, motions.at(t)[0], strict=True))
+    guess = dict(zip(motions.names, motions.at(t)[0], strict=True))
     if model.has_loops:
-        return assemble(model, wish, fixed=motions.names).q
+        return assemble(model, guess, fixed=motions.names).q
     q = model.neutral()
-    q[list(motions.q)] = list(wish.values())
+    q[list(motions.q)] = list(guess.values())
     return q
 
 
@@ -73,7 +73,7 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
         return v
     v[list(motions.v)] = motions.at(t)[1]
     if model.has_loops:
-        loops, scale = Loops(model), model.velocity_scale
+        loops, scale = LoopChecker(model), model.velocity_scale
         J = loops.at(q)[1]
         J = J[list(loops.choice().at(J))]
         free = np.setdiff1d(np.arange(model.nv), motions.v)
@@ -82,7 +82,7 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
     return v
 
 
-def _check_loops(loops: Loops, q: Array, v: Array) -> None:
+def _check_loops(loops: LoopChecker, q: Array, v: Array) -> None:
     model = loops.model
     phi, phi_q, _ = loops.values(q, v)
     rows, scaled = model.row_scale, model.scaled_jacobian(phi_q)
@@ -109,13 +109,15 @@ def still(model: Model, v: Array) -> Array:
 
 
 def check_inertia(model: Model, q: Array, motions: PrescribedMotions | None) -> None:
-    """Complain of motions that loops and drives allow and that move nothing with inertia."""
+    """Complain of motions that loops and prescribed motions allow and that move nothing with
+    inertia.
+    """
     names = weightless(model, q, motions) if needs_support(model) else []
     if names:
         raise SolveError(
             f"masses vanish: nothing with inertia moves when {', '.join(map(repr, names))} "
             f"{'moves' if len(names) == 1 else 'move together'}. Give a link beyond inertia, weld "
-            f"the joint, or drive it"
+            f"the joint, or prescribe it"
         )
 
 
@@ -123,7 +125,7 @@ def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None)
     """Return the velocities of a motion that is allowed at q and moves nothing with inertia."""
     J = np.zeros((0, model.nv))
     if model.has_loops:
-        loops = Loops(model)
+        loops = LoopChecker(model)
         J = loops.at(q)[1]
         J = J[list(loops.choice().at(J))]
     if motions is not None:
@@ -140,12 +142,14 @@ def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None)
     return [name for name, part in named if part > SHARE * share.max()]
 
 
-def freedoms(model: Model, q: Array, motions: PrescribedMotions | None, loops: Loops | None) -> int:
-    """Return the freedoms that loops and drives leave at q."""
+def dof(
+    model: Model, q: Array, motions: PrescribedMotions | None, loops: LoopChecker | None
+) -> int:
+    """Return the degrees of freedom that loops and prescribed motions leave at q."""
     if loops is None:
         return model.nv - (0 if motions is None else len(motions))
-    driven = () if motions is None else motions.v
-    return model.nv - len(driven) - len(loops.rows(q, driven))
+    prescribed_velocities = () if motions is None else motions.v
+    return model.nv - len(prescribed_velocities) - len(loops.rows(q, prescribed_velocities))
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:
@@ -158,7 +162,8 @@ def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions,
         if len(wrong):
             k = int(wrong[0])
             raise StateError(
-                f"drive {motions.names[k]!r}: its {what} at t = {t:g} s is {want[k]:.9g}, that of "
+                f"prescribed motion {motions.names[k]!r}: its {what} at t = {t:g} s is "
+                f"{want[k]:.9g}, that of "
                 f"the start {have[k]:.9g}; leave q and v out, or start from what it prescribes"
             )
     if model.has_loops:
@@ -166,18 +171,20 @@ def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions,
 
 
 def _check_independent(model: Model, q: Array, motions: PrescribedMotions) -> None:
-    loops = Loops(model)
+    loops = LoopChecker(model)
     whole, left = len(loops.rows(q)), len(loops.rows(q, motions.v))
     if left == whole:
         return
     names = ", ".join(map(repr, motions.names))
     if any(len(loops.rows(p)) == len(loops.rows(p, motions.v)) for p in loops.beside(q)):
         raise StateError(
-            f"the start is a dead centre for the drives {names}: there they move nothing, or "
-            f"against the loops. Start beside it, or drive another joint"
+            f"the start is a dead centre for the prescribed motions {names}: there they move "
+            f"nothing, or "
+            f"against the loops. Start beside it, or prescribe another joint"
         )
     raise StateError(
-        f"the drives {names} are not independent at the start: the loops leave "
-        f"{count(model.nv - whole, 'freedom')}, and drives prescribe {whole - left} of what the "
-        f"loops already decide. Drive fewer joints, or others"
+        f"the prescribed motions {names} are not independent at the start: the loops leave "
+        f"{count(model.nv - whole, 'degree of freedom')}, and prescribed motions prescribe "
+        f"{whole - left} of what the "
+        f"loops already decide. Prescribe fewer joints, or others"
     )

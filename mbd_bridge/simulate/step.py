@@ -73,7 +73,8 @@ def runge_kutta_step(
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
-    t : (2,) time, and the work of forces and drives, J. a : (nv,) at the start. risks : of being
+    t : (2,) time, and the work of forces and prescribed motions, J. a : (nv,) at the start. risks :
+        of being
     near a singular position, of having crossed one or come off the loops; and the square of what
     the first correction took back. risk : all together, with that of having strayed near one.
     """
@@ -86,14 +87,14 @@ def staged_step(
     model: Model,
     slopes: tuple[Slope, Slope, Slope],
     correct: Correct,
-    tell: Callable[..., tuple[Array, ...]] | None = None,
+    report: Callable[..., tuple[Array, ...]] | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return such a step from its slopes at its start, in its middle and at its end.
 
     Parameters
     ----------
     correct : takes the end towards the constraints (see `corrections`)
-    tell : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
+    report : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
     """
     at_start, at_middle, at_end = slopes
 
@@ -120,8 +121,8 @@ def staged_step(
         end = zeros(2, t, h)
         end[0] = last
         end[1] = t[1] + sixth * (first + 2.0 * (second + third) + fourth)
-        told = () if tell is None else tell(q, v, t, one)
-        return q_end, v_end, end, one.a, risks, *told, risk
+        reported = () if report is None else report(q, v, t, one)
+        return q_end, v_end, end, one.a, risks, *reported, risk
 
     return step
 
@@ -173,7 +174,7 @@ def corrections(model: Model, rows: Sequence[int], motions: PrescribedMotions | 
     """
 
     def correct(q: Array, v: Array, t: Any, near: Closed) -> tuple[Array, Array, Any, Any]:
-        phi, rate, scale = lacks(model, rows, q, v, motions, t)
+        phi, rate, scale = residuals(model, rows, q, v, motions, t)
         left = ((phi / scale) ** 2).sum()
         dq, dv = correction(near, phi), correction(near, rate)
         went = ((dq / model.velocity_scale) ** 2).sum()
@@ -199,7 +200,7 @@ def projected(
     return q, v, left, strayed
 
 
-def lacks(
+def residuals(
     model: Model,
     rows: Sequence[int],
     q: Array,

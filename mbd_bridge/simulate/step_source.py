@@ -20,7 +20,7 @@ from mbd_bridge.loads.units import model_notes
 from mbd_bridge.simulate.compiled_step import traceable_step
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
-from mbd_bridge.simulate.outputs import STATE, TOLD
+from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
@@ -49,14 +49,14 @@ def step_source(equations: Equations, name: str = "step") -> str:
         raise StateError(f"name: expected a text, got {name!r:.60}")
     system = inlined(equations.system)
     step, inputs = traceable_step(system, equations.rows)
-    told = () if system.outputs is None else system.outputs.names
-    kept = [k for k, one in enumerate(told) if one not in (*STATE, "a", "risk")]
+    reported = () if system.outputs is None else system.outputs.names
+    kept = [k for k, one in enumerate(reported) if one not in (*STATE, "a", "risk")]
 
     def exported(*values: Array) -> tuple[Array, ...]:
         found = step(*values)
-        return (*found[: len(NEXT)], *(found[TOLD + k] for k in kept), found[-1])
+        return (*found[: len(NEXT)], *(found[REPORTED + k] for k in kept), found[-1])
 
-    outputs = [*NEXT, *(told[k] for k in kept), "risk"]
+    outputs = [*NEXT, *(reported[k] for k in kept), "risk"]
     names = {"held": "u"}
     graph = trace(exported, inputs, calls=True)  # as machine code does: the same digits
     arguments = [names.get(one, one) for one in inputs]

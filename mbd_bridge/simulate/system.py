@@ -18,17 +18,24 @@ from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.acting import acting_kernel
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.inputs.motions import (
     MotionPart,
     Prescribed,
-    fully_driven,
+    fully_prescribed,
     motion_parts,
 )
 from mbd_bridge.simulate.inputs.outside import resolved
-from mbd_bridge.simulate.inputs.signal import Expression, Input, Sampled, Signal, State, Table
+from mbd_bridge.simulate.inputs.signal import (
+    Expression,
+    Input,
+    Sampled,
+    Signal,
+    StateFunction,
+    Table,
+)
 from mbd_bridge.simulate.inputs.table import check_covers
 from mbd_bridge.simulate.inputs.torques import Torque, TorquePart, torque_parts
 from mbd_bridge.simulate.inputs.wrenches import External, WrenchPart, wrench_parts
@@ -39,7 +46,7 @@ from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 
-class Held(Protocol):
+class HasModel(Protocol):
     """A mechanism as its user holds it."""
 
     @property
@@ -53,8 +60,8 @@ class System:
     Parameters
     ----------
     mechanism : a `Mechanism`, or its model
-    torque, external, external_in, drives, parameters, inputs, loads, outputs : as for `simulate`,
-        and of several trajectories as for `simulate_batch`
+    torque, external, external_in, prescribed, parameters, inputs, loads, outputs : as for
+        `simulate`, and of several trajectories as for `simulate_batch`
     start, end : s, which tables must cover; without an end they are taken as they are
 
     Attributes
@@ -81,16 +88,16 @@ class System:
 
     def __init__(
         self,
-        mechanism: Held | Model,
+        mechanism: HasModel | Model,
         *,
         torque: Torque = None,
         external: External | None = None,
         external_in: Axes = "link",
-        drives: Mapping[str, Prescribed] | None = None,
-        parameters: Given | None = None,
+        prescribed: Mapping[str, Prescribed] | None = None,
+        parameters: ParameterValues | None = None,
         inputs: Mapping[str, Any] | None = None,
         loads: Sequence[str] | str | None = None,
-        outputs: Mapping[str, State] | None = None,
+        outputs: Mapping[str, StateFunction] | None = None,
         start: float = 0.0,
         end: float | None = None,
     ) -> None:
@@ -102,7 +109,7 @@ class System:
             model,
             torque_parts(model, torque),
             wrench_parts(model, external, external_in),
-            motion_parts(model, drives, start),
+            motion_parts(model, prescribed, start),
             Parameters.of(model, named) if named else None,
         )
         self.torques, self.wrenches = resolved(self, inputs)
@@ -167,7 +174,7 @@ class System:
             if isinstance(part, WrenchPart):
                 found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
-                found.append(f"drive {part.name!r}")
+                found.append(f"prescribed motion {part.name!r}")
             else:
                 whole = len(part.places) != 1 or len(names) == 1
                 found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
@@ -226,14 +233,14 @@ class System:
         return Knots.of(tables, start, h)
 
     @property
-    def driven(self) -> tuple[int, ...]:
+    def prescribed_velocities(self) -> tuple[int, ...]:
         """Velocities that are prescribed."""
         return tuple(part.v for part in self.prescribed)
 
     @property
-    def driven_joints(self) -> tuple[str, ...]:
-        """Joints all of whose freedoms are prescribed."""
-        return fully_driven(self.model, self.driven)
+    def prescribed_joints(self) -> tuple[str, ...]:
+        """Joints all of whose degrees of freedom are prescribed."""
+        return fully_prescribed(self.model, self.prescribed_velocities)
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -274,7 +281,7 @@ class System:
             said.append(f"{type(signal).__name__} {name}")
         places = [part.places for part in self.torques], [part[1:3] for part in self.wrenches]
         parameters = "" if self.parameters is None else self.parameters.identity
-        return f"{said} {places} {self.driven} {self.layout} {parameters}"
+        return f"{said} {places} {self.prescribed_velocities} {self.layout} {parameters}"
 
     @cached_property
     def step_identity(self) -> str | None:
@@ -294,12 +301,12 @@ def agreed(numbers: Mapping[str, int]) -> int:
     """Return the number of trajectories that all that is given agrees on, or 1."""
     several = set(numbers.values()) - {1}
     if len(several) > 1:
-        told = ", ".join(f"{name}: {count}" for name, count in numbers.items())
-        raise StateError(f"expected the same N everywhere, or one for all, got {told}")
+        listed = ", ".join(f"{name}: {count}" for name, count in numbers.items())
+        raise StateError(f"expected the same N everywhere, or one for all, got {listed}")
     return max(several, default=1)
 
 
-def model_of(mechanism: Held | Model, call: str = "System") -> Model:
+def model_of(mechanism: HasModel | Model, call: str = "System") -> Model:
     """Return the model of what a user holds and gives to a function `call`."""
     if isinstance(mechanism, Model):
         return mechanism
@@ -312,7 +319,7 @@ def model_of(mechanism: Held | Model, call: str = "System") -> Model:
     return model
 
 
-def system_of(machine: Held | Model | System, start: float, end: float, **acts: Any) -> System:
+def system_of(machine: HasModel | Model | System, start: float, end: float, **acts: Any) -> System:
     """Return the system that is held, or that of a mechanism and what acts on it, over a time.
 
     Parameters

@@ -175,7 +175,7 @@ class Trajectory:
         return tau, packed.reshape(count, len(system.wrenches), 6), pushed
 
     def _called(self, times: Array, q: Array, v: Array) -> Array | None:
-        """Return the torques (K, nv) by calling Python: methods driven from there take any."""
+        """Return the torques (K, nv) by calling Python: methods run from there take any."""
         acts = None if self.system.wrenches else self.stage.torque
         if acts is None:
             return None
@@ -209,16 +209,16 @@ def sampled(system: System, held: Array, t: float, q: Array, v: Array) -> Array:
     for part, place in system.layout.held.items():
         signal = system.parts[part].signal
         if isinstance(signal, Sampled):
-            told = signal.function(t, q.copy(), v.copy())
+            returned = signal.function(t, q.copy(), v.copy())
             try:
-                out[place] = np.asarray(told, dtype=np.float64)
+                out[place] = np.asarray(returned, dtype=np.float64)
                 good = bool(np.isfinite(out[place]).all())
             except (TypeError, ValueError):
                 good = False
             if not good:
                 size = place.stop - place.start
                 raise StateError(
-                    f"Sampled: at t = {t:.6g} s the function returned {told!r:.60}; expected "
+                    f"Sampled: at t = {t:.6g} s the function returned {returned!r:.60}; expected "
                     f"({size},) finite numbers"
                 )
     return out

@@ -21,7 +21,7 @@ class Taken(NamedTuple):
     near : risk of its stages, which grows towards singular positions
     crossed : risk that it has stepped over one
     correction : what the step had to take back to be on the loops, rad or sizes
-    work : J that forces and drives did in it
+    work : J that forces and prescribed motions did in it
     """
 
     q: Array

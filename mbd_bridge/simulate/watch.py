@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.rows import Loops
-from mbd_bridge.simulate.trouble import SHARE, SHORTER, loop_rows
+from mbd_bridge.simulate.diagnosis import SHARE, SHORTER, loop_rows
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_ERROR
 from mbd_bridge.spatial import Array
 
@@ -22,7 +22,7 @@ FAR = 2.0 * np.pi
 
 
 def first_open(
-    model: Model, loops: Loops | None, time: Array, q: Array, v: Array
+    model: Model, loops: LoopChecker | None, time: Array, q: Array, v: Array
 ) -> tuple[int, str] | None:
     """Return the first record at which a loop is open, and what is to be said; None if none is."""
     if loops is None:
@@ -30,14 +30,14 @@ def first_open(
     kernel = loops.values
     least = max(OPEN_LOOP, loops.choice().leeway)  # as open as imprecise rows stay
 
-    def lack(places: Array) -> Array:
+    def residual(places: Array) -> Array:
         phi = kernel(q[places], v[places])[0]
         return np.asarray(np.abs(phi / model.row_scale))
 
     some = np.unique(np.linspace(0, len(time) - 1, min(LOOKS, len(time))).astype(int))
-    if np.all(lack(some).max(axis=1) < least):
+    if np.all(residual(some).max(axis=1) < least):
         return None
-    found = lack(np.arange(len(time)))
+    found = residual(np.arange(len(time)))
     first = int(np.argmax(~(found.max(axis=1) < least)))
     phi = found[first]
     names = [

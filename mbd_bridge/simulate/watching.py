@@ -78,9 +78,9 @@ def watched(
     if not end <= run.time[-1]:
         return replace(run, events=found)
     last, kept = finer(end), run.time < end
-    told, samples = run.told, run.samples
-    if told is not None:
-        told = {name: _longer(array[kept], np.nan) for name, array in told.items()}
+    reported, samples = run.reported, run.samples
+    if reported is not None:
+        reported = {name: _longer(array[kept], np.nan) for name, array in reported.items()}
     if samples is not None:
         samples = np.vstack([samples[kept], samples[kept][-1:]])
     return replace(
@@ -89,7 +89,7 @@ def watched(
         q=np.vstack([run.q[kept], last.q]),
         v=np.vstack([run.v[kept], last.v]),
         samples=samples,
-        told=told,
+        reported=reported,
         steps=round((end - float(run.time[0])) / run.step),
         status="event",
         events={name: events.until(end) for name, events in found.items()},
@@ -174,10 +174,10 @@ def joined(parts: Sequence[Simulation]) -> Simulation:
         )
         for name in last.events
     }
-    told = None
-    if last.told is not None:
-        several = [part.told for part in parts if part.told is not None]
-        told = {name: np.concatenate([one[name] for one in several]) for name in last.told}
+    reported = None
+    if last.reported is not None:
+        several = [part.reported for part in parts if part.reported is not None]
+        reported = {name: np.concatenate([one[name] for one in several]) for name in last.reported}
     samples = None
     if last.samples is not None:
         samples = np.concatenate([part.samples for part in parts if part.samples is not None])
@@ -191,7 +191,7 @@ def joined(parts: Sequence[Simulation]) -> Simulation:
         facts=facts,
         events=events,
         samples=samples,
-        told=told,
+        reported=reported,
         history=None,
     )
 
@@ -251,12 +251,12 @@ def _longer(array: Array, value: float) -> Array:
 def _changed(watch: Watch, t: float, q: Array, v: Array) -> tuple[Array, Array]:
     action = getattr(watch, "action", None)
     assert callable(action), "it acts"
-    told = action(t, q.copy(), v.copy())
+    returned = action(t, q.copy(), v.copy())
     try:
-        new_q, new_v = (np.array(part, dtype=np.float64) for part in told)
+        new_q, new_v = (np.array(part, dtype=np.float64) for part in returned)
     except (TypeError, ValueError):
         raise StateError(
-            f"event: at t = {t:.6g} s its action returned {told!r:.60}; expected (q, v)"
+            f"event: at t = {t:.6g} s its action returned {returned!r:.60}; expected (q, v)"
         ) from None
     return new_q, new_v
 

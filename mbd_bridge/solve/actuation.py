@@ -1,14 +1,14 @@
-"""Whether drives can move a mechanism with loops, and whether its motion determines them.
+"""Whether actuators can move a mechanism with loops, and whether its motion determines them.
 
-With N a basis of the velocities that the loops allow (nv, freedoms), and N_d its rows of the driven
-velocities:
+With N a basis of the velocities that the loops allow (nv, degrees of freedom), and N_d its rows of
+the actuated velocities:
 
-    rank N_d < freedoms    something can move that no drive moves: they are too few, or stand at a
+    rank N_d < dof         something can move that no actuator moves: too few, or they stand at a
                            dead centre
-    rank N_d < drives      drives can work against each other: how they share is not determined
+    rank N_d < actuators   these can work against each other: how they share is not determined
 
 The smallest singular value of N_d, with velocities in rad and in sizes of the mechanism, is the
-distance from a dead centre: the smallest part of a motion that the drives notice.
+distance from a dead centre: the smallest part of a motion that the actuators notice.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ from mbd_bridge.spatial import Array
 
 @dataclass(frozen=True, eq=False)
 class Actuation:
-    """What drives do at one position.
+    """What actuators do at one position.
 
     Attributes
     ----------
-    drives : driven velocities, by name
-    freedoms : of the closed mechanism, without spins that need no drive (`spins`)
-    moved : how many of the freedoms the drives move
-    distance : from a dead centre, 0 to 1: the smallest part of a motion that the drives notice
-    still : velocity that is largest (the first of these) in a motion that no drive moves, or None
+    actuated : actuated velocities, by name
+    dof : of the closed mechanism, without spins that need no actuator (`spins`)
+    moved : how many of the degrees of freedom the actuators move
+    distance : from a dead centre, 0 to 1: the smallest part of a motion that the actuators notice
+    still : velocity that is largest (the first of these) in a motion that no actuator moves, or
+        None
     """
 
-    drives: tuple[str, ...]
-    freedoms: int
+    actuated: tuple[str, ...]
+    dof: int
     moved: int
     distance: float
     still: str | None
 
     def __str__(self) -> str:
         text = (
-            f"{count(len(self.drives), 'drive')} ({', '.join(self.drives)}) of "
-            f"{count(self.freedoms, 'freedom')}: {self.moved} moved, distance from a dead centre "
+            f"{count(len(self.actuated), 'actuator')} ({', '.join(self.actuated)}) of "
+            f"{count(self.dof, 'degree of freedom')}: {self.moved} moved, distance from a dead "
+            f"centre "
             f"{self.distance:.3g}"
         )
         if self.too_few:
@@ -56,59 +58,60 @@ class Actuation:
 
     @property
     def too_few(self) -> int:
-        """Freedoms that no drive moves."""
-        return self.freedoms - self.moved
+        """Degrees of freedom that no actuator moves."""
+        return self.dof - self.moved
 
     @property
     def too_many(self) -> int:
-        """Drives whose share in the motion is not determined."""
-        return len(self.drives) - self.moved
+        """Actuators whose share in the motion is not determined."""
+        return len(self.actuated) - self.moved
 
 
-def driven_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
+def actuated_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
     """Return which velocities (nv,) belong to the joints named."""
-    driven = np.zeros(model.nv, dtype=bool)
-    known = _drivable(model)
+    active = np.zeros(model.nv, dtype=bool)
+    known = _actuatable(model)
     cuts = {cut.name for cut in model.cuts}
     for name in (actuated,) if isinstance(actuated, str) else actuated:
         if name in cuts:
             raise ModelError(
-                f"joint {name!r} is cut, and a cut joint has no drive: choose cuts= so that it is "
-                f"in the tree. Joints that can be driven: {', '.join(known)}"
+                f"joint {name!r} is cut, and a cut joint has no actuator: choose cuts= so that it "
+                f"is "
+                f"in the tree. Joints that can be actuated: {', '.join(known)}"
             )
         if name not in known:
-            raise ModelError(unknown_name("joint of the tree that can be driven", name, known))
-        driven[known[name]] = True
-    return driven
+            raise ModelError(unknown_name("joint of the tree that can be actuated", name, known))
+        active[known[name]] = True
+    return active
 
 
-def actuation(model: Model, J: Array, driven: Array) -> Actuation:
-    """Return what drives (nv,) do, from the dimensionless Φ_q (m, nv) at a position."""
+def actuation(model: Model, J: Array, active: Array) -> Actuation:
+    """Return what actuators (nv,) do, from the dimensionless Φ_q (m, nv) at a position."""
     N = _motions(J)
-    own = N[driven]
+    own = N[active]
     _, s, Vt = np.linalg.svd(own)
     moved = int(np.sum(s > SINGULAR))
-    freedoms = N.shape[1]
-    distance = float(s[freedoms - 1]) if 0 < freedoms <= len(s) else float(freedoms == 0)
+    dof = N.shape[1]
+    distance = float(s[dof - 1]) if 0 < dof <= len(s) else float(dof == 0)
     left = np.abs(N @ Vt[moved:].T).max(axis=1, initial=0.0)
     names = np.array(model.velocity_names)
     most = names[left >= (1.0 - SINGULAR) * left.max(initial=0.0)]
-    still = str(most[0]) if moved < freedoms else None
-    return Actuation(tuple(names[driven].tolist()), freedoms, moved, distance, still)
+    still = str(most[0]) if moved < dof else None
+    return Actuation(tuple(names[active].tolist()), dof, moved, distance, still)
 
 
-def enough(model: Model, J: Array, driven: Array) -> tuple[str, ...]:
-    """Return joints whose drives are as many as needed: some of those given, then others.
+def enough(model: Model, J: Array, active: Array) -> tuple[str, ...]:
+    """Return joints whose actuators are as many as needed: some of those given, then others.
 
-    Only joints that `driven_velocities` takes; a joint with several velocities is taken if all of
+    Only joints that `actuated_velocities` takes; a joint with several velocities is taken if all of
     them are needed. Empty if no such joints move all that can move.
     """
     N = _motions(J)
-    order = [k for group in (driven, ~driven) for k in _independent(N, group)]
-    joints = _drivable(model)
+    order = [k for group in (active, ~active) for k in _independent(N, group)]
+    joints = _actuatable(model)
     owners = {k: name for name, place in joints.items() for k in range(place.start, place.stop)}
     names = list(dict.fromkeys(owners[k] for k in order if k in owners))
-    names.sort(key=lambda name: (not driven[joints[name]].any(), _velocities(joints[name])))
+    names.sort(key=lambda name: (not active[joints[name]].any(), _velocities(joints[name])))
     chosen: list[int] = []
     for name in [*names, *joints]:
         both = [*chosen, *range(joints[name].start, joints[name].stop)]
@@ -119,8 +122,8 @@ def enough(model: Model, J: Array, driven: Array) -> tuple[str, ...]:
     return tuple(dict.fromkeys(owners[k] for k in sorted(chosen)))
 
 
-def _drivable(model: Model) -> dict[str, slice]:
-    """Return the velocities of each joint that can be driven."""
+def _actuatable(model: Model) -> dict[str, slice]:
+    """Return the velocities of each joint that can be actuated."""
     return {
         model.joints[body.joint].name: body.v
         for body in model.bodies
@@ -132,31 +135,32 @@ def _velocities(place: slice) -> int:
     return int(place.stop - place.start)
 
 
-def explain_drives(model: Model, J: Array, driven: Array) -> str:
-    """Return what is wrong with drives: how many there are, what they move, what to try."""
-    found = actuation(model, J, driven)
-    named = ", ".join(found.drives) if found.drives else "none"
-    freedoms = count(found.freedoms, "freedom")
-    better = enough(model, J, driven)
+def explain_actuators(model: Model, J: Array, active: Array) -> str:
+    """Return what is wrong with actuators: how many there are, what they move, what to try."""
+    found = actuation(model, J, active)
+    named = ", ".join(found.actuated) if found.actuated else "none"
+    dof = count(found.dof, "degree of freedom")
+    better = enough(model, J, active)
     such_as = f", such as actuated={list(better)}" if better else ""
-    one = "there is" if found.freedoms == 1 else "there are"
+    one = "there is" if found.dof == 1 else "there are"
     if found.too_few and found.too_many:
         return (
-            f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them here, a dead "
-            f"centre: {found.still!r} moves, and no drive with it. Leave this position out, or "
-            f"drive other joints{such_as}"
+            f"{one} {dof}, and the actuators ({named}) move {found.moved} of them here, a dead "
+            f"centre: {found.still!r} moves, and no actuator with it. Leave this position out, or "
+            f"actuate other joints{such_as}"
         )
     if found.too_few:
         return (
-            f"{one} {freedoms}, and the drives ({named}) move {found.moved} of them; "
+            f"{one} {dof}, and the actuators ({named}) move {found.moved} of them; "
             f"{found.still!r} moves without them. Name more joints in actuated=[...]{such_as}"
         )
     if found.too_many:
         return (
-            f"{one} {freedoms} and {count(len(found.drives), 'drive')} ({named}): how they share "
-            f"the work depends on their elasticity. Name as many as there are freedoms{such_as}"
+            f"{one} {dof} and {count(len(found.actuated), 'actuator')} ({named}): how they share "
+            f"the work depends on their elasticity. Name as many as there are "
+            f"degrees of freedom{such_as}"
         )
-    return f"{one} {freedoms}, moved by {named}"
+    return f"{one} {dof}, moved by {named}"
 
 
 def _motions(J: Array) -> Array:

@@ -1,7 +1,7 @@
 """Close the loops: a position, velocity and acceleration that satisfy every cut joint.
 
-The position is the one nearest to a wish q*, in the sense of Lee94 (23), with a weight on each
-coordinate: minimise (q - q*)ᵀ W (q - q*) / 2 subject to Φ(q) = 0. A step is
+The position is the one nearest to an initial guess q*, in the sense of Lee94 (23), with a weight on
+each coordinate: minimise (q - q*)ᵀ W (q - q*) / 2 subject to Φ(q) = 0. A step is
 
     Δq = -Φ_q⁺ Φ + N Nᵀ (q* - q)                       (26), with the pseudo-inverse for Φ_q
 
@@ -30,14 +30,14 @@ from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
-Wish = Mapping[str, float] | ArrayLike | None
+InitialGuess = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""
 
 
 TOLERANCE = "a number above 0 and below 1 (rad, or of the mechanism's size)"
 
 FARTHEST, FASTEST = 1e6, 1e100
-"""Wishes, rad or m and their rates: beyond them angles have lost the digits that loops are closed
+"""Guesses, rad or m and their rates: beyond them angles have lost the digits that loops are closed
 to, and the squares of rates overflow."""
 
 DEAREST = 1e12
@@ -78,23 +78,23 @@ class Assembly:
 
 def assemble(
     model: Model,
-    near: Wish = None,
+    near: InitialGuess = None,
     *,
     fixed: Iterable[str] | str = (),
     weights: Mapping[str, float] | None = None,
-    velocity: Wish = None,
-    acceleration: Wish = None,
+    velocity: InitialGuess = None,
+    acceleration: InitialGuess = None,
     tolerance: float = ASSEMBLED,
     check: bool = True,
 ) -> Assembly:
-    """Return the state nearest to a wish at which every loop is closed.
+    """Return the state nearest to an initial guess at which every loop is closed.
 
     Parameters
     ----------
-    near : wished coordinates; those not named start from zero position
-    fixed : names of coordinates (and so of their velocities) that stay exactly as wished
+    near : given coordinates; those not named start from zero position
+    fixed : names of coordinates (and so of their velocities) that stay exactly as given
     weights : how dear the movement of a coordinate is, 1 for those not named
-    velocity, acceleration : wished rates, by velocity name; zero where not named
+    velocity, acceleration : given rates, by velocity name; zero where not named
     tolerance : residual at which a loop counts as closed, rad or sizes of the mechanism. A file
         whose lengths and axes are rounded may close to its digits only
     check : raise if a loop stays open; False returns what was reached
@@ -107,17 +107,17 @@ def assemble(
     tolerance = check_tolerance(tolerance)
     check, fixed = flag("check", check), name_list("fixed", fixed, "coordinates")
     kernel = prepare(model, "constraints")
-    wish = wished_position(model, near)
+    guess = initial_position(model, near)
     held, scale = held_ones(model, fixed), weighted(model, weights)
     choice = row_choice(model) if model.has_loops else None
     closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, choice, tolerance)
-    (q,), iterations = closing.position(wish[None])
+    (q,), iterations = closing.position(guess[None])
     still = np.zeros(model.nv)
-    v = wished("velocity", still, model.velocity_names, velocity)
+    v = initial_values("velocity", still, model.velocity_names, velocity)
     phi, phi_q, _ = kernel(q, v)
     (v,) = closing.rates(phi_q[None], (-phi_q @ v)[None], v[None])
     _, _, gamma = kernel(q, v)
-    a = wished("acceleration", still, model.velocity_names, acceleration)
+    a = initial_values("acceleration", still, model.velocity_names, acceleration)
     (a,) = closing.rates(phi_q[None], (gamma - phi_q @ a)[None], a[None])
     loops = _residuals(model, phi / model.row_scale)
     openings = closing.openings(phi_q[None], v[None])
@@ -139,46 +139,46 @@ def check_tolerance(tolerance: float) -> float:
     return number
 
 
-def wished_position(model: Model, near: Wish) -> Array:
-    """Return wished coordinates (nq,), quaternions normalised."""
-    wish = wished("near", model.neutral(), model.coordinate_names, near)
+def initial_position(model: Model, near: InitialGuess) -> Array:
+    """Return given coordinates (nq,), quaternions normalised."""
+    guess = initial_values("near", model.neutral(), model.coordinate_names, near)
     for body in model.bodies:
         if not body.coupled:
-            wish[body.q] = body.type.normalise(wish[body.q])
-    return wish
+            guess[body.q] = body.type.normalise(guess[body.q])
+    return guess
 
 
-def wished(what: str, start: Array, names: tuple[str, ...], wish: Wish) -> Array:
-    """Return a start with what is wished by name, or a whole vector; `what` is the argument."""
+def initial_values(what: str, start: Array, names: tuple[str, ...], guess: InitialGuess) -> Array:
+    """Return a start with what is given by name, or a whole vector; `what` is the argument."""
     out = np.array(start)
-    if isinstance(wish, Mapping):
-        for name, value in by_name(what, wish, "{'crank': 1.0}").items():
-            place = wished_place(what, name, names)
+    if isinstance(guess, Mapping):
+        for name, value in by_name(what, guess, "{'crank': 1.0}").items():
+            place = named_index(what, name, names)
             out[place] = real_number(f"{what}[{name!r}]", value, "a finite number")
-    elif wish is not None:
-        out = np.array(as_floats(what, wish))
+    elif guess is not None:
+        out = np.array(as_floats(what, guess))
         if out.shape != start.shape:
             raise StateError(f"{what}: expected {start.shape}, got {out.shape}")
     return within_reach(what, out)
 
 
-def wished_place(what: str, name: str, names: tuple[str, ...]) -> int:
-    """Return the index of a name among those that can be wished."""
+def named_index(what: str, name: str, names: tuple[str, ...]) -> int:
+    """Return the index of a name among those that can be given."""
     if name not in names:
         kind = "coordinate" if what == "near" else "velocity"
         raise StateError(f"{what}: {unknown_name(kind, name, names)}")
     return names.index(name)
 
 
-def within_reach(what: str, wish: Array) -> Array:
-    """Return wishes that are finite and not beyond all measure."""
-    most, worst = FARTHEST if what in ("near", "q") else FASTEST, np.abs(wish).max(initial=0.0)
+def within_reach(what: str, guess: Array) -> Array:
+    """Return guesses that are finite and not beyond all measure."""
+    most, worst = FARTHEST if what in ("near", "q") else FASTEST, np.abs(guess).max(initial=0.0)
     if not worst <= most:
         raise StateError(
             f"{what}: expected finite numbers of at most {most:g}, got {worst:.3g}; beyond it "
             f"{'angles have no digits left' if most == FARTHEST else 'their squares overflow'}"
         )
-    return wish
+    return guess
 
 
 def held_ones(model: Model, fixed: Iterable[str] | str) -> Array:

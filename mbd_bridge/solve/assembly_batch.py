@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, by_name, flag, name_list
 from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.solve.assembly import (
     advice,
     check_tolerance,
     contradiction,
     held_ones,
+    named_index,
     weighted,
-    wished_place,
     within_reach,
 )
 from mbd_bridge.solve.closing import Closing
@@ -28,7 +28,7 @@ from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
 from mbd_bridge.spatial import Array
 
-Wishes: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
+InitialGuesses: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
 """By name one value or N of them; whole vectors (n,) or (N, n); or nothing."""
 
 
@@ -54,21 +54,21 @@ class Assemblies:
 
 def assemble_batch(
     prepared: Prepared,
-    near: Wishes = None,
+    near: InitialGuesses = None,
     *,
     fixed: Iterable[str] | str = (),
     weights: Mapping[str, float] | None = None,
-    velocity: Wishes = None,
-    parameters: Given | Parameters | None = None,
+    velocity: InitialGuesses = None,
+    parameters: ParameterValues | Parameters | None = None,
     tolerance: float = ASSEMBLED,
     check: bool = True,
 ) -> Assemblies:
-    """Return the states nearest to N wishes at which every loop is closed.
+    """Return the states nearest to N guesses at which every loop is closed.
 
     Parameters
     ----------
     prepared : the model, with the machine code that is kept from call to call
-    near, velocity : wished coordinates and rates by name, each one value or N of them; or (n,),
+    near, velocity : given coordinates and rates by name, each one value or N of them; or (n,),
         (N, n); zero where not named
     fixed, weights : as for `assemble`, the same for all
     parameters : numbers of the mechanism in which the N variants differ (`mechanism.parameters`)
@@ -85,17 +85,17 @@ def assemble_batch(
     model = prepared.model
     if parameters is not None and not isinstance(parameters, Parameters):
         parameters = Parameters.of(model, parameters)
-    wish = _wishes("near", model.neutral(), model.coordinate_names, near)
-    rate = _wishes("velocity", np.zeros(model.nv), model.velocity_names, velocity)
-    numbers = {len(wish), len(rate), 1 if parameters is None else len(parameters)}
+    guess = _guesses("near", model.neutral(), model.coordinate_names, near)
+    rate = _guesses("velocity", np.zeros(model.nv), model.velocity_names, velocity)
+    numbers = {len(guess), len(rate), 1 if parameters is None else len(parameters)}
     number = max(numbers - {1}, default=1)
     if not numbers <= {1, number}:
         raise StateError(f"expected the same N everywhere, or one for all, got {sorted(numbers)}")
-    wish = np.array(np.broadcast_to(wish, (number, model.nq)))
+    guess = np.array(np.broadcast_to(guess, (number, model.nq)))
     rate = np.array(np.broadcast_to(rate, (number, model.nv)))
     for body in model.bodies:
         if not body.coupled and body.type.nq > body.type.nv and number:
-            wish[:, body.q] = [body.type.normalise(own) for own in wish[:, body.q]]
+            guess[:, body.q] = [body.type.normalise(own) for own in guess[:, body.q]]
     if parameters is None:
         kernel = prepared.kernel("constraints")
 
@@ -111,7 +111,7 @@ def assemble_batch(
     held, scale = held_ones(model, fixed), weighted(model, weights)
     choice = row_choice(model) if model.has_loops else None
     closing = Closing(model, constraints, held, scale, choice, tolerance)
-    q, _ = closing.position(wish)
+    q, _ = closing.position(guess)
     phi, phi_q, _ = constraints(q, rate, np.arange(number))
     v = closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, rate), rate)
     residual = largest(phi / model.row_scale)
@@ -133,24 +133,24 @@ def assemble_batch(
     return Assemblies(q, v, residual, left, closed & kept)
 
 
-def _wishes(what: str, start: Array, names: tuple[str, ...], wish: Wishes) -> Array:
-    """Return wishes (N, n) or (1, n); `what` is the argument."""
-    if wish is None:
+def _guesses(what: str, start: Array, names: tuple[str, ...], guess: InitialGuesses) -> Array:
+    """Return guesses (N, n) or (1, n); `what` is the argument."""
+    if guess is None:
         return start[None]
-    if isinstance(wish, Mapping):
+    if isinstance(guess, Mapping):
         given = {
-            wished_place(what, name, names): np.atleast_1d(as_floats(f"{what}[{name!r}]", value))
-            for name, value in by_name(what, wish, "{'crank': 1.0}").items()
+            named_index(what, name, names): np.atleast_1d(as_floats(f"{what}[{name!r}]", value))
+            for name, value in by_name(what, guess, "{'crank': 1.0}").items()
         }
         numbers = {len(column) for column in given.values()} | {1}
         if len(numbers - {1}) > 1 or any(column.ndim > 1 for column in given.values()):
-            told = ", ".join(f"{names[k]}: {column.shape}" for k, column in given.items())
-            raise StateError(f"{what}: expected one value or N of them, got {told}")
+            shapes = ", ".join(f"{names[k]}: {column.shape}" for k, column in given.items())
+            raise StateError(f"{what}: expected one value or N of them, got {shapes}")
         out = np.tile(start, (max(numbers - {1}, default=1), 1))
         for place, column in given.items():
             out[:, place] = column
     else:
-        out = np.atleast_2d(np.array(as_floats(what, wish)))
+        out = np.atleast_2d(np.array(as_floats(what, guess)))
         if out.ndim != 2 or out.shape[1] != len(start):
             raise StateError(
                 f"{what}: expected {start.shape} or (N, {len(start)}), got {out.shape}"

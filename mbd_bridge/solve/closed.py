@@ -7,7 +7,7 @@
     q̈ = L⁻¹ D⁻¹ (z - Y λ)                                  Lee94 (22) by its Schur complement
 
 Coordinates whose motion is prescribed are further rows: Φ_q a row of the unit matrix, γ the wanted
-acceleration; their multipliers are the drives' forces, negative.
+acceleration; their multipliers are the forces of prescribed motions, negative.
 
 Where links without inertia make M singular, although the closed mechanism is not, rows support it:
 M + Φ_qᵀ W Φ_q with Q + Φ_qᵀ W γ has the same accelerations and multipliers for any W.
@@ -42,13 +42,15 @@ from mbd_bridge.solve.factor import (
     outward,
     substitute,
 )
-from mbd_bridge.solve.smallest import not_zero
+from mbd_bridge.solve.minimum_norm import not_zero
 from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 from mbd_bridge.spatial import Array, Inertia, zeros
 
 
 class Closed(NamedTuple):
-    """Accelerations (nv,), multipliers of the chosen rows and of the driven ones, factors, risk."""
+    """Accelerations (nv,), multipliers of the chosen rows and of the prescribed ones, factors,
+    risk.
+    """
 
     a: Array
     lam: Array
@@ -64,7 +66,7 @@ def closed_acceleration(
     q: Array,
     v: Array,
     tau: Array,
-    driven: Sequence[int] = (),
+    prescribed_velocities: Sequence[int] = (),
     wanted: Array | None = None,
     external: External | None = None,
 ) -> Closed:
@@ -74,15 +76,19 @@ def closed_acceleration(
     ----------
     rows : of the cut joints' constraints, independent ones
     tau : (nv,) N m or N
-    driven : velocities whose acceleration is prescribed, independent of each other and of `rows`
+    prescribed_velocities : velocities whose acceleration is prescribed, independent of each other
+        and of `rows`
     wanted : (D,) these accelerations
     external : wrenches on links
     """
     Q = tau - recursive_loads(model, q, v, np.zeros(model.nv), external=external).forces
     M, pattern = mass_matrix_by_bodies(model, q), mass_pattern(model)
-    phi_q, gamma = _rows(model, rows, q, v, driven, wanted)
+    phi_q, gamma = _rows(model, rows, q, v, prescribed_velocities, wanted)
     count = len(gamma)
-    scale = np.append(model.row_scale[list(rows)], model.velocity_scale[list(driven)]) ** 2
+    scale = (
+        np.append(model.row_scale[list(rows)], model.velocity_scale[list(prescribed_velocities)])
+        ** 2
+    )
     if count and needs_support(model):
         M, Q = _supported(model, M, Q, phi_q, gamma, scale)
         pattern = not_zero(M)
@@ -94,7 +100,9 @@ def closed_acceleration(
     for k in range(count):
         Y[:, k] = outward(mass, phi_q[k])
     S, right = _schur(mass, Y, z)
-    names = [f"row {row}" for row in rows] + [model.velocity_names[j] for j in driven]
+    names = [f"row {row}" for row in rows] + [
+        model.velocity_names[j] for j in prescribed_velocities
+    ]
     inner = factorise(S, not_zero(S), names)
     lam = substitute(inner, right - gamma)
     mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
@@ -109,26 +117,26 @@ def _rows(
     rows: Sequence[int],
     q: Array,
     v: Array,
-    driven: Sequence[int],
+    prescribed_velocities: Sequence[int],
     wanted: Array | None,
 ) -> tuple[Array, Array]:
-    """Return Φ_q and γ of the chosen rows of the cuts, then of the driven coordinates."""
-    own = np.eye(model.nv)[list(driven)]
+    """Return Φ_q and γ of the chosen rows of the cuts, then of the prescribed coordinates."""
+    own = np.eye(model.nv)[list(prescribed_velocities)]
     rates = np.zeros(0) if wanted is None else wanted
     if not rows:
         return own, rates
     found = constraints(model, state_vectors(model, q, v))
     picked = list(rows)
-    if not driven:
+    if not prescribed_velocities:
         return found.phi_q[picked], found.gamma[picked]
     return np.vstack([found.phi_q[picked], own]), np.concatenate([found.gamma[picked], rates])
 
 
-def correction(at: Closed, lack: Array) -> Array:
-    """Return the smallest velocity step, in the sense of M, that takes `lack` off the rows."""
+def correction(at: Closed, residual: Array) -> Array:
+    """Return the smallest velocity step, in the sense of M, that takes `residual` off the rows."""
     if at.inner is None:
         return np.zeros(len(at.Y))
-    return -inward(at.mass, at.Y @ substitute(at.inner, lack))
+    return -inward(at.mass, at.Y @ substitute(at.inner, residual))
 
 
 def needs_support(model: Model) -> bool:

@@ -1,12 +1,12 @@
 """Forward dynamics of a mechanism with loops: accelerations and multipliers.
 
 All states go through one kernel (`closed`) with the rows that `row_choice` finds for the model, and
-the multipliers of all rows that are smallest of those with the same effect (`smallest`). So a state
-has the same digits alone and among others, first and last.
+the multipliers of all rows that are smallest of those with the same effect (`minimum_norm`). So a
+state has the same digits alone and among others, first and last.
 
-Driven velocities are further rows, Φ_q a row of the unit matrix. States at which the rows are near
-to depending on each other, or do not say what others say, go one by one by singular values of rows
-chosen there (`reduced`).
+Prescribed velocities are further rows, Φ_q a row of the unit matrix. States at which the rows are
+near to depending on each other, or do not say what others say, go one by one by singular values of
+rows chosen there (`reduced`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from mbd_bridge.solve.loop_terms import (
     loop_terms,
     prepare_terms,
 )
+from mbd_bridge.solve.minimum_norm import LARGEST, operations, spread
 from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.smallest import LARGEST, operations, spread
 from mbd_bridge.solve.tolerances import CONSISTENT, ROWS_RISK
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -47,8 +47,8 @@ class ClosedForward:
     ----------
     model : with at least one cut
     links : link indices that carry external wrenches (a further argument)
-    driven : velocities whose acceleration is prescribed (a further argument), independent of each
-        other and of the loops
+    prescribed_velocities : velocities whose acceleration is prescribed (a further argument),
+        independent of each other and of the loops
     axes : in which the wrenches are given
     """
 
@@ -56,19 +56,24 @@ class ClosedForward:
         self,
         model: Model,
         links: tuple[int, ...] = (),
-        driven: tuple[int, ...] = (),
+        prescribed_velocities: tuple[int, ...] = (),
         axes: Axes = "link",
     ) -> None:
-        self.model, self.driven, self._links, self._axes = model, driven, links, axes
-        self._scale = np.append(model.row_scale, model.velocity_scale[list(driven)])
+        self.model, self.prescribed_velocities, self._links, self._axes = (
+            model,
+            prescribed_velocities,
+            links,
+            axes,
+        )
+        self._scale = np.append(model.row_scale, model.velocity_scale[list(prescribed_velocities)])
         self._inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
-        if driven:
-            self._inputs["wanted"] = len(driven)
+        if prescribed_velocities:
+            self._inputs["wanted"] = len(prescribed_velocities)
         if links:
             self._inputs["external"] = 6 * len(links)
         self._mass = prepare(model, "mass_matrix")
         self._terms = prepare_terms(model, links, axes)
-        self._loops, self._choice = row_choice(model), row_choice(model, driven)
+        self._loops, self._choice = row_choice(model), row_choice(model, prescribed_velocities)
 
     def prepare(self) -> None:
         """Compile now what the first answer would compile."""
@@ -84,12 +89,12 @@ class ClosedForward:
         threads: int = 1,
         check: bool = True,
     ) -> tuple[Array, Array]:
-        """Return accelerations (..., nv) and multipliers (..., m + driven), one state or N.
+        """Return accelerations (..., nv) and multipliers (..., m + prescribed), one state or N.
 
         Parameters
         ----------
         q, v, tau : (n,) or (N, n)
-        more : accelerations of the driven velocities (D,) or (N, D), if there are any; then
+        more : accelerations of the prescribed velocities (D,) or (N, D), if there are any; then
             external wrenches, if links carry them
         method : one of the four roads of `reduced`, state by state, to compare; None: the fast one
         check : raise if a state is not finite or does not satisfy the loops
@@ -157,7 +162,7 @@ class ClosedForward:
     def _at(self, arrays: list[Array]) -> LoopTerms:
         """Return the equations at rest of the accelerations: b = -h, and γ is -left[2]."""
         q, v, _, *more = arrays
-        more = more[1:] if self.driven else more
+        more = more[1:] if self.prescribed_velocities else more
         return LoopTerms(*self._terms(q, v, np.zeros(self.model.nv), *more))
 
     def _one_by_one(
@@ -167,14 +172,14 @@ class ClosedForward:
         if check:
             squares = np.broadcast_to(self._open_by(terms), (count, 2))
             self._check(arrays, squares, np.zeros(count, dtype=bool))
-        wanted = arrays[3] if self.driven else np.zeros(0)
+        wanted = arrays[3] if self.prescribed_velocities else np.zeros(0)
         (M,) = self._mass(arrays[0])
         force, gamma = arrays[2] * columns + terms.b, -terms.left[..., ACCELERATION, :]
         parts = ((2, M), (1, force), (2, terms.A), (1, gamma), (1, wanted))
         each = (_repeated(x, rank, count) for rank, x in parts)
-        own = np.eye(self.model.nv)[list(self.driven)]
+        own = np.eye(self.model.nv)[list(self.prescribed_velocities)]
         a, lam = np.empty((count, self.model.nv)), np.empty((count, len(self._scale)))
-        scale = columns[list(self.driven)]
+        scale = columns[list(self.prescribed_velocities)]
         for k, (m, f, A, g, w) in enumerate(zip(*each, strict=True)):
             rows, right = np.vstack([A.T, own]), np.concatenate([g, w / scale])
             inertia = m * np.outer(columns, columns)
@@ -185,7 +190,7 @@ class ClosedForward:
         return a, lam
 
     def _places(self, chosen: tuple[int, ...]) -> list[int]:
-        """Return the rows that count: independent ones of the cuts, then the driven ones."""
+        """Return the rows that count: independent ones of the cuts, then the prescribed ones."""
         return [*chosen, *range(len(self.model.row_scale), len(self._scale))]
 
     @cached_property
@@ -204,14 +209,21 @@ class ClosedForward:
         cuts = len(model.row_scale)
         places = self._places(chosen)
         inverse, still = 1.0 / self._scale, np.zeros(model.nv)
-        own = np.eye(model.nv)[:, list(self.driven)]
+        own = np.eye(model.nv)[:, list(self.prescribed_velocities)]
 
         def function(q: Array, v: Array, tau: Array, *more: Array) -> tuple[Array, ...]:
             rest = list(more)
-            wanted = rest.pop(0) if self.driven else np.zeros(0)
+            wanted = rest.pop(0) if self.prescribed_velocities else np.zeros(0)
             external = given_external(model, q, self._links, self._axes, *rest)
             found = closed_acceleration(
-                model, chosen, q, v, tau, self.driven, wanted if self.driven else None, external
+                model,
+                chosen,
+                q,
+                v,
+                tau,
+                self.prescribed_velocities,
+                wanted if self.prescribed_velocities else None,
+                external,
             )
             terms = loop_terms(model, q, v, still, external)
             A = np.hstack([terms.A, own])
@@ -228,11 +240,14 @@ class ClosedForward:
             self._inputs,
             outputs=("a", "lam", "facts"),
             name="closed_forward",
-            identity=f"{digest(model)} forward {self._links} {self._axes} {self.driven} {chosen}",
+            identity=f"{digest(model)} forward {self._links} {self._axes} "
+            f"{self.prescribed_velocities} {chosen}",
         )
 
     def _open_by(self, terms: LoopTerms) -> Array:
-        """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms, weighted."""
+        """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms,
+        weighted.
+        """
         weights = self._loops.weights(self._choice.rows)
         left, size = terms.left[..., :2, :] * weights, terms.size[..., :2]
         return np.asarray((left * left).sum(axis=-1) / (1.0 + size))

@@ -1,7 +1,7 @@
-"""Inverse dynamics of a mechanism with loops: drives and multipliers of motions that are given.
+"""Inverse dynamics of a mechanism with loops: actuators and multipliers of motions that are given.
 
 All states go through one kernel in which the passive velocities that are solved for are chosen
-beforehand (`velocity_choice`, `smallest`), so that a state has the same digits alone and among
+beforehand (`velocity_choice`, `minimum_norm`), so that a state has the same digits alone and among
 others, first and last. States at which these are near to depending on each other go by singular
 values. Rows that are redundant but for rounded numbers are taken for what the others make of them
 (`row_choice`), as forward dynamics does.
@@ -24,7 +24,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.solve.actuation import driven_velocities, explain_drives
+from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
@@ -39,9 +39,9 @@ from mbd_bridge.solve.loop_terms import (
     prepare_terms,
     probes,
 )
+from mbd_bridge.solve.minimum_norm import LARGEST, MinimumNorm, operations, projected
 from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.smallest import LARGEST, Smallest, operations, projected
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
 from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, REFINED_RISK, SINGULAR
 from mbd_bridge.solve.velocity_choice import velocity_choice
@@ -52,17 +52,17 @@ BLOCK = 2_000_000
 """Numbers that are held at a time: 16 MB."""
 
 
-class Drives(NamedTuple):
+class InverseSolution(NamedTuple):
     """What makes a motion.
 
     Attributes
     ----------
-    tau : (..., nv) generalised forces of the drives, N m or N; zero where nothing drives
+    tau : (..., nv) generalised forces of the actuators, N m or N; zero where nothing actuates
     lam : (..., m) multipliers of the cuts' rows
     open : (..., PROBES, m) multipliers in general position among those that the equations leave
         open; zero, to rounding, where they leave none
     a : (..., nv) accelerations that these make: those given (not copied), but for spins of links
-        about themselves that no loop and no drive determines (`spins`); these were solved for
+        about themselves that no loop and no actuator determines (`spins`); these were solved for
     """
 
     tau: Array
@@ -72,12 +72,12 @@ class Drives(NamedTuple):
 
 
 class ClosedInverse:
-    """Drives and multipliers of one mechanism with loops, prepared once.
+    """Actuators and multipliers of one mechanism with loops, prepared once.
 
     Parameters
     ----------
     model : with at least one cut
-    actuated : joints with a drive
+    actuated : actuated joints
     links : link indices that carry external wrenches (a further argument)
     axes : in which these are given
     """
@@ -90,7 +90,7 @@ class ClosedInverse:
         axes: Axes = "link",
     ) -> None:
         self.model = model
-        self.driven = driven_velocities(model, actuated)
+        self.active = actuated_velocities(model, actuated)
         self._rows = len(model.row_scale)
         self._probes = probes(self._rows)
         self._inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
@@ -99,7 +99,7 @@ class ClosedInverse:
         self._links, self._axes = links, axes
         self._choice = row_choice(model)
         self._weights = self._choice.weights(self._choice.rows)
-        self.spins = spins_of(model, self.driven)
+        self.spins = spins_of(model, self.active)
 
     def __call__(
         self,
@@ -110,20 +110,20 @@ class ClosedInverse:
         threads: int = 1,
         check: bool = True,
         minimum_norm: bool = False,
-    ) -> Drives:
-        """Return the drives of motions that satisfy the loops, at one state or at N states.
+    ) -> InverseSolution:
+        """Return the actuators of motions that satisfy the loops, at one state or at N states.
 
         Parameters
         ----------
         q, v, a, external : (n,) or (N, n)
-        check : raise if a state does not satisfy the loops, or if the drives cannot make the
+        check : raise if a state does not satisfy the loops, or if the actuators cannot make the
             motion or are more than it determines; False returns what comes nearest, smallest
-        minimum_norm : more drives than the motion determines are allowed
+        minimum_norm : more actuators than the motion determines are allowed
 
         Raises
         ------
         StateError, SolveError
-            What `check` found: which state, which loop, which drives, what to try.
+            What `check` found: which state, which loop, which actuators, what to try.
         """
         check, minimum_norm = flag("check", check), flag("minimum_norm", minimum_norm)
         arrays, number = check_inputs((q, v, a, *external), self._inputs)
@@ -142,8 +142,8 @@ class ClosedInverse:
         tau, lam, opened, *solved = found
         rates = solved[0] if solved else np.broadcast_to(arrays[2], (count, nv))
         vectors = opened.reshape(count, len(self._probes), rows)
-        drives = Drives(tau, lam, vectors, rates)
-        return Drives(*(x[0] for x in drives)) if number is None else drives
+        actuators = InverseSolution(tau, lam, vectors, rates)
+        return InverseSolution(*(x[0] for x in actuators)) if number is None else actuators
 
     def _solve(self, arrays: list[Array], into: list[Array], single: bool, threads: int) -> Array:
         """Fill tau (N, nv), lam (N, m), open (N, PROBES m), with spins a (N, nv); return facts."""
@@ -167,30 +167,30 @@ class ClosedInverse:
             a, terms = self._state(int(k), arrays)
             finite = bool(np.isfinite(terms.A).all() and np.isfinite(terms.b).all())
             A = self._choice.exact(terms.A.T).T if finite else terms.A
-            lam, opened = self._smallest(A, terms.b) if finite else self._nothing
+            lam, opened = self._minimum_norm(A, terms.b) if finite else self._nothing
             unsure = np.array([REFINED_RISK])  # which rows tell the motion
-            tau, facts = judged(terms, A, self.driven, lam, opened, unsure, self._weights)
+            tau, facts = judged(terms, A, self.active, lam, opened, unsure, self._weights)
             flat = (opened / scale).reshape(-1)
             solved = tau / self.model.velocity_scale, lam / scale, flat, a
             for whole, one in zip(into, solved, strict=False):  # the last only with spins
                 whole[k] = one
             all_facts.append(facts)
-        width = CONDITION + 1 + int(self.driven.sum())
+        width = CONDITION + 1 + int(self.active.sum())
         return np.array(all_facts).reshape(len(states), width)
 
     @property
     def _nothing(self) -> tuple[Array, Array]:
         return np.full(self._rows, np.nan), np.zeros(self._probes.shape)
 
-    def _smallest(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _minimum_norm(self, A: Array, b: Array) -> tuple[Array, Array]:
         """Return λ (m,) and what is open of the probes (PROBES, m), dimensionless."""
-        own = A[~self.driven]
+        own = A[~self.active]
         if not len(own):
             return np.zeros(self._rows), self._probes
         U, s, Vt = np.linalg.svd(own, full_matrices=False)
         keep = s > SINGULAR * np.linalg.norm(A)
         U, s, Vt = U[:, keep], s[keep], Vt[keep]
-        lam = Vt.T @ ((U.T @ b[~self.driven]) / s)
+        lam = Vt.T @ ((U.T @ b[~self.active]) / s)
         return lam, self._probes - (self._probes @ Vt.T) @ Vt
 
     @cached_property
@@ -200,7 +200,7 @@ class ClosedInverse:
     @cached_property
     def _whole(self) -> Kernel | None:
         """The kernel, if it is worth compiling."""
-        rows, scale = velocity_choice(self.model, self.driven), 1.0 / self.model.row_scale
+        rows, scale = velocity_choice(self.model, self.active), 1.0 / self.model.row_scale
         if operations(self._choice.pattern.T[list(rows)].astype(np.float64)) > LARGEST:
             return None
 
@@ -209,23 +209,23 @@ class ClosedInverse:
             a, spin_risk = self._spun(q, v, a, external)
             terms = loop_terms(self.model, q, v, a, external)
             A, risk = self._exact(terms.A)
-            some = Smallest(A[list(rows)])
+            some = MinimumNorm(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])
             opened = np.array([some.unnoticed(probe) for probe in self._probes])
             risks = np.array([some.risk + risk + spin_risk])
-            tau, facts = judged(terms, A, self.driven, lam, opened, risks, self._weights)
+            tau, facts = judged(terms, A, self.active, lam, opened, risks, self._weights)
             flat = np.concatenate([probe * scale for probe in opened])
             solved = tau * (1.0 / self.model.velocity_scale), lam * scale, flat
             return (*solved, a, facts) if self.spins else (*solved, facts)
 
-        driven = np.flatnonzero(self.driven).tolist()
+        active = np.flatnonzero(self.active).tolist()
         exact = self._choice.rows if self._choice.imprecise else ()
         return compile_kernel(
             function,
             self._inputs,
             outputs=("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts"),
             name="closed_inverse",
-            identity=f"{digest(self.model)} inverse {self._links} {self._axes} {driven} {rows} "
+            identity=f"{digest(self.model)} inverse {self._links} {self._axes} {active} {rows} "
             f"{exact} {[spin.columns for spin in self.spins]}",
         )
 
@@ -259,17 +259,18 @@ class ClosedInverse:
 
         doubtful = start + np.flatnonzero(~sure)
         refuse_open(self.model, self._choice, doubtful, terms, ACCELERATION)
-        lacking = np.flatnonzero(facts[:, UNBALANCED] > self._choice.consistent**2)
-        if len(lacking):
-            k = start + int(lacking[0])
+        missing = np.flatnonzero(facts[:, UNBALANCED] > self._choice.consistent**2)
+        if len(missing):
+            k = start + int(missing[0])
             raise SolveError(
-                f"state {k}: the drives given cannot make this motion: {self._explained(k, arrays)}"
+                f"state {k}: the actuators given cannot make this motion: "
+                f"{self._explained(k, arrays)}"
             )
         shared = np.flatnonzero((facts[:, OPEN_DRIVES:] > OPEN_LOAD**2).any(axis=1))
         if len(shared) and not minimum_norm:
             k = start + int(shared[0])
             raise SolveError(
-                f"state {k}: the motion does not determine the drives given: "
+                f"state {k}: the motion does not determine the actuators given: "
                 f"{self._explained(k, arrays)}. Or take the loads that are smallest for the loop "
                 f"joints, with flags at all that is not determined: minimum_norm=True"
             )
@@ -288,4 +289,4 @@ class ClosedInverse:
         q, v = (x[k] if x.ndim == 2 else x for x in arrays[:2])
         own = spin_velocities(self.spins, self.model, state_vectors(self.model, q, v))
         rows = np.concatenate([phi_q[list(self._choice.at(phi_q))], own])
-        return explain_drives(self.model, rows, self.driven)
+        return explain_actuators(self.model, rows, self.active)

@@ -106,14 +106,15 @@ def kernel_of(
     Raises
     ------
     ModelError
-        ``"inverse_dynamics"`` with loops: the drives depend on which joints have one.
+        ``"inverse_dynamics"`` with loops: the actuators depend on which joints have one.
     """
     model = prepared.model
     if not model.has_loops or what not in ("forward_dynamics", "inverse_dynamics"):
         return prepared.kernel(what, links)
     if what == "inverse_dynamics":
         raise ModelError(
-            "a mechanism with loops has no kernel of inverse_dynamics: its drives depend on which "
+            "a mechanism with loops has no kernel of inverse_dynamics: its actuators depend on "
+            "which "
             "joints are actuated. Use inverse_dynamics(q, v, a, actuated=[...]) or "
             "constrained_dynamics(actuated=[...]).inverse; M a + h of the tree is mass_matrix and "
             "bias_forces"

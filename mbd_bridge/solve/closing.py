@@ -1,9 +1,9 @@
-"""Positions and rates nearest to a wish that satisfy the loops, of N states together.
+"""Positions and rates nearest to an initial guess that satisfy the loops, of N states together.
 
 The states may belong to N variants of a mechanism: the caller's function knows which is whose. See
-`assembly` for the equations. Where Newton's steps from the wish do not arrive, held coordinates are
-taken to their values from a position at which the loops close without them (`continuation`), and
-after that the free coordinates start from other places, damped (`newton.descend`).
+`assembly` for the equations. Where Newton's steps from the guess do not arrive, held coordinates
+are taken to their values from a position at which the loops close without them (`continuation`),
+and after that the free coordinates start from other places, damped (`newton.descend`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FAR = 1e-3
 POLISHINGS = 6
 
 STARTS = ((6, 0.6), (10, np.pi), (32, np.pi))
-"""Other starts of the free coordinates, wave by wave: how many, and how far from the wish, rad or
+"""Other starts of the free coordinates, wave by wave: how many, and how far from the guess, rad or
 sizes of the mechanism. The first wave that closes ends the search."""
 
 LOST = 4.0 * np.pi
-"""Way from the wish, rad or sizes of the mechanism, beyond which an open position is no answer."""
+"""Way from the guess, rad or sizes of the mechanism, beyond which an open position is no answer."""
 
 TINY = 1e-300
 """Keeps nothing from being divided by nothing."""
@@ -69,7 +69,7 @@ class Closing:
     Parameters
     ----------
     constraints : of the states
-    held : (nv,) which velocities stay as they are wished
+    held : (nv,) which velocities stay as they are given
     scale : (nv,) how far each moves for a unit of cost
     keep : the rows that count in the end; None: all that say something beyond the rank tolerance
     tolerance : residual at which a loop is closed
@@ -91,18 +91,18 @@ class Closing:
         if keep is not None:
             self._rank = max(self._rank, keep.slack) if keep.imprecise else SINGULAR
 
-    def position(self, wish: Array) -> tuple[Array, int]:
-        """Return the positions (N, nq) nearest to the wishes, and the iterations of the longest.
+    def position(self, guess: Array) -> tuple[Array, int]:
+        """Return the positions (N, nq) nearest to the guesses, and the iterations of the longest.
 
         Where no closed position is found, the one of least residual.
         """
-        q, iterations = self._nearest(wish, wish, np.arange(len(wish)))
+        q, iterations = self._nearest(guess, guess, np.arange(len(guess)))
         unclosed = np.flatnonzero(~self.closed(q, np.arange(len(q))))
         size = max(1, WORK // max(1, 50 * len(self.rows) * self.model.nv))
         for start in range(0, len(unclosed), size):
             some = unclosed[start : start + size]
-            q[some] = self._searched(q[some], wish[some], some)
-        return self._unwound(q, wish), iterations
+            q[some] = self._searched(q[some], guess[some], some)
+        return self._unwound(q, guess), iterations
 
     def closed(self, q: Array, numbers: Array) -> Array:
         """Return at which positions (n,) the loops are closed."""
@@ -122,12 +122,14 @@ class Closing:
         scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
         return self._keep.closed(scaled, left, tolerance)
 
-    def rates(self, phi_q: Array, lack: Array, wish: Array) -> Array:
-        """Return the rates (N, nv) nearest to the wishes for which Φ_q (rates - wish) = lack."""
-        step = np.zeros_like(wish)
+    def rates(self, phi_q: Array, residual: Array, guess: Array) -> Array:
+        """Return the rates (N, nv) nearest to the guesses for which Φ_q (rates - guess) =
+        residual.
+        """
+        step = np.zeros_like(guess)
         newton, keep = self._last(phi_q)
-        step[:, self.free] = newton.onto(-lack * keep / self.rows)
-        return np.asarray(wish + step * self.scale)
+        step[:, self.free] = newton.onto(-residual * keep / self.rows)
+        return np.asarray(guess + step * self.scale)
 
     def openings(self, phi_q: Array, v: Array) -> Array:
         """Return what velocities (N, nv) do to the rows (N, m), relative to the largest term."""
@@ -135,61 +137,61 @@ class Closing:
         terms = np.einsum("nij,nj->ni", np.abs(J), np.abs(v)).max(axis=1, initial=0.0)
         return np.asarray(np.einsum("nij,nj->ni", J, v) / np.maximum(terms, TINY)[:, None])
 
-    def _searched(self, best: Array, wish: Array, numbers: Array) -> Array:
+    def _searched(self, best: Array, guess: Array, numbers: Array) -> Array:
         """Return closed positions found on other ways, else those of least residual."""
         best, least = best.copy(), self._gap(best, numbers)
-        least = np.where(largest(self._away(wish, best)) < LOST, least, np.inf)
+        least = np.where(largest(self._away(guess, best)) < LOST, least, np.inf)
         if self.held.any():
             loose = np.zeros_like(self.held)
             all_free = self.model, self.constraints, loose, self.scale
             start = Closing(*all_free, self._keep, self.tolerance)
-            places, _ = start._nearest(wish, wish, numbers)
+            places, _ = start._nearest(guess, guess, numbers)
             sound = np.flatnonzero(start.closed(places, numbers))
             if len(sound):
-                found, arrived = follow(self, places[sound], wish[sound], numbers[sound])
-                self._improve(best, least, found[arrived], wish, numbers, sound[arrived])
+                found, arrived = follow(self, places[sound], guess[sound], numbers[sound])
+                self._improve(best, least, found[arrived], guess, numbers, sound[arrived])
         rng = np.random.default_rng(0)
         for count, spread in ((1, 0.0), *STARTS):
             rest = np.flatnonzero(~(least == 0.0))
             if not len(rest):
                 break
             turns = rng.uniform(-spread, spread, (count, self.model.nv))
-            self._starts(best, least, turns, wish, numbers, rest)
+            self._starts(best, least, turns, guess, numbers, rest)
         return best
 
     def _starts(
-        self, best: Array, least: Array, turns: Array, wish: Array, numbers: Array, rest: Array
+        self, best: Array, least: Array, turns: Array, guess: Array, numbers: Array, rest: Array
     ) -> None:
-        """Descend from the wishes turned by (S, nv); keep what closes, nearest to the wish."""
+        """Descend from the guesses turned by (S, nv); keep what closes, nearest to the guess."""
         whose = np.repeat(rest, len(turns))
         steps = np.tile(
             (turns * self.model.velocity_scale / self.scale)[:, self.free], (len(rest), 1)
         )
-        place = descend(self.relative, self.moved, self.moved(wish[whose], steps), numbers[whose])
-        place = self._unwound(self._polished(place, numbers[whose]), wish[whose], numbers[whose])
+        place = descend(self.relative, self.moved, self.moved(guess[whose], steps), numbers[whose])
+        place = self._unwound(self._polished(place, numbers[whose]), guess[whose], numbers[whose])
         gap = self._gap(place, numbers[whose])
-        cost = np.linalg.norm(self._away(wish[whose], place), axis=1)
+        cost = np.linalg.norm(self._away(guess[whose], place), axis=1)
         # closed ones by their distance, after them the others by their gap
         rank = np.where(gap == 0.0, -1.0 / (1.0 + cost), gap)
         order = np.lexsort((rank, whose))
         first = order[np.unique(whose[order], return_index=True)[1]]
-        self._improve(best, least, place[first], wish, numbers, rest)
+        self._improve(best, least, place[first], guess, numbers, rest)
 
     def _improve(
-        self, best: Array, least: Array, place: Array, wish: Array, numbers: Array, some: Array
+        self, best: Array, least: Array, place: Array, guess: Array, numbers: Array, some: Array
     ) -> None:
         """Take places (S, nq) of some states, moved to the nearest, if they are better."""
         gap = self._gap(place, numbers[some])
         better = gap < least[some]
         best[some[better]], least[some[better]] = place[better], gap[better]
         on = np.flatnonzero(better & (gap == 0.0))
-        near, _ = self._nearest(place[on], wish[some[on]], numbers[some[on]])
+        near, _ = self._nearest(place[on], guess[some[on]], numbers[some[on]])
         closed = self.closed(near, numbers[some[on]])
         best[some[on[closed]]] = near[closed]
 
-    def _nearest(self, start: Array, wish: Array, numbers: Array) -> tuple[Array, int]:
-        """Return positions nearest to the wishes by Newton's steps from a start."""
-        q, going = start.copy(), np.arange(len(wish))
+    def _nearest(self, start: Array, guess: Array, numbers: Array) -> tuple[Array, int]:
+        """Return positions nearest to the guesses by Newton's steps from a start."""
+        q, going = start.copy(), np.arange(len(guess))
         phi, phi_q = self._residuals(q, numbers)
         least, since = np.full(len(q), np.inf), np.zeros(len(q), dtype=int)
         iteration = 0
@@ -200,7 +202,7 @@ class Closing:
             least[going] = np.where(closer, error, least[going])
             since[going] = np.where(closer | (error < FAR), 0, since[going] + 1)
             newton = Newton.of(self._dimensionless(phi_q), self._rank)
-            back = self._away(q[going], wish[going])
+            back = self._away(q[going], guess[going])
             close = newton.onto(phi / self.rows)
             step = close + newton.along(back)
             # far from the constraints first come closer, then look for the nearest place
@@ -261,13 +263,13 @@ class Closing:
                 part[~sure] = other
         return found, keep
 
-    def _unwound(self, q: Array, wish: Array, numbers: Array | None = None) -> Array:
+    def _unwound(self, q: Array, guess: Array, numbers: Array | None = None) -> Array:
         """Return positions with whole turns taken off free angles, where the loops allow it."""
         numbers = np.arange(len(q)) if numbers is None else numbers
         turns = np.zeros((len(q), self.model.nv))
         angles = self.free & (self.model.velocity_scale == 1.0)
         away = np.zeros_like(turns)
-        away[:, self.free] = self._away(wish, q)
+        away[:, self.free] = self._away(guess, q)
         turns[:, angles] = np.round(away[:, angles] * self.scale[angles] / (2.0 * np.pi))
         wound = np.flatnonzero(turns.any(axis=1))
         if len(wound):
@@ -276,7 +278,7 @@ class Closing:
             return q
         steps = -2.0 * np.pi * turns[wound] / self.scale
         back, _ = self._nearest(
-            self.moved(q[wound], steps[:, self.free]), wish[wound], numbers[wound]
+            self.moved(q[wound], steps[:, self.free]), guess[wound], numbers[wound]
         )
         same = self.closed(back, numbers[wound])
         out = q.copy()

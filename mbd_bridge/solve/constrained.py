@@ -11,7 +11,7 @@ from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.closed_forward import ClosedForward
-from mbd_bridge.solve.closed_inverse import ClosedInverse, Drives
+from mbd_bridge.solve.closed_inverse import ClosedInverse, InverseSolution
 from mbd_bridge.solve.reduced import Method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
@@ -25,7 +25,7 @@ class ConstrainedDynamics:
     ----------
     model : with at least one cut
     links : link indices that carry external wrenches (a further argument)
-    actuated : joints with a drive, for inverse dynamics; None: those that the file names
+    actuated : actuated joints, for inverse dynamics; None: those that the file names
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class ConstrainedDynamics:
         threads: int = 1,
         check: bool = True,
         minimum_norm: bool = False,
-    ) -> Drives:
-        """Return drives and multipliers, of one state or of N states; see `ClosedInverse`."""
+    ) -> InverseSolution:
+        """Return actuators and multipliers, of one state or of N states; see `ClosedInverse`."""
         if self._inverse is None:
             actuated = actuated_joints(self.model, self._actuated)
             self._inverse = ClosedInverse(self.model, actuated, self._links)
@@ -70,7 +70,7 @@ class ConstrainedDynamics:
 
 
 def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple[str, ...]:
-    """Return the joints with a drive: those named, else those that the file names.
+    """Return the actuated joints: those named, else those that the file names.
 
     Raises
     ------
@@ -82,18 +82,19 @@ def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple
     if model.description.actuated is not None:
         return model.description.actuated
     raise ModelError(
-        f"in a mechanism with loops say which joints are driven, as many as it has freedoms: "
+        f"in a mechanism with loops say which joints are actuated, as many as it has "
+        f"degrees of freedom: "
         f"actuated=[...] (--actuated), or 'actuated: [...]' in the sidecar, or <transmission> in "
         f"the URDF. "
         f"Its velocities: {', '.join(model.velocity_names)}"
     )
 
 
-def left_open(model: Model, phi_q: Array, driven: Array) -> Array:
-    """Return a basis (m, r) of the multipliers that no velocity but the driven ones notices."""
+def undetermined_multipliers(model: Model, phi_q: Array, active: Array) -> Array:
+    """Return a basis (m, r) of the multipliers that no velocity but the actuated ones notices."""
     rows = model.row_scale
     J = model.scaled_jacobian(phi_q)
-    A = J.T[~driven]
+    A = J.T[~active]
     if not len(A):
         return np.diag(1.0 / rows)
     _, s, Vt = np.linalg.svd(A)

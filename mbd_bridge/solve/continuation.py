@@ -1,6 +1,6 @@
 """Take held coordinates to their values step by step, the loops closed at each.
 
-From a closed position the held coordinates go on a straight way to where they are wished; the free
+From a closed position the held coordinates go on a straight way to where they are to be; the free
 ones follow by the tangent and by Newton's steps. The branch of the start is kept. A step that does
 not close is halved; a way that ends, at a limit position of the branch, is given up.
 """

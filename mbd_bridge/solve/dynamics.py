@@ -8,7 +8,8 @@
 
 M and h come from body-fixed axes, which need the fewest operations and keep the most digits; the
 papers' state vectors give the same (tests; docs/theory.md has counts and digits). For long chains
-and floating machines of many freedoms, forward dynamics goes by articulated bodies instead.
+and floating machines of many degrees of freedom, forward dynamics goes by articulated bodies
+instead.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from mbd_bridge.kernels.native.store import DEFAULT_CACHE
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
-from mbd_bridge.solve.variants import Wanted
+from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -138,7 +139,7 @@ def prepare(
 def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
     """Return the kernel of such a function whose last input are the parameters of a variant."""
     wanted = traceable(parameters.model, what)
-    return Wanted(
+    return KernelRequest(
         lambda model: traceable(model, what).function, wanted.inputs, wanted.outputs, what, what
     ).kernel(parameters.model, parameters)
 

@@ -3,8 +3,8 @@
 The whole solution is straight-line machine code, which runs for several states in the lanes of a
 vector at once: through M and its factors for short branches, by articulated bodies for long chains,
 whose cost grows with the number of bodies. Only where couplings leave no choice but M, and its
-factorisation, which grows with the cube of the freedoms, has more than `LARGEST` operations, a
-kernel gives M and h, and LAPACK solves, some thousand states at a time.
+factorisation, which grows with the cube of the degrees of freedom, has more than `LARGEST`
+operations, a kernel gives M and h, and LAPACK solves, some thousand states at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 LARGEST = 50_000
-"""Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense freedoms."""
+"""Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense degrees of
+freedom."""
 
 BLOCK = 2_000_000
 """Entries of mass matrices that are held at a time: 16 MB."""

@@ -1,13 +1,13 @@
 """The equations for the multipliers of a motion that is given, and what they leave open.
 
-Only some velocities carry a drive; in the rows of the others the loops must do it all:
+Only some velocities carry an actuator; in the rows of the others the loops must do it all:
 
     (Φ_qᵀ λ)_passive = -(M q̈ + h)_passive,     τ_driven = (M q̈ + h + Φ_qᵀ λ)_driven
 
 Everything is dimensionless in length (see `rank`): A = Φ_qᵀ, b = -(M q̈ + h), λ in N m. Multipliers
-that the passive rows leave open (redundant rows, drives beyond the freedoms) are chosen smallest.
-What is open is seen by `PROBES` vectors in general position: their parts that no passive row
-notices change whatever is not determined.
+that the passive rows leave open (redundant rows, actuators beyond the degrees of freedom) are
+chosen smallest. What is open is seen by `PROBES` vectors in general position: their parts that no
+passive row notices change whatever is not determined.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ POSITION, VELOCITY, ACCELERATION, UNBALANCED, NOTICED_OPEN, CONDITION, OPEN_DRIV
 """Places among the facts of a state. The first three: squares of how far it is from the loops,
 relative to their terms; UNBALANCED: square of what the passive rows miss, relative to all forces;
 NOTICED_OPEN: square of what they notice of what should be open, relative to Φ_q; CONDITION: the
-risk; from OPEN_DRIVES on, for each driven velocity, the square of what is open of its drive."""
+risk; from OPEN_DRIVES on, for each actuated velocity, the square of what is open of its
+actuator."""
 
 
 FORCELESS = 1e-6
@@ -125,13 +126,13 @@ def probes(count: int) -> Array:
 def judged(
     terms: LoopTerms,
     A: Array,
-    driven: Array,
+    active: Array,
     lam: Array,
     opened: Array,
     risk: Array,
     weights: Array,
 ) -> tuple[Array, Array]:
-    """Return generalised forces of the drives (..., nv) and the facts (..., 6 + driven).
+    """Return generalised forces of the actuators (..., nv) and the facts (..., 6 + actuated).
 
     For one state of floats or symbols, or for arrays of states of floats.
 
@@ -142,20 +143,20 @@ def judged(
     risk : (..., 1)
     weights : (m,) of what is left of each row (`RowChoice.weights`)
     """
-    passive = ~driven
+    passive = ~active
     done = (A @ lam[..., None])[..., 0] - terms.b
     shaken, noticed = (each @ np.swapaxes(opened, -1, -2) for each in (A, terms.A))
     weighted = terms.left * weights
     left = (weighted * weighted).sum(axis=-1) / (1.0 + terms.size)
-    lack = (done[..., passive] * done[..., passive]).sum(axis=-1)
+    residual = (done[..., passive] * done[..., passive]).sum(axis=-1)
     forces = (terms.b * terms.b).sum(axis=-1) + FORCELESS**2 * terms.acting_squares[..., 0]
-    lack = lack / (forces + TINY)
+    residual = residual / (forces + TINY)
     slack = (noticed * noticed).sum(axis=-1)[..., passive].sum(axis=-1)
     slack = slack / (1.0 + (terms.A * terms.A).sum(axis=-1).sum(axis=-1))
     squares = (shaken * shaken).sum(axis=-1)
-    parts = [left, _last(lack), _last(slack), risk, squares[..., driven]]
+    parts = [left, _last(residual), _last(slack), risk, squares[..., active]]
     tau = zeros(done.shape, done)
-    tau[..., driven] = done[..., driven]
+    tau[..., active] = done[..., active]
     return tau, np.concatenate(parts, axis=-1)
 
 

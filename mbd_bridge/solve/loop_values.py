@@ -21,7 +21,7 @@ DIRECTIONS = 3
 """Ways out of a position at rest that are tried."""
 
 
-class Loops:
+class LoopChecker:
     """Φ and Φ_q of a mechanism's loops, without dimension.
 
     Attributes
@@ -41,13 +41,13 @@ class Loops:
         phi, phi_q, _ = self.values(q, self._still)
         return phi / self.model.row_scale, self.model.scaled_jacobian(phi_q)
 
-    def choice(self, driven: tuple[int, ...] = ()) -> RowChoice:
+    def choice(self, prescribed_velocities: tuple[int, ...] = ()) -> RowChoice:
         """Return the choice of rows in general position, of the model itself."""
-        return row_choice(self.model, driven)
+        return row_choice(self.model, prescribed_velocities)
 
-    def rows(self, q: Array, driven: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """Return rows of Φ_q, less the driven columns, that are independent at q."""
-        return self.choice(driven).at(self.at(q)[1])
+    def rows(self, q: Array, prescribed_velocities: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Return rows of Φ_q, less the prescribed columns, that are independent at q."""
+        return self.choice(prescribed_velocities).at(self.at(q)[1])
 
     def beside(self, q: Array, v: Array | None = None) -> Iterator[Array]:
         """Yield closed positions a little way from q: along v, then where the loops let it go.

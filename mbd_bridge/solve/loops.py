@@ -1,4 +1,5 @@
-"""What the loops of a mechanism do at a position: freedoms, redundancy, nearness of a singularity.
+"""What the loops of a mechanism do at a position: degrees of freedom, redundancy, nearness of a
+singularity.
 
 With the singular values σ_1 ≥ σ_2 ≥ ... of the dimensionless Φ_q, and r the rank that Φ_q has at
 positions close by that the loops allow,
@@ -19,7 +20,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import count
 from mbd_bridge.mechanism import RANK_TOLERANCE, Across, Model
-from mbd_bridge.solve.actuation import Actuation, actuation, driven_velocities
+from mbd_bridge.solve.actuation import Actuation, actuated_velocities, actuation
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
@@ -42,14 +43,14 @@ class LoopReport:
     ----------
     rows, rank : constraint rows of all cuts, and how many of them are independent here
     rank_nearby : how many are at positions close by; more than `rank` where this one is singular
-    freedoms : of the closed mechanism here, nv - rank
+    dof : of the closed mechanism here, nv - rank
     redundant : by loop, how many of its rows take part in a redundancy
     condition : σ_1 / σ_r of the dimensionless Φ_q, r being `rank_nearby`; infinite at a singular
         position
     distance : from a singular position, σ_r / σ_1: 0 there, at most 1
-    motions : (nv, freedoms) basis of the velocities that the loops allow
-    passive : joints in a loop with a freedom that moves nothing else in it
-    actuation : what the drives do here, if they are known
+    motions : (nv, degrees of freedom) basis of the velocities that the loops allow
+    passive : joints in a loop with a degree of freedom that moves nothing else in it
+    actuation : what the actuators do here, if they are known
     off : by loop, how far (m, rad) rows taken for redundant are off at most, where that is more
         than rounding: the machine's numbers are not exact
     weakest : how much the weakest row counts in general position, relative to the largest; None
@@ -62,7 +63,7 @@ class LoopReport:
     rows: int
     rank: int
     rank_nearby: int
-    freedoms: int
+    dof: int
     redundant: dict[str, int]
     condition: float
     distance: float
@@ -76,7 +77,7 @@ class LoopReport:
 
     @property
     def singular(self) -> bool:
-        """Whether the mechanism has more freedoms here than close by."""
+        """Whether the mechanism has more degrees of freedom here than close by."""
         return self.rank < self.rank_nearby
 
     @property
@@ -99,11 +100,12 @@ class LoopReport:
     def __str__(self) -> str:
         lost = self.rows - self.rank
         lines = [
-            f"{count(self.freedoms, 'freedom')}; {self.rows} constraint rows, {lost} redundant; "
+            f"{count(self.dof, 'degree of freedom')}; {self.rows} constraint rows, {lost} "
+            f"redundant; "
             f"condition {self.condition:.3g}, distance from a singular position {self.distance:.3g}"
         ]
         if self.singular:
-            more = count(self.rank_nearby - self.rank, "freedom")
+            more = count(self.rank_nearby - self.rank, "degree of freedom")
             lines.append(f"  a singular position: {more} more than close by")
         lines += [
             f"  {name}: {rows} rows share in the redundancy"
@@ -129,7 +131,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
     Parameters
     ----------
     q : (nq,)
-    actuated : joints with a drive; None: nothing is said about drives
+    actuated : actuated joints; None: nothing is said about actuators
     """
     phi, phi_q = _constraints(model, q)
     choice = row_choice(model)
@@ -146,12 +148,12 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
     if nearby:
         smallest = found.singular[nearby - 1] if nearby == found.rank else 0.0
         distance = float(smallest / found.singular[0]) if found.rank else 0.0
-    drives = None
+    actuators = None
     if actuated is not None:
-        driven = driven_velocities(model, actuated)
+        active = actuated_velocities(model, actuated)
         state = state_vectors(model, q, np.zeros(model.nv))
-        free = spin_velocities(spins_of(model, driven), model, state)
-        drives = actuation(model, np.concatenate([J[list(rows)], free]), driven)
+        free = spin_velocities(spins_of(model, active), model, state)
+        actuators = actuation(model, np.concatenate([J[list(rows)], free]), active)
     return LoopReport(
         len(phi_q),
         found.rank,
@@ -162,7 +164,7 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         distance,
         found.motions,
         _passive(model, phi_q),
-        drives,
+        actuators,
         _off(model, choice, rows, phi) if choice.imprecise else {},
         choice.weakest if choice.weakest < NEARLY_REDUNDANT * choice.tolerance else None,
         model.rank_tolerance,
@@ -193,12 +195,12 @@ def _off(
 
 def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
     """Return the largest rank at some positions close by; rows are dependent here."""
-    freedoms = found.motions.shape[1]
-    if found.rank == len(model.row_scale) or not freedoms:
+    dof = found.motions.shape[1]
+    if found.rank == len(model.row_scale) or not dof:
         return found.rank
     rng, best = np.random.default_rng(0), found.rank
     for _ in range(TRIES):
-        step = found.motions @ rng.normal(size=freedoms)
+        step = found.motions @ rng.normal(size=dof)
         step *= NEARBY / np.abs(step / model.velocity_scale).max()
         there = assemble(model, model.integrate(q, step), check=False)
         if there.closed:
@@ -209,7 +211,9 @@ def _rank_nearby(model: Model, q: Array, found: Decomposition) -> int:
 
 
 def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
-    """Return joints with a freedom of their own that the loops they are in do not notice."""
+    """Return joints with a degree of freedom of their own that the loops they are in do not
+    notice.
+    """
     scaled = model.scaled_jacobian(phi_q)
     largest = np.linalg.norm(scaled, 2) if scaled.size else 0.0
     names = []

@@ -26,7 +26,7 @@ def refuse_open(
 
     Parameters
     ----------
-    choice : of the model, nothing driven
+    choice : of the model, nothing prescribed
     doubtful : numbers of states (N,)
     terms : returns the terms of some of them
     last : what is looked at: POSITION, VELOCITY or ACCELERATION, and those before

@@ -178,7 +178,7 @@ class Prepared:
             self.get(key, lambda: one_state(self.model, kernel, 1))
             self.remember(what, key)
 
-    def drives(
+    def inverse(
         self,
         inputs: Sequence[ArrayLike],
         external: External | None,
@@ -188,7 +188,9 @@ class Prepared:
         check: bool,
         minimum_norm: bool,
     ) -> Array:
-        """Return the drives of motions of a mechanism with loops; see `ClosedInverse`."""
+        """Return the prescribed motions of motions of a mechanism with loops; see
+        `ClosedInverse`.
+        """
         axes, links = check_axes(external_in), links_of(external)
         numbers = tuple(self.model.link_number(name) for name in links)
         closed = self.get(

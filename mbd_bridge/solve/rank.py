@@ -1,4 +1,4 @@
-"""Rank of the constraints: freedoms, redundant rows, which rows are independent.
+"""Rank of the constraints: degrees of freedom, redundant rows, which rows are independent.
 
 Rows of Φ_q and velocities are made dimensionless by the size of the mechanism before singular
 values are compared, so that the rank does not depend on units.

@@ -36,13 +36,13 @@ Method = Literal["svd", "qr", "projection", "multipliers"]
 
 
 class Reduced(NamedTuple):
-    """Basis N (nv, freedoms) and right inverse I_R (nv, m) of the constraints."""
+    """Basis N (nv, degrees of freedom) and right inverse I_R (nv, m) of the constraints."""
 
     N: Array
     right: Array
 
 
-class Motion(NamedTuple):
+class ReducedMotion(NamedTuple):
     """Accelerations (nv,) and multipliers (m,)."""
 
     a: Array
@@ -87,23 +87,23 @@ BASES: dict[str, Callable[[Array], Reduced]] = {
 METHODS: tuple[str, ...] = get_args(Method)
 
 
-def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> Motion:
+def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> ReducedMotion:
     """Return accelerations and multipliers by the reduced equations."""
     N, right = basis
     particular = right @ gamma
     z = _solve(N.T @ M @ N, M, N.T @ (Q - M @ particular))
     a = particular + N @ z
-    return Motion(a, right.T @ (Q - M @ a))
+    return ReducedMotion(a, right.T @ (Q - M @ a))
 
 
-def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> Motion:
+def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> ReducedMotion:
     """Return both from Lee94 (22) on independent rows, the multipliers spread over all rows."""
     rows = list(independent_columns(phi_q.T, ROUNDED)[0])
     factors = schur(M, phi_q[rows])
     assert factors is not None, "rows were chosen as independent"
     a, some = factors.solve(Q, gamma[rows])
     lam = np.linalg.lstsq(phi_q.T, phi_q[rows].T @ some, rcond=ROUNDED)[0]
-    return Motion(a, lam)
+    return ReducedMotion(a, lam)
 
 
 def constrained_motion(
@@ -113,18 +113,18 @@ def constrained_motion(
     phi_q: Array,
     gamma: Array,
     method: Method = "svd",
-) -> Motion:
+) -> ReducedMotion:
     """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
     rows, columns = model.row_scale, model.velocity_scale
     phi_s, gamma_s = model.scaled_jacobian(phi_q), gamma / rows
     M_s, Q_s = M * np.outer(columns, columns), Q * columns
     motion = by_method(M_s, Q_s, phi_s, gamma_s, method, row_choice(model).at(phi_s))
-    return Motion(columns * motion.a, motion.lam / rows)
+    return ReducedMotion(columns * motion.a, motion.lam / rows)
 
 
 def by_method(
     M: Array, Q: Array, phi_q: Array, gamma: Array, method: Method, rows: Sequence[int]
-) -> Motion:
+) -> ReducedMotion:
     """Return accelerations and multipliers of dimensionless equations by any of the methods.
 
     Parameters
@@ -144,7 +144,7 @@ def by_method(
     if len(rows):
         C = phi_q @ np.linalg.pinv(some, rcond=ROUNDED)
         lam[:] = np.linalg.pinv(C.T, rcond=ROUNDED) @ motion.lam
-    return Motion(motion.a, lam)
+    return ReducedMotion(motion.a, lam)
 
 
 def _solve(inner: Array, M: Array, right: Array) -> Array:

@@ -46,7 +46,7 @@ FAR = 0.9
 """How far away the last of them is looked for, rad or sizes of the mechanism."""
 
 STARTS = 8
-"""Wishes in general position, where the zero position does not lead to a closed one."""
+"""Guesses in general position, where the zero position does not lead to a closed one."""
 
 MOST_SETS = 8
 """Choices of rows that are kept, the best first."""
@@ -58,7 +58,7 @@ class RowChoice:
 
     Attributes
     ----------
-    rank : how many rows are independent, of the driven velocities too
+    rank : how many rows are independent, of the prescribed velocities too
     sets : choices of so many rows, the one that is farthest from dependent first
     off : (m,) by how much the direction of each row differs from what the first choice makes of it,
         at most; rounding where the model's numbers are exact
@@ -67,7 +67,7 @@ class RowChoice:
         these positions
     pattern : (m, nv) where Φ_q is not zero at some of them
     tolerance : `Model.rank_tolerance`
-    driven : velocities that are prescribed, whose columns do not count
+    prescribed_velocities : velocities that are prescribed, whose columns do not count
     """
 
     rank: int
@@ -77,7 +77,7 @@ class RowChoice:
     weakest: float
     pattern: Array
     tolerance: float
-    driven: tuple[int, ...]
+    prescribed_velocities: tuple[int, ...]
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -125,7 +125,7 @@ class RowChoice:
         slack : how much the others may be off, relative to the largest row; None: as it is found
         """
         J = np.array(phi_q)
-        J[:, :, list(self.driven)] = 0.0
+        J[:, :, list(self.prescribed_velocities)] = 0.0
         largest = np.abs(J).max(axis=(1, 2), initial=0.0)
         if len(rows) > J.shape[2]:
             return np.zeros(len(J), dtype=bool)
@@ -185,8 +185,8 @@ class RowChoice:
         closed = np.asarray((size <= tolerance).all(axis=1))
         doubtful = (size <= least).all(axis=1)
         for rows in self.sets if self.imprecise else ():
-            told = doubtful & ~closed & (size[:, list(rows)] <= tolerance).all(axis=1)
-            some = np.flatnonzero(told)
+            open_states = doubtful & ~closed & (size[:, list(rows)] <= tolerance).all(axis=1)
+            some = np.flatnonzero(open_states)
             closed[some] = self._fits(phi_q[some], rows)
         return closed
 
@@ -223,7 +223,7 @@ class RowChoice:
         return self._pivots(phi_q, max(here, min(self.rank, at_all)))
 
     def count(self, phi_q: Array) -> int:
-        """Return how many singular values of Φ_q, less driven columns, exceed a tolerance."""
+        """Return how many singular values of Φ_q, less prescribed columns, exceed a tolerance."""
         return int(np.sum(self._sizes(phi_q) > self.tolerance))
 
     def motions(self, phi_q: Array) -> Array:
@@ -237,15 +237,17 @@ class RowChoice:
         return self.spanned(phi_q, rows, SINGULAR, max(self.slack, CONSISTENT))
 
     def _sizes(self, phi_q: Array) -> Array:
-        """Return the singular values of Φ_q, less driven columns, relative to the largest."""
+        """Return the singular values of Φ_q, less prescribed columns, relative to the largest."""
         s = np.linalg.svd(phi_q, compute_uv=False)
         largest = s.max(initial=0.0) or 1.0
-        if self.driven:
-            s = np.linalg.svd(np.delete(phi_q, list(self.driven), axis=1), compute_uv=False)
+        if self.prescribed_velocities:
+            s = np.linalg.svd(
+                np.delete(phi_q, list(self.prescribed_velocities), axis=1), compute_uv=False
+            )
         return np.asarray(s / largest)
 
     def _pivots(self, phi_q: Array, count: int) -> tuple[int, ...]:
-        found = pivoted(np.delete(phi_q, list(self.driven), axis=1).T)
+        found = pivoted(np.delete(phi_q, list(self.prescribed_velocities), axis=1).T)
         return tuple(sorted(int(row) for row in found.order[:count]))
 
 
@@ -262,14 +264,16 @@ _CHOICES: WeakKeyDictionary[Model, dict[tuple[int, ...], RowChoice]] = WeakKeyDi
 """Of models that were asked for: they are frozen, and whoever comes first finds the same."""
 
 
-def row_choice(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
-    """Return the choice of rows of a model, independent of the driven velocities too."""
+def row_choice(model: Model, prescribed_velocities: tuple[int, ...] = ()) -> RowChoice:
+    """Return the choice of rows of a model, independent of the prescribed velocities too."""
     if not model.has_loops:
-        return _nothing(model, driven)
+        return _nothing(model, prescribed_velocities)
     known = _CHOICES.setdefault(model, {})
-    if driven not in known:
-        known[driven] = _choose(model, driven, *closed_positions(model)[1:])
-    return known[driven]
+    if prescribed_velocities not in known:
+        known[prescribed_velocities] = _choose(
+            model, prescribed_velocities, *closed_positions(model)[1:]
+        )
+    return known[prescribed_velocities]
 
 
 def closed_positions(model: Model) -> Positions:
@@ -279,16 +283,18 @@ def closed_positions(model: Model) -> Positions:
     return _PLACES[model]
 
 
-def _choose(model: Model, driven: tuple[int, ...], phi: Array, phi_q: Array) -> RowChoice:
+def _choose(
+    model: Model, prescribed_velocities: tuple[int, ...], phi: Array, phi_q: Array
+) -> RowChoice:
     """Return the choice of rows, given Φ (P, m) and Φ_q (P, m, nv) at some positions."""
     pattern = (phi_q != 0.0).any(axis=0)
-    none = _nothing(model, driven)
+    none = _nothing(model, prescribed_velocities)
     rank = max(none.count(J) for J in phi_q)
     sets = dict.fromkeys(none._pivots(J, rank) for J in phi_q)
-    ranked = sorted(sets, key=lambda rows: -_floor(phi_q, rows, driven))[:MOST_SETS]
+    ranked = sorted(sets, key=lambda rows: -_floor(phi_q, rows, prescribed_velocities))[:MOST_SETS]
     off = np.zeros(phi_q.shape[1])
     for J in phi_q:
-        own = np.delete(J, list(driven), axis=1)
+        own = np.delete(J, list(prescribed_velocities), axis=1)
         some = own[list(ranked[0])]
         if not rank or np.linalg.svd(some, compute_uv=False)[-1] < WELL_APART * np.linalg.norm(J):
             continue  # a singular position: nothing can be told there
@@ -302,18 +308,20 @@ def _choose(model: Model, driven: tuple[int, ...], phi: Array, phi_q: Array) -> 
     )
 
 
-def _nothing(model: Model, driven: tuple[int, ...] = ()) -> RowChoice:
+def _nothing(model: Model, prescribed_velocities: tuple[int, ...] = ()) -> RowChoice:
     """Return a choice of no rows, which can count and choose."""
     rows = len(model.row_scale)
     pattern = np.zeros((rows, model.nv), dtype=bool)
-    return RowChoice(0, ((),), np.zeros(rows), 0.0, 1.0, pattern, model.rank_tolerance, driven)
+    return RowChoice(
+        0, ((),), np.zeros(rows), 0.0, 1.0, pattern, model.rank_tolerance, prescribed_velocities
+    )
 
 
-def _floor(phi_q: Array, rows: tuple[int, ...], driven: tuple[int, ...]) -> float:
+def _floor(phi_q: Array, rows: tuple[int, ...], prescribed_velocities: tuple[int, ...]) -> float:
     """Return the geometric mean of the smallest singular value of rows at some positions."""
     if not rows:
         return 1.0
-    some = np.delete(phi_q[:, list(rows)], list(driven), axis=2)
+    some = np.delete(phi_q[:, list(rows)], list(prescribed_velocities), axis=2)
     least = np.linalg.svd(some, compute_uv=False)[:, len(rows) - 1 :].min(axis=1, initial=np.inf)
     return float(np.exp(np.mean(np.log(np.maximum(least, ROUNDED)))))
 
@@ -321,7 +329,7 @@ def _floor(phi_q: Array, rows: tuple[int, ...], driven: tuple[int, ...]) -> floa
 def _places(model: Model) -> Positions:
     """Return closed positions in general position.
 
-    The first is the one nearest to zero (else to some wish); if none closes, it stays alone.
+    The first is the one nearest to zero (else to some guess); if none closes, it stays alone.
     """
     kernel, scale = prepare(model, "constraints"), model.velocity_scale
     enough, held = OPEN_ROWS * model.rank_tolerance, np.zeros(model.nv, bool)
@@ -337,13 +345,13 @@ def _places(model: Model) -> Positions:
     q, _ = closing.position(model.neutral()[None])
     phi, phi_q, closed = at(q)
     if not closed[0]:
-        wishes = np.array(
+        guesses = np.array(
             [
                 model.integrate(model.neutral(), scale * rng.uniform(-FAR, FAR, model.nv))
                 for _ in range(STARTS)
             ]
         )
-        others, _ = closing.position(wishes)
+        others, _ = closing.position(guesses)
         found = [x[at(others)[2]][:1] for x in (others, *at(others)[:2])]
         if not len(found[0]):
             return Positions(q, phi, phi_q)

@@ -38,9 +38,9 @@ class Schur(NamedTuple):
         lam = self._multipliers(self.Y.T @ free - gamma)
         return np.linalg.solve(self.L.T, free - self.Y @ lam), lam
 
-    def correction(self, lack: Array) -> Array:
-        """Return the smallest step x, in the sense of M, with Φ_q x = lack."""
-        return np.linalg.solve(self.L.T, self.Y @ self._multipliers(lack))
+    def correction(self, residual: Array) -> Array:
+        """Return the smallest step x, in the sense of M, with Φ_q x = residual."""
+        return np.linalg.solve(self.L.T, self.Y @ self._multipliers(residual))
 
     def _multipliers(self, right: Array) -> Array:
         return np.linalg.solve(self.G.T, np.linalg.solve(self.G, right))

@@ -1,6 +1,6 @@
 """Links that can spin about themselves, such as a rod between two balls, and what makes them do so.
 
-No loop determines the acceleration of such a spin and no joint drives it: it follows from the
+No loop determines the acceleration of such a spin and no joint actuates it: it follows from the
 moment about the line through the link's attachments, which is zero. With the velocities P of the
 spin (Φ_q P = 0, nothing else with inertia moves) and the accelerations a that are given,
 
@@ -10,7 +10,7 @@ I, the inertia about the line, is a constant of the link. Φ_q P = 0, so that th
 the spins of several links do not act on each other.
 
 A link counts that has attachments in a line, on two bodies at least: what hangs from one body
-alone is a machine's own freedom, and needs a drive.
+alone is a machine's own degree of freedom, and needs an actuator.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.mechanism import Coupled, Model
+from mbd_bridge.solve.minimum_norm import MinimumNorm
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
-from mbd_bridge.solve.smallest import Smallest
 from mbd_bridge.solve.tolerances import CONSISTENT, ROUNDED, SINGULAR
 from mbd_bridge.spatial import Array, cross, zeros
 
@@ -59,7 +59,7 @@ class Spin:
         T, target = self._system(model, state)
         out, risk = zeros(model.nv, T, target), 0.0
         if T.dtype == object:
-            rows = Smallest(T.T)
+            rows = MinimumNorm(T.T)
             out[list(self.columns)], risk = rows.shares(target), rows.risk
         else:
             out[list(self.columns)] = np.linalg.lstsq(T, target, rcond=SINGULAR)[0]
@@ -77,12 +77,12 @@ class Spin:
         return T, target
 
 
-def spins_of(model: Model, driven: Array) -> tuple[Spin, ...]:
+def spins_of(model: Model, active: Array) -> tuple[Spin, ...]:
     """Return the bodies that can spin about themselves in general position.
 
     Parameters
     ----------
-    driven : (nv,) velocities that carry a drive, and so do not take part
+    active : (nv,) actuated velocities, and so do not take part
     """
     lines = {body: line for body in range(len(model.bodies)) if (line := _line(model, body))}
     if not lines:
@@ -97,7 +97,7 @@ def spins_of(model: Model, driven: Array) -> tuple[Spin, ...]:
         moved = np.zeros(model.nv)
         for state, J in zip(states, exact, strict=True):
             T, target = whole._system(model, state)
-            K = np.concatenate([T, J, np.eye(model.nv)[driven]])
+            K = np.concatenate([T, J, np.eye(model.nv)[active]])
             right = np.concatenate([target, np.zeros(len(K) - len(T))])
             P = np.linalg.lstsq(K, right, rcond=SINGULAR)[0]
             if np.linalg.norm(K @ P - right) > CONSISTENT:

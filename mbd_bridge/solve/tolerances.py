@@ -70,10 +70,11 @@ WELL_APART = 1e-3
 MASSLESS = 1e-14
 """Part of the largest inertia below which there is none: some roundings. `closed`."""
 
-# Loads and drives ---------------------------------------------------------------------------------
+# Loads and actuators
+# ---------------------------------------------------------------------------------
 
 OPEN_LOAD = 1e-7
-"""Part of an open multiplier from which on a drive or a load is said to depend on it. Flags of
+"""Part of an open multiplier from which on an actuator or a load is said to depend on it. Flags of
 loads, `closed_inverse`."""
 
 NOTICED = 1e-10
@@ -167,10 +168,11 @@ CLOSED_BESIDE = 1e-11
 """Residual of a position beside another, relative. `loop_values`."""
 
 CLOSED_ON_THE_WAY = 1e-9
-"""Residual, relative, at which a step on the way to a wished position is closed. `continuation`."""
+"""Residual, relative, at which a step on the way to a given position is closed. `continuation`."""
 
 NEAREST = 1e-9
-"""Movement, rad or sizes, below which the position nearest to a wish is found. `closing`."""
+"""Movement, rad or sizes, below which the position nearest to an initial guess is found.
+`closing`."""
 
 METHOD_OPEN = 1e-9
 """Residual, relative, that must not be left behind by a method's corrections. `methods`."""
@@ -184,7 +186,7 @@ OPEN_AFTER_STEP = 1e-6
 
 OPEN_SQUARES = 1e-6
 """Sum of squares of residuals, relative, that the first of two corrections may leave: a thousandth,
-which the second one takes to a millionth. Compiled projection driven from Python."""
+which the second one takes to a millionth. Compiled projection run from Python."""
 
 OPEN_LOOP = 1e-5
 """Residual, relative, from which on a loop is open: ten times what a step may leave. Runs, batches

@@ -11,7 +11,7 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.parameters import Parameters
 
 
-class Wanted(NamedTuple):
+class KernelRequest(NamedTuple):
     """What is to be compiled: a function of a model, its inputs, outputs and name.
 
     ``identity`` says all that the function depends on beside the model and its parameters; None:

@@ -1,9 +1,9 @@
 """Which passive velocities determine the multipliers: chosen in one place, without memory.
 
-A motion that is given leaves the multipliers to the rows of the passive velocities, those without a
-drive. In general position so many of them are independent as the multipliers that they determine;
-these are chosen where they are farthest from dependent over the closed positions by which
-`row_choice` goes too. Like its choice, this one depends on the model alone.
+A motion that is given leaves the multipliers to the rows of the passive velocities, those without
+an actuator. In general position so many of them are independent as the multipliers that they
+determine; these are chosen where they are farthest from dependent over the closed positions by
+which `row_choice` goes too. Like its choice, this one depends on the model alone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mbd_bridge.solve.tolerances import ROUNDED, SINGULAR
 from mbd_bridge.spatial import Array
 
 
-def velocity_choice(model: Model, driven: Array) -> tuple[int, ...]:
+def velocity_choice(model: Model, active: Array) -> tuple[int, ...]:
     """Return independent passive velocities, as many as in general position.
 
     Parameters
     ----------
-    driven : (nv,) which velocities carry a drive
+    active : (nv,) which velocities are actuated
     """
-    choice, passive = row_choice(model), np.flatnonzero(~driven)
+    choice, passive = row_choice(model), np.flatnonzero(~active)
     matrices = [choice.exact(J).T for J in closed_positions(model).phi_q]
     found: dict[tuple[int, ...], int] = {}
     for A in matrices:

@@ -19,7 +19,7 @@ from mbd_bridge.view.pieces import Piece
 
 FORCE: Colour = (0.86, 0.18, 0.13, 1.0)
 MOMENT: Colour = (0.13, 0.35, 0.85, 1.0)
-DRIVE: Colour = (0.10, 0.60, 0.26, 1.0)
+ACTUATION: Colour = (0.10, 0.60, 0.26, 1.0)
 UNDETERMINED: Colour = (0.62, 0.62, 0.62, 1.0)
 """Of what is not determined."""
 
@@ -89,7 +89,7 @@ class Arrows:
         for k in range(int(length / (2.0 * dash) + 0.5)):
             yield surface, 2.0 * k * dash
 
-    def drive(self, centre: Array, axis: Array, share: float) -> list[Piece]:
+    def actuation(self, centre: Array, axis: Array, share: float) -> list[Piece]:
         """Return the pieces of an arc about an axis with a head where it turns to.
 
         Parameters
@@ -106,14 +106,14 @@ class Arrows:
         axes[:3, 3] = centre
         thickness = 0.8 * self.thickness
         pieces = [
-            Piece(solids.arc(self.radius, thickness, size), DRIVE, axes @ _turn(place))
+            Piece(solids.arc(self.radius, thickness, size), ACTUATION, axes @ _turn(place))
             for size, place in telescope(angle, shortest)
         ]
         head = 0.6 * self.head
         tip = _turn(angle)
         tip[:3, :3] = tip[:3, :3] @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
         tip = tip @ _shift([self.radius, 0.0, 0.75 * head])
-        return [*pieces, Piece(solids.cone(0.36 * head, head), DRIVE, axes @ tip)]
+        return [*pieces, Piece(solids.cone(0.36 * head, head), ACTUATION, axes @ tip)]
 
 
 def telescope(length: float, shortest: float) -> Iterator[tuple[float, float]]:

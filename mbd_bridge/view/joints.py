@@ -25,9 +25,9 @@ class ShownLoad:
     point : (N, 3) m, where it acts
     force, moment : (N, 3) N, N m: their determined components
     open_force, open_moment : (N, 3) the rest, which is one solution of many
-    axis : (N, 3) of the drive, or None where no single drive can be drawn
-    drive : (N,) N m about the axis, or N along it
-    turns : whether the drive turns
+    axis : (N, 3) of the actuation, or None where no single actuation can be drawn
+    actuation : (N,) N m about the axis, or N along it
+    turns : whether the actuation turns
     """
 
     joint: str
@@ -37,7 +37,7 @@ class ShownLoad:
     open_force: Array
     open_moment: Array
     axis: Array | None = None
-    drive: Array | None = None
+    actuation: Array | None = None
     turns: bool = True
 
 
@@ -88,12 +88,12 @@ def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoa
                 (moment, ~unique[:, 3:]),
             )
         )
-        found_drive, axis = single_drive(model, loads, k), None
-        drive, turns = (None, True) if found_drive is None else found_drive
-        if found_drive is not None:
+        found_actuation, axis = single_actuation(model, loads, k), None
+        actuation, turns = (None, True) if found_actuation is None else found_actuation
+        if found_actuation is not None:
             axis = joint_axes(model, name, bodies)
         point = frames[:, :3, 3]
-        found.append(ShownLoad(name, point, own, turn, loose, loose_turn, axis, drive, turns))
+        found.append(ShownLoad(name, point, own, turn, loose, loose_turn, axis, actuation, turns))
     return found
 
 
@@ -109,10 +109,12 @@ def joint_axes(model: Model, name: str, bodies: Array) -> Array:
     return np.asarray(carried @ (-axis if joint.turned else axis))
 
 
-def single_drive(model: Model, loads: JointLoads, k: int) -> tuple[Array, bool] | None:
-    """Return a joint's only drive (N,), N m or N, and whether it turns; None if it has no such."""
+def single_actuation(model: Model, loads: JointLoads, k: int) -> tuple[Array, bool] | None:
+    """Return a joint's only actuation (N,), N m or N, and whether it turns; None if it has no
+    such.
+    """
     name = loads.joints[k]
     kind = model.joints[model.joint_index[name]].type.name if name in model.joint_index else ""
     if kind not in (*TURNS, *SLIDES):
         return None
-    return loads.drive[:, loads.drive_of[k]][:, 0], kind in TURNS
+    return loads.actuation[:, loads.actuation_of[k]][:, 0], kind in TURNS

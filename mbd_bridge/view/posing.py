@@ -1,4 +1,4 @@
-"""Posing a machine by sliders: one for each freedom of its tree; its loops follow."""
+"""Posing a machine by sliders: one for each degree of freedom of its tree; its loops follow."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Poser:
         step = np.zeros(self.model.nv)
         for knob, value in zip(self.knobs, values, strict=True):
             step[knob.index] = value
-        wish = self.model.integrate(self._neutral, step)
+        guess = self.model.integrate(self._neutral, step)
         if not self.model.has_loops:
-            self.q = wish
+            self.q = guess
             return True
         near, (coordinates, name) = np.array(self.q), self._moved(moved)
-        near[coordinates] = wish[coordinates]
+        near[coordinates] = guess[coordinates]
         for fixed in (name, ()):
             try:
                 self.q = assemble(self.model, near, fixed=fixed).q
@@ -89,7 +89,7 @@ class Poser:
 
 
 def knobs(model: Model) -> list[Knob]:
-    """Return a knob for each freedom, but for those of a floating base."""
+    """Return a knob for each degree of freedom, but for those of a floating base."""
     limits = {joint.name: joint.limits for joint in model.description.joints}
     found = []
     for body in model.bodies:

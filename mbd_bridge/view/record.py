@@ -25,7 +25,7 @@ from mbd_bridge.view.marks import CENTRE, CUT
 from mbd_bridge.view.picture import Painter, Pixels
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.take import Take, Wanted
+from mbd_bridge.view.take import Overlays, Take
 
 FILMS = (".gif", ".mp4")
 PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP"}
@@ -123,10 +123,10 @@ def frame_times(time: Array, shot: Shot) -> Array:
 
 
 def still(
-    source: Source, shot: Shot, wanted: Wanted, path: str | os.PathLike[str] | None = None
+    source: Source, shot: Shot, overlays: Overlays, path: str | os.PathLike[str] | None = None
 ) -> Pixels:
     """Return the picture of a source's only state, written to `path` if there is one."""
-    take = Take(source, wanted)
+    take = Take(source, overlays)
     tell_missing(take.scene)
     with closing(Painter(take, camera_of(take, shot), shot.size)) as painter:
         picture = painter.paint(take.of(source))
@@ -141,7 +141,7 @@ def still(
 def film(
     source: Source,
     shot: Shot,
-    wanted: Wanted,
+    overlays: Overlays,
     path: str | os.PathLike[str],
     progress: Callable[[float], None] | None = None,
 ) -> Pixels:
@@ -151,7 +151,7 @@ def film(
     ----------
     progress : called with 1 for each picture that is done
     """
-    take, times = Take(source, wanted), frame_times(source.time, shot)
+    take, times = Take(source, overlays), frame_times(source.time, shot)
     tell_missing(take.scene)
     last: list[Pixels] = []
 
@@ -198,7 +198,9 @@ def _swatches(width: int) -> Pixels:
 
     Of those that only later pictures show the first one has no colours.
     """
-    colours = np.array([look.FORCE, look.MOMENT, look.DRIVE, look.UNDETERMINED, CUT, CENTRE])[:, :3]
+    colours = np.array([look.FORCE, look.MOMENT, look.ACTUATION, look.UNDETERMINED, CUT, CENTRE])[
+        :, :3
+    ]
     shades = (255 * np.array([0.55, 0.75, 0.95])[:, None, None] * colours).astype(np.uint8)
     return np.repeat(np.repeat(shades.reshape(-1, 1, 3), width, axis=1), SWATCH, axis=0)
 

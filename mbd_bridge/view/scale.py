@@ -9,7 +9,7 @@ import numpy as np
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
-from mbd_bridge.view.joints import single_drive
+from mbd_bridge.view.joints import single_actuation
 
 ROUNDING = 1e-9
 """Loads that are this part of others are what rounding leaves of zero: they are not drawn."""
@@ -20,7 +20,7 @@ class Scale(NamedTuple):
 
     force: float
     moment: float
-    drive: float
+    actuation: float
 
     @staticmethod
     def of(model: Model, loads: JointLoads | None, longest: float) -> Scale:
@@ -31,21 +31,23 @@ class Scale(NamedTuple):
         loads : of all states
         longest : m, not reached by any
         """
-        force = moment = drive = 0.0
+        force = moment = actuation = 0.0
         if loads is not None:
             force, moment = _largest(loads.force), _largest(loads.moment)
             for k in range(len(loads.joints)):
-                found = single_drive(model, loads, k)
+                found = single_actuation(model, loads, k)
                 if found is None:
                     continue
                 size, turns = float(np.abs(found[0]).max(initial=0.0)), found[1]
-                drive, force = (max(drive, size), force) if turns else (drive, max(force, size))
+                actuation, force = (
+                    (max(actuation, size), force) if turns else (actuation, max(force, size))
+                )
         # A force with an arm as long as the longest arrow is a moment to compare others with.
-        least = ROUNDING * max(force * longest, moment, drive)
+        least = ROUNDING * max(force * longest, moment, actuation)
         return Scale(
             round_number(longest / force) if force * longest > least else 0.0,
             round_number(longest / moment) if moment > least else 0.0,
-            1.0 / drive if drive > least else 0.0,
+            1.0 / actuation if actuation > least else 0.0,
         )
 
     def shorter(self, other: Scale) -> Scale:

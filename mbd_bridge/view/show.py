@@ -15,7 +15,7 @@ from mbd_bridge.errors import MbdError, MissingPackageError, NoDisplayError
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import Take, Wanted
+from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.window import FAULT, READY, REFUSED, Order
 
 ADVICE = (
@@ -29,7 +29,7 @@ ENOUGH = 5.0
 
 def show(
     source: Source,
-    wanted: Wanted,
+    overlays: Overlays,
     rest: Rest | None = None,
     *,
     view: tuple[float, float] | None = None,
@@ -55,10 +55,10 @@ def show(
         raise MissingPackageError("the window is pybullet's: pip install pybullet")
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
-    take = Take(source, wanted)
+    take = Take(source, overlays)
     tell_missing(take.scene)
     chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
-    order = Order(source, wanted, rest, chosen, size, speed, playing)
+    order = Order(source, overlays, rest, chosen, size, speed, playing)
     with subprocess.Popen(
         [sys.executable, "-P", "-W", "ignore", "-m", "mbd_bridge.view.window"],
         stdin=subprocess.PIPE,

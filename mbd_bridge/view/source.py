@@ -90,7 +90,7 @@ class Rest:
     Attributes
     ----------
     loads : names of joints whose loads are shown, or "all"
-    actuated : of a machine with loops, the joints with a drive
+    actuated : of a machine with loops, the actuated joints
     """
 
     model: Model
@@ -148,9 +148,9 @@ def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads
         loads,
         force=loads.force[index],
         moment=loads.moment[index],
-        drive=loads.drive[index],
+        actuation=loads.actuation[index],
         unique=loads.unique[index],
-        drive_unique=loads.drive_unique[index],
+        actuation_unique=loads.actuation_unique[index],
     )
 
 
@@ -163,7 +163,7 @@ def _mixed(first: JointLoads | None, second: JointLoads | None, part: Array) -> 
         first,
         force=(1.0 - share) * first.force + share * second.force,
         moment=(1.0 - share) * first.moment + share * second.moment,
-        drive=(1.0 - share[..., 0]) * first.drive + share[..., 0] * second.drive,
+        actuation=(1.0 - share[..., 0]) * first.actuation + share[..., 0] * second.actuation,
         unique=first.unique & second.unique,
-        drive_unique=first.drive_unique & second.drive_unique,
+        actuation_unique=first.actuation_unique & second.actuation_unique,
     )

@@ -44,7 +44,7 @@ KEPT = ("scene", "_placements", "reach", "span", "seen", "_marks")
 SIDES = (*np.eye(3), *-np.eye(3))
 """Where arcs may be, whatever their axes are."""
 
-DRIVE = "drive"
+ACTUATION = "actuation"
 """What the legend calls arcs: they have no scale."""
 
 BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
@@ -58,7 +58,7 @@ class Label(NamedTuple):
     colour: Colour
 
 
-class Wanted(NamedTuple):
+class Overlays(NamedTuple):
     """What is drawn beside the machine.
 
     Attributes
@@ -95,7 +95,7 @@ class Take:
     """A machine's states, made into what is to be seen of them."""
 
     source: Source
-    wanted: Wanted = field(default_factory=Wanted)
+    overlays: Overlays = field(default_factory=Overlays)
 
     @property
     def model(self) -> Model:
@@ -141,12 +141,12 @@ class Take:
         points = [self.reach]
         for load in shown_loads(self.model, state.loads, self.bodies(state.q)):
             points += [load.point + way for way in self._ways(load)]
-            if self.scale.drive and load.drive is not None and load.turns:
+            if self.scale.actuation and load.actuation is not None and load.turns:
                 points += [load.point + self._arrows.radius * way for way in SIDES]
         return np.concatenate(points)
 
     def _ways(self, load: ShownLoad) -> list[Array]:
-        """Return the ways (N, 3) m along which a load's arrows are drawn, but for its drive."""
+        """Return the ways (N, 3) m along which a load's arrows are drawn, but for its actuator."""
         force, moment = self.scale.force, self.scale.moment
         ways = [force * load.force, moment * load.moment]
         return [*ways, force * load.open_force, moment * load.open_moment]
@@ -168,7 +168,7 @@ class Take:
     def floor(self) -> list[Piece]:
         """Return the ground, where it is wanted and gravity points down to it."""
         sideways = np.abs(self.model.gravity[:2]).max() > 1e-9 or self.model.gravity[2] > 0.0
-        return [] if sideways or not self.wanted.ground else ground(self.reach)
+        return [] if sideways or not self.overlays.ground else ground(self.reach)
 
     def moment(self, time: float) -> Moment:
         """Return what is to be seen at a time, s."""
@@ -189,43 +189,43 @@ class Take:
 
         Only what would be too long at the old scale makes it smaller.
         """
-        take = Take(source, self.wanted)
+        take = Take(source, self.overlays)
         kept = {name: getattr(self, name) for name in KEPT}
         kept["scale"] = self.scale.shorter(take_scale(take, self.span))
         take.__dict__.update(kept)
         return take
 
-    def with_wanted(self, wanted: Wanted) -> Take:
+    def with_overlays(self, overlays: Overlays) -> Take:
         """Return the same take with other marks."""
-        take = Take(self.source, wanted)
+        take = Take(self.source, overlays)
         take.__dict__.update({k: v for k, v in self.__dict__.items() if k not in take.__dict__})
         return take
 
     def _pins(self, bodies: Array) -> list[Piece]:
-        pins = self.wanted.joints
+        pins = self.overlays.joints
         shown = self.model.has_loops if pins is None else pins
         return list(self._marks.joints(bodies)) if shown else []
 
     def _marked(self, bodies: Array) -> list[Piece]:
-        centre = self._marks.centre(bodies) if self.wanted.centre else []
-        return [*centre, *self._marks.frames(self.wanted.frames, bodies)]
+        centre = self._marks.centre(bodies) if self.overlays.centre else []
+        return [*centre, *self._marks.frames(self.overlays.frames, bodies)]
 
     def _load(self, load: ShownLoad) -> list[Piece]:
         scale, draw, at = self.scale, self._arrows, load.point[0]
         force, moment, open_force, open_moment = (way[0] for way in self._ways(load))
         pieces = draw.arrow(at, force, look.FORCE) + draw.arrow(at, moment, look.MOMENT, 2)
         pieces += draw.dashed(at, open_force) + draw.dashed(at, open_moment, 2)
-        if load.axis is not None and load.drive is not None:
-            value = float(load.drive[0])
+        if load.axis is not None and load.actuation is not None:
+            value = float(load.actuation[0])
             if load.turns:
-                pieces += draw.drive(at, load.axis[0], scale.drive * value)
+                pieces += draw.actuation(at, load.axis[0], scale.actuation * value)
             else:
-                pieces += draw.arrow(at, scale.force * value * load.axis[0], look.DRIVE)
+                pieces += draw.arrow(at, scale.force * value * load.axis[0], look.ACTUATION)
         return pieces
 
     def _numbers(self, load: ShownLoad) -> list[Label]:
         """Return the numbers at the tips of a load's arrows."""
-        if not self.wanted.labels:
+        if not self.overlays.labels:
             return []
         rows = (
             (load.force, "N", look.FORCE),
@@ -252,8 +252,8 @@ class Take:
             rows.append((f"force: {in_words(self.scale.force, 'N', longest)}", look.FORCE))
         if self.scale.moment:
             rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
-        if self.scale.drive:
-            rows.append((DRIVE, look.DRIVE))
+        if self.scale.actuation:
+            rows.append((ACTUATION, look.ACTUATION))
         size = np.concatenate([loads.force, loads.moment / self.span], axis=-1)
         loose = np.where(loads.unique, 0.0, np.abs(size))
         if loose.max() > ROUNDING * np.abs(size).max():

@@ -26,7 +26,7 @@ from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.player import SPEEDS, Player
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import DRIVE, Label, Moment, Take, Wanted
+from mbd_bridge.view.take import ACTUATION, Label, Moment, Overlays, Take
 
 if TYPE_CHECKING:
     from mbd_bridge.bridges.pybullet.window import Window
@@ -79,7 +79,7 @@ class Order(NamedTuple):
     """
 
     source: Source
-    wanted: Wanted
+    overlays: Overlays
     rest: Rest | None
     view: tuple[float, float]
     size: tuple[int, int]
@@ -149,7 +149,7 @@ class _Screen:
 
     def __init__(self, window: Window, order: Order) -> None:
         self.window, self.order = window, order
-        self.take = Take(order.source, order.wanted)
+        self.take = Take(order.source, order.overlays)
         self._stage = Stage(window)
         self._floor = self.take.floor()
         self._camera = camera_of(self.take, order)
@@ -194,7 +194,7 @@ class _Screen:
     def _top(self, text: str) -> list[Label]:
         """Return rows of text above the machine: what is shown, and how long the arrows are."""
         legend = (words for words, _ in self.take.legend()[1:])
-        rows = [text, *(words for words in legend if words != DRIVE)]
+        rows = [text, *(words for words in legend if words != ACTUATION)]
         height, wide, high, middle = self.order.size[1], *free_part(self.order.size)
         pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height
         eye, (right, up, back) = self._camera.eye, self._camera.axes()
@@ -209,21 +209,21 @@ class _Screen:
 
     def switched(self, key: str) -> bool:
         """Obey a key that changes what is shown; return whether it does."""
-        wanted = self.take.wanted
+        overlays = self.take.overlays
         match key:
             case "c":
-                wanted = wanted._replace(centre=not wanted.centre)
+                overlays = overlays._replace(centre=not overlays.centre)
             case "j":
-                pins = self.take.model.has_loops if wanted.joints is None else wanted.joints
-                wanted = wanted._replace(joints=not pins)
+                pins = self.take.model.has_loops if overlays.joints is None else overlays.joints
+                overlays = overlays._replace(joints=not pins)
             case "f":
                 links = tuple(link.name for link in self.take.model.links)
-                wanted = wanted._replace(frames=() if wanted.frames else links)
+                overlays = overlays._replace(frames=() if overlays.frames else links)
             case "n":
-                wanted = wanted._replace(labels=not wanted.labels)
+                overlays = overlays._replace(labels=not overlays.labels)
             case _:
                 return False
-        self.take = self.take.with_wanted(wanted)
+        self.take = self.take.with_overlays(overlays)
         return True
 
 
@@ -284,7 +284,7 @@ class _Playing(_Screen):
 
 
 class _Posing(_Screen):
-    """A machine at rest: a slider for each of its freedoms."""
+    """A machine at rest: a slider for each of its degrees of freedom."""
 
     def __init__(self, window: Window, order: Order) -> None:
         super().__init__(window, order)

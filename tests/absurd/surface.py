@@ -170,7 +170,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("JointLoads.save", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.spectra", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.plot", "quantities"): lambda g: ["force"],
-    ("JointLoads.plot_torque_speed", "drives"): lambda g: None,
+    ("JointLoads.plot_torque_speed", "actuations"): lambda g: None,
     ("JointLoads.__getitem__", "joint"): lambda g: g["joints"][0],
     ("Mechanism.build", "source"): lambda g: builder(),
     ("Mechanism.from_pinocchio", "model"): lambda g: g["mechanism"].to_pinocchio(),

@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.benchmarks import (
     calls,
     compile,
+    dof,
     everything,
-    freedoms,
     guard,
     hour,
     loop_loads,
@@ -30,7 +30,7 @@ PARTS = {
     "robots": robots,
     "calls": calls,
     "table3": table3,
-    "freedoms": freedoms,
+    "dof": dof,
     "loops": loops,
     "work_precision": work_precision,
     "everything": everything,

@@ -20,7 +20,7 @@ from mbd_bridge.kernels import compile as batch
 from mbd_bridge.kernels.instructions import source
 from mbd_bridge.kernels.native import machine, store
 from mbd_bridge.kernels.run import kernel, march
-from tests.benchmarks.freedoms import chain
+from tests.benchmarks.dof import chain
 from tests.machines import four_bar, n_four_bar
 
 

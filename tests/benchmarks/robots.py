@@ -25,7 +25,7 @@ def run() -> dict[str, Any]:
     for name, path in ROBOTS.items():
         found = bench(mbd.load(robot(path)).model)
         results[name] = found.as_json()
-        print(f"{name}, {found.freedoms} freedoms, {found.states} states; {found.facts}")
+        print(f"{name}, {found.dof} degrees of freedom, {found.states} states; {found.facts}")
         for row in found.rows:
             print(f"  {row.what:<75} {row.ours * 1e9:9.1f} ns", end="")
             print(f"  {row.peer} {row.theirs * 1e9:.0f} ns: {row.ratio:.1f} times")

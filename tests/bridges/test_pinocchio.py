@@ -222,14 +222,14 @@ MIMICS = """
   <inertia ixx="0.03" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="tip"><inertial><origin xyz="0.05 0 0"/><mass value="0.3"/>
   <inertia ixx="0.001" iyy="0.002" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="drive" type="LEADER"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
+<joint name="leader" type="LEADER"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
   <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 <joint name="slide" type="prismatic"><origin rpy="0.3 0 0" xyz="0 0 0.2"/><parent link="left"/>
   <child link="right"/><axis xyz="1 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
-  <mimic joint="drive" multiplier="-2" offset="0.1"/></joint>
+  <mimic joint="leader" multiplier="-2" offset="0.1"/></joint>
 <joint name="turn" type="LEADER"><origin xyz="0.1 0 0.2"/><parent link="palm"/><child link="tip"/>
   <axis xyz="0 0.6 0.8"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
-  <mimic joint="drive" multiplier="0.5" offset="-0.2"/></joint>
+  <mimic joint="leader" multiplier="0.5" offset="-0.2"/></joint>
 </robot>
 """
 

@@ -29,9 +29,9 @@ def sensed(stepper, sensors, tau):
     """Step; return our loads and pybullet's, raw and without what it counts twice."""
     q, v = stepper.q, stepper.v
     stepper.push(tau)
-    drives, h = stepper._pushed.drives, stepper._pushed.h
+    actuations, h = stepper._pushed.actuations, stepper._pushed.h
     p.stepSimulation(stepper.client.number)
-    theirs, echo = sensors.read(q, v, drives, h), sensors._echo(q, v, drives, h)
+    theirs, echo = sensors.read(q, v, actuations, h), sensors._echo(q, v, actuations, h)
     stepper.take()
     return stepper.joint_loads(list(sensors.joints)).wrench, theirs, theirs + echo
 
@@ -92,7 +92,7 @@ def test_contacts_pass_through_the_joints_as_pybullets_sensors_say(tmp_path):
     ("name", "states"), [("crank_rocker", 12), ("slider_crank", 12), ("bricard", 4)]
 )
 def test_reactions_of_a_loop_are_those_of_createConstraint(name, states):
-    """In motion, driven, at tree joints and at the loop's pin; nearer with shorter steps.
+    """In motion, actuated, at tree joints and at the loop's pin; nearer with shorter steps.
 
     So many states that some of the planar ones move fast enough for the steps to tell.
     """

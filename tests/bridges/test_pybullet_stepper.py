@@ -94,7 +94,7 @@ def test_without_contact_a_run_is_that_of_simulate():
 
 @pytest.mark.parametrize("mass", [1.0, 40.0])
 def test_a_lift_carries_the_box_on_its_plate(write, mass):
-    """Twenty times the plate's mass: the drive holds the weight, the sensor weighs the box."""
+    """Twenty times the plate's mass: the actuation holds the weight, the sensor weighs the box."""
     with world(1 / 240) as client:
         stepper = Stepper.load(write(worlds.LIFT), client)
         loose(client, mass, [0.1, 0.2, 0.1001], cube=True)
@@ -102,7 +102,7 @@ def test_a_lift_carries_the_box_on_its_plate(write, mass):
             stepper.step(lambda t, q, v: 9.81 * 2 - 4000 * q - 400 * v)
         loads = stepper.joint_loads(["lift", "sensor"])
         assert stepper.tau[0] == pytest.approx((2 + mass) * 9.81, rel=1e-4)
-        assert loads["lift"].drive[0] == pytest.approx((2 + mass) * 9.81, rel=1e-4)
+        assert loads["lift"].actuation[0] == pytest.approx((2 + mass) * 9.81, rel=1e-4)
         assert loads["sensor"].force[2] == pytest.approx((0.5 + mass) * 9.81, rel=1e-4)
         weight = mass * 9.81
         assert loads["sensor"].moment[:2] == pytest.approx([0.2 * weight, -0.1 * weight], rel=2e-2)
@@ -231,7 +231,7 @@ def test_a_closed_machine_of_which_pybullet_knows_the_tree(touchable_four_bar):
             assert np.abs(phi).max() < 1e-10
             loads = stepper.joint_loads(["crank", "coupler_pin"])
             assert loads["coupler_pin"].unique.tolist() == [True, False] * 3
-            assert loads["crank"].drive[0] == pytest.approx(-6.0, abs=1e-9)
+            assert loads["crank"].actuation[0] == pytest.approx(-6.0, abs=1e-9)
             crank.append(np.concatenate([stepper.q[:1], stepper.v[:1]]))
     coarse, fine = (np.abs(b - a).max() for a, b in pairwise(crank))
     assert fine < 0.5 * coarse

@@ -96,7 +96,7 @@ def test_spectrum_shows_and_writes_what_the_library_counts(run, tmp_path):
     assert code == 0
     arm = mbd.load(ARM)
     spectra = arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT).spectra([4, 7.5])
-    for quantity in ("fx", "fy", "fz", "mx", "my", "mz", "drive"):
+    for quantity in ("fx", "fy", "fz", "mx", "my", "mz", "actuation"):
         one = spectra[f"{JOINT}.{quantity}"]
         numbers = [one.damage_equivalent(m, frequency=2) for m in (4, 7.5)]
         line = next(x for x in out.splitlines() if f" {quantity} " in x).split()

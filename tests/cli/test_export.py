@@ -41,7 +41,9 @@ def test_exported_c_gives_the_load_of_the_kernel(run, tmp_path):
     ctypes.CDLL(str(library)).joint_loads(*pointers)
     loads = mbd.load(ARM).joint_loads(*states, joints=[JOINT])
     size = np.abs(loads.wrench).max()
-    for mine, theirs in zip((loads.force[0], loads.moment[0], loads.drive), outputs, strict=True):
+    for mine, theirs in zip(
+        (loads.force[0], loads.moment[0], loads.actuation), outputs, strict=True
+    ):
         assert np.abs(mine - theirs).max() < 1e-13 * size
 
 

@@ -33,7 +33,7 @@ def test_loads_in_files_are_those_of_python_to_the_last_bit(tmp_path, capsys, lo
     assert main(["loads", ARM, MOTION, "--joints", JOINT, "--reaction", "-o", str(out)]) == 0
     assert f"201 rows written to {out}" in capsys.readouterr().err
     found = mbd.load_loads(out, mbd.load(ARM))
-    for name in ("force", "moment", "drive", "reaction_force", "reaction_moment", "time"):
+    for name in ("force", "moment", "actuation", "reaction_force", "reaction_moment", "time"):
         assert np.array_equal(getattr(found, name), getattr(loads, name)), name
     motion = tmp_path / f"m.{kind}"
     mbd.load_motion(MOTION, mbd.load(ARM)).save(motion)

@@ -15,7 +15,7 @@ def test_info_shows_every_joint_link_and_coordinate(run):
     for name in (*model.joint_index, *model.link_index, *model.coordinate_names):
         assert name in out
     mass = sum(link.inertia.mass for link in model.links)
-    assert f"{model.nv} freedoms, floating base, {mass:.6g} kg" in out
+    assert f"{model.nv} degrees of freedom, floating base, {mass:.6g} kg" in out
 
 
 def test_info_is_plain_text_when_nobody_looks(run):

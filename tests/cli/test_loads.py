@@ -46,8 +46,8 @@ def test_loads_are_those_of_the_library(run, tmp_path):
         for i, axis in enumerate("xyz"):
             assert np.array_equal(table.column(f"{joint}.f{axis}"), loads.force[:, k, i])
             assert np.array_equal(table.column(f"{joint}.m{axis}"), loads.moment[:, k, i])
-    assert np.array_equal(table.column(f"{JOINT}.drive"), loads.drive[:, 0])
-    assert f"{FLANGE}.drive" not in table.names
+    assert np.array_equal(table.column(f"{JOINT}.actuation"), loads.actuation[:, 0])
+    assert f"{FLANGE}.actuation" not in table.names
     assert {c.unit for c in table.columns} == {"s", "N", "N m"}
 
 
@@ -104,15 +104,15 @@ def test_the_summary_holds_peak_time_and_rms(run, tmp_path):
     _, _, err = run("loads", ARM, tmp_path / "m.csv", "--joints", JOINT, "-o", tmp_path / "out.csv")
     loads = mbd.load(ARM).joint_loads(q, v, a, joints=[JOINT])
     force = np.linalg.norm(loads.force[:, 0], axis=1)
-    drive = loads.drive[:, 0]
+    actuation = loads.actuation[:, 0]
     time = np.linspace(0.0, 1.0, 50)
     row = next(line for line in err.splitlines() if line.startswith(JOINT)).split()
     k = np.argmax(force)
     rms = np.sqrt(np.mean(force**2))
     assert row[1:] == ["force", f"{force[k]:.5g}", f"{rms:.5g}", "N", f"{time[k]:g}"]
-    row = next(line for line in err.splitlines() if line.strip().startswith("drive")).split()
-    k = np.argmax(np.abs(drive))
-    assert row[1] == f"{drive[k]:.5g}"
+    row = next(line for line in err.splitlines() if line.strip().startswith("actuation")).split()
+    k = np.argmax(np.abs(actuation))
+    assert row[1] == f"{actuation[k]:.5g}"
 
 
 def test_the_summary_has_the_reaction_if_it_was_asked_for(run, tmp_path):
@@ -156,8 +156,8 @@ def test_a_floating_base_needs_its_coordinates_or_rest(run, tmp_path):
     tau = robot.inverse_dynamics(motion.q, motion.v, motion.a)
     size = np.abs(tau).max()
     for k, name in enumerate(("vx", "vy", "vz", "wx", "wy", "wz")):
-        assert np.abs(table.column(f"root_joint.drive.{name}") - tau[:, k]).max() < 1e-12 * size
-    units = [c.unit for c in table.columns if ".drive." in c.name]
+        assert np.abs(table.column(f"root_joint.actuation.{name}") - tau[:, k]).max() < 1e-12 * size
+    units = [c.unit for c in table.columns if ".actuation." in c.name]
     assert units == ["N"] * 3 + ["N m"] * 3
 
 

@@ -33,7 +33,7 @@ def test_assemble_says_what_the_library_says(run):
         assert float(rows[name][0]) == pytest.approx(at.q[k], rel=1e-8)
         assert float(rows[name][3]) == pytest.approx(at.v[k], rel=1e-8)
     assert rows["coupler_pin"][:5] == ["revolute", "coupler", "rocker", "5", "3"]
-    assert "1 freedom; 5 rows, 3 of them redundant" in out
+    assert "1 degree of freedom; 5 rows, 3 of them redundant" in out
 
 
 def test_a_word_that_is_there_again_adds_to_what_it_said(run):
@@ -72,7 +72,7 @@ def test_a_loop_that_stays_open_is_shown_and_gives_exit_code_1(run):
         (("--fixed", "crnk"), "did you mean 'crank'"),
     ],
 )
-def test_wishes_that_mean_nothing_are_explained(run, words, message):
+def test_guesses_that_mean_nothing_are_explained(run, words, message):
     code, out, err = run("assemble", BAR, *words)
     assert (code, out) == (2, "")
     assert message in err
@@ -81,15 +81,15 @@ def test_wishes_that_mean_nothing_are_explained(run, words, message):
 def test_a_loop_that_is_far_from_closed_at_zero_position_is_closed(run):
     code, out, err = run("assemble", OWN / "rrc_arm_gripping.urdf")
     assert (code, err) == (0, "")
-    assert "1 freedom; 6 rows, 0 of them redundant" in out
+    assert "1 degree of freedom; 6 rows, 0 of them redundant" in out
 
 
 def test_gears_and_masks_are_shown(run):
     _, out, _ = run("info", OWN / "geared_five_bar.urdf")
-    assert "1 pair of gears, 4 freedoms of the tree" in out
+    assert "1 pair of gears, 4 degrees of freedom of the tree" in out
     assert "right_crank = -1 left_crank" in out
     assert rows_of(out)["pin"] == ["mask", "101000", "left_coupler", "right_coupler", "2"]
-    assert "1 freedom; 3 rows, 0 of them redundant" in out
+    assert "1 degree of freedom; 3 rows, 0 of them redundant" in out
 
 
 def test_numbers_with_exponents_and_units_are_read(run):
@@ -102,7 +102,7 @@ def test_numbers_with_exponents_and_units_are_read(run):
 def test_a_tree_is_assembled_as_it_is(run):
     code, out, _ = run("assemble", OWN / "pendulum.urdf", "--near", "hinge=1")
     assert code == 0
-    assert "no loops, 1 freedom" in out
+    assert "no loops, 1 degree of freedom" in out
 
 
 # -- simulate ----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_a_simulated_motion_without_loads_is_a_motion_for_mbd_loads(run, tmp_pat
     motion = mbd.load_motion(path, mbd.load(BAR))
     assert not motion.notes
     loads = mbd.load(BAR).joint_loads(motion.q, motion.v, motion.a, ["crank"], actuated=["crank"])
-    assert np.allclose(loads.drive, 3.0, atol=1e-9)
+    assert np.allclose(loads.actuation, 3.0, atol=1e-9)
 
 
 def test_simulate_moves_trees_too_and_writes_to_stdout(run):
@@ -180,10 +180,10 @@ def test_what_cannot_be_simulated_is_explained(run, words, message):
 def test_info_says_what_the_loops_leave_free(run):
     code, out, _ = run("info", BAR)
     assert code == 0
-    assert "1 freedom; 5 rows, 3 of them redundant" in out
+    assert "1 degree of freedom; 5 rows, 3 of them redundant" in out
     assert "coupler_pin: 3 of its rows share in the redundancy" in out
     _, out, _ = run("info", OWN / "stewart.urdf")
-    assert "6 freedoms; 18 rows, 0 of them redundant" in out
+    assert "6 degrees of freedom; 18 rows, 0 of them redundant" in out
     _, out, _ = run("info", OWN / "pendulum.urdf")
     assert "redundant" not in out
 
@@ -222,8 +222,8 @@ def test_loads_in_loops_are_the_librarys(run, motion, tmp_path):
     given = mbd.load_motion(motion, bar)
     loads = bar.joint_loads(given.q, given.v, given.a, ["crank", "coupler_pin"], actuated=["crank"])
     assert np.array_equal(table.column("coupler_pin.fz"), loads.force[:, 1, 2])
-    assert np.array_equal(table.column("crank.drive"), loads.drive[:, 0])
-    assert np.allclose(table.column("crank.drive"), 3.0)
+    assert np.array_equal(table.column("crank.actuation"), loads.actuation[:, 0])
+    assert np.allclose(table.column("crank.actuation"), 3.0)
     undetermined = {name for name in table.names if "(undetermined)" in name}
     assert undetermined == {
         f"{joint}.{part} (undetermined)"
@@ -254,18 +254,18 @@ def test_loads_in_loops_stream_with_the_numbers_of_the_whole(run, tmp_path, monk
     assert {threads for _, threads in found} == {2}
     assert read_table(whole).names == read_table(parts).names
     assert np.allclose(read_table(whole).values, read_table(parts).values, rtol=1e-12, atol=1e-11)
-    assert read_table(parts).attributes["driven"] == "crank"
-    table = [line for line in one.splitlines() if "force" in line or "drive" in line]
-    assert table == [line for line in other.splitlines() if "force" in line or "drive" in line]
+    assert read_table(parts).attributes["actuated"] == "crank"
+    table = [line for line in one.splitlines() if "force" in line or "actuation" in line]
+    assert table == [line for line in other.splitlines() if "force" in line or "actuation" in line]
     assert any("reaction force" in line for line in table)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "add --actuated JOINT ..., one for each freedom"),
+        ((), "add --actuated JOINT ..., one for each degree of freedom"),
         (("--actuated", "crnk"), "did you mean 'crank'"),
-        (("--actuated", "crank", "elbow"), "1 freedom and 2 drives (crank, elbow)"),
+        (("--actuated", "crank", "elbow"), "1 degree of freedom and 2 actuators (crank, elbow)"),
     ],
 )
 def test_loads_in_loops_say_what_they_need(run, motion, words, message):

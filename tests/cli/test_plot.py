@@ -51,7 +51,7 @@ def test_a_history_is_drawn_as_it_stands(tmp_path, history):
         assert words in text_of(out)
 
 
-def test_loads_of_loops_need_their_drives(tmp_path, history, capsys):
+def test_loads_of_loops_need_their_actuators(tmp_path, history, capsys):
     motion = tmp_path / "m.csv"
     mbd.load_motion(history, mbd.load(BAR)).save(motion)
     out = tmp_path / "a.png"

@@ -33,7 +33,7 @@ ILL = {"erd/human/human", "erd/icub/icub", "erd/icub/icub_reduced"}
 
 @pytest.mark.parametrize("name", READABLE)
 def test_real_robots_agree_with_every_referee(name):
-    """6-D load of every joint, drives, bias, M, forward dynamics; 20 states each."""
+    """6-D load of every joint, actuators, bias, M, forward dynamics; 20 states each."""
     report = mbd.load(READABLE[name]).crosscheck(states=20)
     assert report.passed, str(report)
     for row in report.rows:
@@ -148,7 +148,7 @@ def test_a_comparison_needs_a_state(states):
 
 LIES = {
     "joint loads": "inverse",
-    "drives": "inverse",
+    "prescribed": "inverse",
     "bias forces": "inverse",
     "mass matrix": "mass_matrix",
     "forward dynamics": "forward",
@@ -171,7 +171,9 @@ def test_each_quantity_is_compared_on_its_own(quantity, monkeypatch):
         first, second = answer
         if quantity == "joint loads":
             second = second * wrong
-        elif quantity == "free body of each link" or np.any(state[2]) == (quantity == "drives"):
+        elif quantity == "free body of each link" or np.any(state[2]) == (
+            quantity == "generalised forces"
+        ):
             first = first * wrong
         return first, second
 
@@ -183,7 +185,9 @@ def test_each_quantity_is_compared_on_its_own(quantity, monkeypatch):
 
 
 def test_rounding_in_place_of_an_inertia_is_singular_and_not_compared():
-    """A point mass in a plane, carried by three joints: one freedom too many at every state."""
+    """A point mass in a plane, carried by three joints: one degree of freedom too many at every
+    state.
+    """
     builder = mbd.Builder("arm").link("tip", 1.0)
     builder.joint("one", "revolute", "base", "a").joint("two", "revolute", "a", "b", (0.7, 0, 0))
     builder.joint("three", "revolute", "b", "c", (0.6, 0, 0))

@@ -22,7 +22,7 @@ PARTS = 10
 @pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_single_bodies_agree_with_pinocchio(part):
-    """Load of the root joint, drives and M, 20 states each."""
+    """Load of the root joint, actuators and M, 20 states each."""
     assert len(NAMES) == 1000
     for name in NAMES[part::PARTS]:
         path = random_objects()[name]

@@ -143,9 +143,9 @@ def test_ci_runs_the_readmes_test_command() -> None:
 
 
 def test_a_wrong_number_on_a_page_is_found() -> None:
-    shown = "drive -2.662 N m\n...\nlast 1"
-    assert not differences(shown, "drive -2.6621 N m\nbetween\nlast 1\n")
-    assert differences(shown, "drive -2.7 N m\nbetween\nlast 1\n")
+    shown = "torque -2.662 N m\n...\nlast 1"
+    assert not differences(shown, "torque -2.6621 N m\nbetween\nlast 1\n")
+    assert differences(shown, "torque -2.7 N m\nbetween\nlast 1\n")
     assert differences("one", "one\ntwo\n")
     assert differences("", "something\n")
 

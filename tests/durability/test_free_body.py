@@ -134,7 +134,7 @@ def test_gears_act_through_the_joints_that_they_couple():
         assert run.free_body(link, [0.0, 0.1]).residual.max() < 1e-10
 
 
-def test_a_driven_machine_and_a_push_on_it():
+def test_a_actuated_machine_and_a_push_on_it():
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     push = {"coupler": (3.0, 0.0, 1.0, 0.0, 0.5, 0.0)}
@@ -144,11 +144,11 @@ def test_a_driven_machine_and_a_push_on_it():
     assert np.allclose(body["external"].wrench, push["coupler"])
 
 
-def test_prescribed_motions_act_through_the_joints_that_they_drive():
+def test_prescribed_motions_act_through_the_joints_that_they_actuator():
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
-    drives = {"crank": lambda t: 0.5 + 8.0 * t * t}
-    run = mbd.simulate(bar, 0.1, step=1e-3, q=q, drives=drives)
+    prescribed = {"crank": lambda t: 0.5 + 8.0 * t * t}
+    run = mbd.simulate(bar, 0.1, step=1e-3, q=q, prescribed=prescribed)
     for link in ("ground", "crank", "coupler", "rocker"):
         assert run.free_body(link, [0.0, 0.05, 0.1]).residual.max() < 1e-12
     assert abs(run.free_body("crank", [0.1])["crank"].moment[0, 1]) > 1.0  # the motor's

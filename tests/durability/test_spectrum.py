@@ -149,7 +149,8 @@ def test_load_spectra_name_every_component_and_warn_of_resultants():
     _, loads = arm_loads(["elbow", "shoulder"])
     found = load_spectra(loads)
     assert [s.name for s in found.signals[:9]] == [
-        f"elbow.{name}" for name in ["fx", "fy", "fz", "mx", "my", "mz", "force", "moment", "drive"]
+        f"elbow.{name}"
+        for name in ["fx", "fy", "fz", "mx", "my", "mz", "force", "moment", "actuation"]
     ]
     own = spectrum(loads["elbow"].force[:, 0], 2.0).damage_equivalent(5.0)
     assert np.isclose(found["elbow.fx"].damage_equivalent(5.0), own, rtol=1e-13)
@@ -220,11 +221,11 @@ def test_undetermined_components_are_marked():
         assert not found["pin.force"].determined
 
 
-def test_a_drive_that_is_not_determined_is_marked():
+def test_a_actuator_that_is_not_determined_is_marked():
     _, loads = arm_loads()
-    assert load_spectra(loads)["elbow.drive"].determined
-    unsure = load_spectra(replace(loads, drive_unique=np.zeros_like(loads.drive_unique)))
-    assert not unsure["elbow.drive"].determined and unsure["elbow.fx"].determined
+    assert load_spectra(loads)["elbow.actuation"].determined
+    unsure = load_spectra(replace(loads, actuation_unique=np.zeros_like(loads.actuation_unique)))
+    assert not unsure["elbow.actuation"].determined and unsure["elbow.fx"].determined
 
 
 def test_times_go_on_and_one_state_is_no_history():

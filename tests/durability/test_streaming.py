@@ -132,7 +132,7 @@ def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix)
     whole = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
     written = mbd.load_loads(target, ARM)
     assert written.joints == whole.joints and str(written.convention) == str(whole.convention)
-    for name in ("force", "moment", "drive", "time"):
+    for name in ("force", "moment", "actuation", "time"):
         wanted = getattr(whole, name)
         apart = np.abs(getattr(written, name) - wanted).max()
         assert apart <= 1e-10 * np.abs(wanted).max()
@@ -148,7 +148,7 @@ def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
     whole = load_history(loads)
     columns = {f"{j}.f{x}": loads[j].force[:, k] for j in JOINTS for k, x in enumerate("xyz")}
     columns |= {f"{j}.force": np.linalg.norm(loads[j].force, axis=1) for j in JOINTS}
-    columns |= {f"{j}.drive": loads[j].drive[:, 0] for j in JOINTS}
+    columns |= {f"{j}.actuation": loads[j].actuation[:, 0] for j in JOINTS}
     for history in (found, whole):
         for name, values in columns.items():
             one = history[name]
@@ -172,7 +172,7 @@ def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
         found["elbow.fx"]
 
 
-def test_the_envelope_of_a_drive_holds_every_point():
+def test_the_envelope_of_a_actuator_holds_every_point():
     rng = np.random.default_rng(2)
     speed, force = rng.normal(size=(2, 5000)) * np.linspace(0.01, 3.0, 5000)
     counter = EnvelopeCounter()

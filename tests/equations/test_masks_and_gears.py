@@ -105,7 +105,9 @@ def test_a_mask_forbids_what_it_says_at_its_own_position(mask):
 
 
 def test_gears_move_like_a_mimic_and_say_what_they_transmit():
-    """A geared joint has the motion and the load of one that mimics; the drive is the gears'."""
+    """A geared joint has the motion and the load of one that mimics; the actuation is the
+    gears'.
+    """
 
     def machine(geared):
         b = mbd.Builder("gears")
@@ -133,8 +135,8 @@ def test_gears_move_like_a_mimic_and_say_what_they_transmit():
         assert np.allclose(found[name].force, loads[name].force, atol=1e-11)
         assert np.allclose(found[name].moment, loads[name].moment, atol=1e-11)
         assert found[name].unique.all()
-    assert np.allclose(found["gear"].drive, loads["b"].drive, rtol=1e-11)
-    assert np.abs(found["gear"].drive[0]) > 0.5
+    assert np.allclose(found["gear"].actuation, loads["b"].actuation, rtol=1e-11)
+    assert np.abs(found["gear"].actuation[0]) > 0.5
     assert not found["gear"].force.any() and not found["gear"].moment.any()
 
 
@@ -144,7 +146,7 @@ def test_gears_simulate_within_a_loop():
     near = machine.assemble({"wheel": 0.3}, fixed="wheel", velocity={"wheel": 1.0})
     assert near.closed and set(near.loops) == {"rack", "lead", "mixed"}
     report = machine.loops.report(near.q)
-    assert (report.rank, report.freedoms) == (3, 1)
+    assert (report.rank, report.dof) == (3, 1)
     run = mbd.simulate(machine, 0.05, step=1e-3, q=near.q, v=near.v)
     phi, _, _ = machine.kernel("constraints")(run.q[-1], run.v[-1])
     assert np.abs(phi).max() < 1e-12

@@ -8,7 +8,7 @@ from mbd_bridge.equations import body_composites
 from mbd_bridge.equations.body_composites import FAR, mass_matrix_by_bodies, station_bodies
 from mbd_bridge.kernels.graph.trace import trace
 from mbd_bridge.mechanism import build_model
-from tests.benchmarks.freedoms import chain
+from tests.benchmarks.dof import chain
 from tests.trees import random_state, random_tree
 
 DIGITS = 8 * FAR * np.finfo(float).eps

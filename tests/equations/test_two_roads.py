@@ -11,9 +11,9 @@ from mbd_bridge.equations.composite import composites, section
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import (
+    actuation_force,
     at_body_origin,
     carried_inertia,
-    driving_force,
     reaction,
 )
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
@@ -42,16 +42,16 @@ def equal(a, b, scale=None):
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.booleans(), st.sampled_from(["root", "world"]))
-def test_equations_of_motion_give_the_drives_of_the_recursion(seed, floating, root):
+def test_equations_of_motion_give_the_actuators_of_the_recursion(seed, floating, root):
     model, rng = tree(seed, floating=floating)
     q, v, a = random_state(model, rng)
     wrenches = externals(model, rng)
     state = state_vectors(model, q, v, root)
     found = composites(model, state, wrenches)
     M, P = mass_matrix(model, state, found), generalised_forces(model, state, found)
-    drives = recursive_loads(model, q, v, a, external=wrenches).forces
+    actuations = recursive_loads(model, q, v, a, external=wrenches).forces
     scale = np.abs(M).max(initial=1.0) * 10 + np.abs(P).max(initial=0.0)
-    assert equal(M @ a - P, drives, scale)
+    assert equal(M @ a - P, actuations, scale)
 
 
 @settings(max_examples=40, deadline=None)
@@ -74,7 +74,7 @@ def test_selected_reactions_are_those_of_the_recursion(seed, floating, root):
         R = reaction(model, j, own, carried, accelerations[joint.body], a)
         assert equal(at_body_origin(state.bodies[joint.body], R), rival.wrench[j], scale)
         if joint.moving:
-            assert equal(driving_force(state, joint.body, R), rival.drive[j], scale)
+            assert equal(actuation_force(state, joint.body, R), rival.actuation[j], scale)
 
 
 @settings(max_examples=20, deadline=None)
@@ -89,7 +89,7 @@ def test_a_joint_asked_for_alone_has_the_load_that_it_has_among_all(seed):
     for j, expected in enumerate(everything.wrench):
         alone = recursive_loads(model, q, v, a, [j], wrenches)
         assert equal(alone.wrench[0], expected, scale)
-        assert equal(alone.drive[0], everything.drive[j], scale)
+        assert equal(alone.actuation[0], everything.actuation[j], scale)
 
 
 @settings(max_examples=40, deadline=None)
@@ -192,8 +192,8 @@ def test_power_in_is_the_rate_of_energy():
     assert np.isclose(power, rate, rtol=1e-6)
 
 
-def test_reactions_do_no_work_along_the_joints_freedoms():
-    from mbd_bridge.loads.selected import drive_wrench
+def test_reactions_do_no_work_along_the_joints_degrees_of_freedom():
+    from mbd_bridge.loads.selected import actuation_wrench
 
     for seed in range(5):
         model, rng = tree(seed, mimics=0.0)
@@ -201,13 +201,13 @@ def test_reactions_do_no_work_along_the_joints_freedoms():
         moving = [j for j, joint in enumerate(model.joints) if joint.moving]
         loads = recursive_loads(model, q, v, a, moving)
         from mbd_bridge.equations.motions import body_motions
-        from mbd_bridge.equations.newton_euler import along_freedoms
+        from mbd_bridge.equations.newton_euler import generalised_force
 
         motions = body_motions(model, q, v)
-        for j, wrench, drive in zip(moving, loads.wrench, loads.drive, strict=True):
+        for j, wrench, actuation in zip(moving, loads.wrench, loads.actuation, strict=True):
             motion = motions[model.joints[j].body]
-            rest = wrench - drive_wrench(model.joints[j], motion, drive)
-            assert equal(along_freedoms(motion, rest), 0 * drive, 10 + np.abs(wrench).max())
+            rest = wrench - actuation_wrench(model.joints[j], motion, actuation)
+            assert equal(generalised_force(motion, rest), 0 * actuation, 10 + np.abs(wrench).max())
 
 
 def test_turning_the_model_and_gravity_together_changes_nothing():
@@ -266,5 +266,5 @@ def test_tiny_and_huge_angles(angle):
     state = state_vectors(model, q, v)
     found = composites(model, state)
     M, P = mass_matrix(model, state, found), generalised_forces(model, state, found)
-    drives = recursive_loads(model, q, v, a).forces
-    assert equal(M @ a - P, drives, 10 * np.abs(drives).max())
+    actuations = recursive_loads(model, q, v, a).forces
+    assert equal(M @ a - P, actuations, 10 * np.abs(actuations).max())

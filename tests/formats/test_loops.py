@@ -331,7 +331,7 @@ TRANSMISSION = """<transmission name="t"><type>SimpleTransmission</type>
 <actuator name="m"/></transmission>"""
 
 
-def test_who_is_driven_is_read_from_the_sidecar_before_the_transmissions(tmp_path):
+def test_who_is_actuated_is_read_from_the_sidecar_before_the_transmissions(tmp_path):
     def actuated(elements, sidecar):
         (tmp_path / "bar.urdf").write_text(BAR.format(elements))
         (tmp_path / "bar.loops.yaml").write_text(sidecar)
@@ -342,7 +342,7 @@ def test_who_is_driven_is_read_from_the_sidecar_before_the_transmissions(tmp_pat
     assert actuated(TRANSMISSION, SIDECAR + "actuated: [b, pin]\n") == ("b", "pin")
     assert actuated(TRANSMISSION, SIDECAR + "actuated: []\n") == ()
     assert actuated("", "actuated: [a]\n") == ("a",)
-    with pytest.raises(FileError, match="joint that can be driven") as problem:
+    with pytest.raises(FileError, match="joint that can be actuated") as problem:
         actuated("", SIDECAR + "actuated: [c]\n")
     assert "bar.loops.yaml:7" in str(problem.value)
     with pytest.raises(FileError, match="expected a list"):

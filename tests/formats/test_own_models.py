@@ -47,7 +47,7 @@ def test_these_are_our_models():
 
 
 @pytest.mark.parametrize("name", FREEDOMS)
-def test_masses_and_freedoms_are_as_stated(name):
+def test_masses_and_degrees_of_freedom_are_as_stated(name):
     description = model(name)
     mass = sum(link.inertia.mass for link in description.links if link.inertia)
     assert mass == pytest.approx(MASS[name], rel=ROUNDING)

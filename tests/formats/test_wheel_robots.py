@@ -164,7 +164,7 @@ def test_humanoid_of_pybullet_has_its_spherical_joints():
     assert len(description.links) == 16
 
 
-def test_published_oddities_are_said_aloud():
+def test_published_warnings_are_said_aloud():
     """Facts about the wheels that a user should hear of, and that must not stop the reading."""
     notes = {name: " ".join(ours(name).notes) for name in robots() if name not in REFUSED_BY_BOTH}
     assert "the largest exceeds" in notes["erd/allegro_hand/allegro_left_hand"]

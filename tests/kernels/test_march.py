@@ -17,7 +17,7 @@ def euler(x, v, h):
 SIZES = {"x": 2, "v": 2, "h": 1}
 
 
-def by_hand(x, v, h, steps):
+def in_python(x, v, h, steps):
     rows = []
     for _ in range(steps):
         x, v, third, last = euler(x, v, h)
@@ -33,11 +33,11 @@ def test_a_march_is_its_steps_one_after_the_other(every):
     stage = march.start(x, v, h)
     taken, rows = march.advance(stage, 50, every)
     assert taken == 50
-    expected = by_hand(x, v, h, 50)
+    expected = in_python(x, v, h, 50)
     for ours, reference in zip(rows, expected, strict=True):
         assert np.allclose(ours, reference[every - 1 :: every], rtol=1e-13)
     _, _ = march.advance(stage, 50, every)
-    again = by_hand(x, v, h, 100)
+    again = in_python(x, v, h, 100)
     assert np.allclose(march.state_of(stage)[0], again[0][-1], rtol=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_lanes_are_trajectories_of_their_own(lanes):
     _, rows = march.advance(march.start(x, v, h), 30, 10)
     assert rows[0].shape == (3, lanes, 2)
     for k in {*range(lanes)} - {1}:
-        expected = by_hand(x[k], v[k], h, 30)[0][9::10]
+        expected = in_python(x[k], v[k], h, 30)[0][9::10]
         assert np.allclose(rows[0][:, k], expected, rtol=1e-13)
 
 
@@ -61,13 +61,13 @@ def test_a_lane_stops_before_what_it_must_not_do_and_the_others_go_on():
     v = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
     stage = march.start(x, v, h)
     taken, _ = march.advance(stage, 50, 1, limit=0.64)
-    risky = [by_hand(x[k], v[k], h, 50)[3][:, 0] >= 0.64 for k in range(4)]
+    risky = [in_python(x[k], v[k], h, 50)[3][:, 0] >= 0.64 for k in range(4)]
     first = [int(np.argmax([*row, True])) for row in risky]
     first[2] = 0
     assert taken == 50 == first[0] and 0 < first[3] < first[1] < 50
     assert np.array_equal(march.steps_of(stage), first)
     for k in (0, 1, 3):
-        ends = [column[first[k] - 1] for column in by_hand(x[k], v[k], h, 50)[:2]]
+        ends = [column[first[k] - 1] for column in in_python(x[k], v[k], h, 50)[:2]]
         for state, end in zip(march.state_of(stage), ends, strict=True):
             assert np.allclose(state[k], end, rtol=1e-13)
     taken, _ = march.advance(stage, 200, 1, limit=0.0)
@@ -78,7 +78,7 @@ def test_a_lane_stops_before_what_it_must_not_do_and_the_others_go_on():
 def test_a_march_stops_before_the_step_that_is_too_risky():
     march = compile_march(euler, SIZES, 2, cache=None)
     x, v, h = np.array([0.5, 0.0]), np.array([1.0, 0.0]), np.array([0.01])
-    risk = by_hand(x, v, h, 100)[3][:, 0]
+    risk = in_python(x, v, h, 100)[3][:, 0]
     first = int(np.argmax(risk >= 0.64))
     stage = march.start(x, v, h)
     taken, rows = march.advance(stage, 100, 1, limit=0.64)

@@ -129,7 +129,7 @@ ROADS = {
         "external": {"coupler": lambda t, q, v: [n(2) * t, n(0), 1 / n(2), n(0), n(1) - t, n(0)]}
     },
     "motion": lambda n: {
-        "drives": {"crank": lambda t: 0.5 + n(2) * t ** n(2) - t**2 * n(2) + t / n(2) * n(0)}
+        "prescribed": {"crank": lambda t: 0.5 + n(2) * t ** n(2) - t**2 * n(2) + t / n(2) * n(0)}
     },
 }
 

@@ -42,7 +42,7 @@ def run(bar):
 
 
 def gears():
-    """A wheel that drives a rack by gears: a drive with the gears' name."""
+    """A wheel that actuators a rack by gears: an actuator with the gears' name."""
     parts = mbd.Builder("gears")
     parts.link("wheel", 1.0, inertia=(0.1, 0.1, 0.1)).link("rack", 2.0, inertia=(0.1, 0.1, 0.1))
     parts.joint("turn", "revolute", "base", "wheel", axis=(0, 0, 1))
@@ -53,16 +53,24 @@ def gears():
 
 def assert_same(one, other):
     assert one.joints == other.joints
-    assert one.drive_names == other.drive_names
-    assert one.drive_of == other.drive_of
+    assert one.actuation_names == other.actuation_names
+    assert one.actuation_of == other.actuation_of
     assert one.convention == other.convention
-    for name in ("force", "moment", "drive", "reaction_force", "reaction_moment", "time", "speed"):
+    for name in (
+        "force",
+        "moment",
+        "actuation",
+        "reaction_force",
+        "reaction_moment",
+        "time",
+        "speed",
+    ):
         a, b = getattr(one, name), getattr(other, name)
         assert (a is None) == (b is None), name
         assert a is None or np.array_equal(a, b), name
     assert np.array_equal(one.determined, other.determined)
     assert one.unique.shape == other.unique.shape
-    assert np.array_equal(one.drive_unique.all(axis=0), other.drive_unique.all(axis=0))
+    assert np.array_equal(one.actuation_unique.all(axis=0), other.actuation_unique.all(axis=0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,26 +136,26 @@ def test_flags_of_every_state_become_one_of_the_column(tmp_path, bar, run):
     assert mbd.load_loads(tmp_path / "l.csv", bar).determined.tolist() == [[1, 1, 0, 1, 1, 1]]
 
 
-def test_drives_of_gears_read_back(tmp_path):
+def test_actuators_of_gears_read_back(tmp_path):
     machine = gears()
     run = mbd.simulate(machine, 0.05, torque={"turn": 1.0}, every=10)
     loads = run.joint_loads()
     loads.save(tmp_path / "g.h5")
     names = read_table(tmp_path / "g.h5").columns
-    assert Column("mesh.drive", "N") in names
+    assert Column("mesh.actuation", "N") in names
     assert_same(replace(loads, speed=None), mbd.load_loads(tmp_path / "g.h5", machine))
-    k = loads.drive_names.index("mesh")
+    k = loads.actuation_names.index("mesh")
     assert np.array_equal(loads.speed[:, k], run.v[:, 1])  # how the rack moves
 
 
-def test_speeds_are_those_along_the_drives(motion, arm):
+def test_speeds_are_those_along_the_actuators(motion, arm):
     loads = arm.joint_loads(motion, joints=JOINTS)
-    assert loads.drive_names == ("lbr_iiwa_joint_3",)
+    assert loads.actuation_names == ("lbr_iiwa_joint_3",)
     assert np.array_equal(loads.speed[:, 0], motion.v[:, 2])
 
 
-def test_the_power_of_all_drives_is_the_rate_of_the_energy():
-    """Speeds of mimics too: what the drives give is what the simulation's energy gains."""
+def test_the_power_of_all_actuators_is_the_rate_of_the_energy():
+    """Speeds of mimics too: what the actuators give is what the simulation's energy gains."""
     parts = mbd.Builder("two")
     for name in ("a", "b"):
         parts.link(name, 1.0, (0.3, 0, 0), (0.1, 0.2, 0.3))
@@ -157,7 +165,7 @@ def test_the_power_of_all_drives_is_the_rate_of_the_energy():
     machine = mbd.Mechanism.build(parts)
     run = mbd.simulate(machine, 0.5, torque={"one": 3.0}, every=1)
     loads = run.joint_loads()
-    power = np.sum(loads.drive * loads.speed, axis=1)
+    power = np.sum(loads.actuation * loads.speed, axis=1)
     work = np.sum(np.diff(run.time) * 0.5 * (power[1:] + power[:-1]))
     assert work == pytest.approx(run.energy[-1] - run.energy[0], rel=1e-5)
 
@@ -214,7 +222,7 @@ def rewritten(path, change):
         (lambda c, v, s: (c, v, s | {"load": "mine"}), "no convention of loads: 'mine'"),
         (lambda c, v, s: (c[:1] + c[2:], np.delete(v, 1, 1), s), r"columns <joint>.fx"),
         (lambda c, v, s: (c[1:], v[:, 1:], s), "expected a column 'time'"),
-        (lambda c, v, s: (c[:7], v[:, :7], s), "lbr_iiwa_joint_3.drive"),
+        (lambda c, v, s: (c[:7], v[:, :7], s), "lbr_iiwa_joint_3.actuation"),
         (
             lambda c, v, s: ([c[0], Column(c[1].name, "N m"), *c[2:]], v, s),
             r"'lbr_iiwa_joint_3.fx': expected a unit of N, got \[N m\]; available: N, kN",

@@ -23,11 +23,11 @@ def test_statics_of_a_boom_by_hand():
     # is below its bolt, since the plate is turned
     assert np.allclose(loads["pin"].force, (0, 0, 150))
     assert np.allclose(loads["pin"].moment, (0, -200, 0))
-    assert np.allclose(loads["pin"].drive, -200)
+    assert np.allclose(loads["pin"].actuation, -200)
     # in the plate's axes, turned by 90 degrees about y: up is -x there
     assert np.allclose(loads["bolt"].force, (-50, 0, 0))
     assert np.allclose(loads["bolt"].moment, 0)
-    assert loads["bolt"].drive.shape == (0,)
+    assert loads["bolt"].actuation.shape == (0,)
     assert np.allclose(loads["root_joint"].force, (0, 0, 150))
     assert np.allclose(loads["root_joint"].moment, (0, -200, 0))
 
@@ -153,8 +153,8 @@ def test_a_mimic_carries_its_transmission_load_and_the_leader_the_sum():
     assert m.nv == 1 and m.coordinate_names == ("motor",)
     J1, J2 = 0.03 + 0.01, 0.03 + 0.5 * 0.04
     loads = m.joint_loads([0.4], [0.0], [3.0], ["motor", "jaw"])
-    assert np.allclose(loads["motor"].drive, J1 * 3)
-    assert np.allclose(loads["jaw"].drive, J2 * -6)
+    assert np.allclose(loads["motor"].actuation, J1 * 3)
+    assert np.allclose(loads["jaw"].actuation, J2 * -6)
     assert np.allclose(m.inverse_dynamics([0.4], [0], [3]), J1 * 3 + (-2) * J2 * -6)
     assert np.allclose(m.mass_matrix([0.4]), J1 + 4 * J2)
 
@@ -178,13 +178,13 @@ def test_a_mimic_with_the_multiplier_zero_stands_still_at_its_offset(kind):
     assert coupled.crosscheck(states=3).passed
 
 
-def test_reaction_is_the_load_without_the_drives_part():
+def test_reaction_is_the_load_without_the_actuators_part():
     m = mbd.load(own_urdfs()["kuka_iiwa"])
     state = np.random.default_rng(0).normal(size=(3, m.nv))
     loads = m.joint_loads(*state, ["lbr_iiwa_joint_3"], reaction=True)
     axis = np.array(m.model.joint("lbr_iiwa_joint_3").axis)
     assert np.allclose(loads.reaction_force, loads.force)
-    rest = loads.moment[0] - axis * loads.drive[0]
+    rest = loads.moment[0] - axis * loads.actuation[0]
     assert np.allclose(loads.reaction_moment[0], rest, atol=1e-12)
     assert abs(axis @ rest) < 1e-12
 
@@ -193,11 +193,11 @@ def test_one_state_at_a_time():
     m = mbd.load(own_urdfs()["kuka_iiwa"])
     solver = m.load_solver(["lbr_iiwa_joint_3"])
     state = np.random.default_rng(0).normal(size=(3, m.nv))
-    force, moment, drive = solver.single().run(*state)
+    force, moment, actuation = solver.single().run(*state)
     loads = solver(*state)
     assert np.array_equal(force, loads.force)
     assert np.array_equal(moment, loads.moment)
-    assert np.array_equal(drive, loads.drive)
+    assert np.array_equal(actuation, loads.actuation)
 
 
 @pytest.mark.parametrize("way", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy])
@@ -222,10 +222,13 @@ def test_loads_by_name_and_their_shapes():
     loads = m.joint_loads(np.tile(q, (4, 1)), np.tile(v, (4, 1)), np.tile(a, (4, 1)))
     count = len(m.joint_names)
     assert loads.force.shape == loads.moment.shape == (4, count, 3)
-    assert loads.drive.shape == (4, len(loads.drive_names)) and len(loads.drive_names) == m.nv
+    assert (
+        loads.actuation.shape == (4, len(loads.actuation_names))
+        and len(loads.actuation_names) == m.nv
+    )
     assert loads.unique.shape == (4, count, 6)
-    assert loads.drive_unique.shape == loads.drive.shape
-    assert loads["neck"].drive.shape == (4, 3)  # a ball joint
+    assert loads.actuation_unique.shape == loads.actuation.shape
+    assert loads["neck"].actuation.shape == (4, 3)  # a ball joint
     with pytest.raises(StateError, match="did you mean 'neck'"):
         loads["nek"]
     assert "4 states" in repr(loads)

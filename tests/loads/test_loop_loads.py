@@ -35,9 +35,9 @@ def test_many_states_through_the_kernel_are_those_of_singular_values_one_by_one(
         )
         size = np.abs(one.wrench).max()
         assert np.abs(many.wrench[k] - one.wrench).max() < LOOPS * size
-        assert np.abs(many.drive[k] - one.drive).max() < LOOPS * size
+        assert np.abs(many.actuation[k] - one.actuation).max() < LOOPS * size
         assert np.array_equal(many.unique[k], one.unique)
-        assert np.array_equal(many.drive_unique[k], one.drive_unique)
+        assert np.array_equal(many.actuation_unique[k], one.actuation_unique)
 
 
 def test_states_through_a_singular_position_keep_their_flags_and_numbers():
@@ -51,8 +51,8 @@ def test_states_through_a_singular_position_keep_their_flags_and_numbers():
     assert loads.unique[-1, 0].sum() < 3
     assert np.isfinite(loads.wrench).all()
     weights = 9.81 * (np.sin(angles) / 2 + np.sin(angles) + np.sin(angles) / 2)
-    drive = bar.joint_loads(q[:-2], rest, rest, ["crank"], actuated="crank").drive[:, 0]
-    assert np.allclose(drive, -weights[:-2], rtol=1e-9)
+    actuation = bar.joint_loads(q[:-2], rest, rest, ["crank"], actuated="crank").actuation[:, 0]
+    assert np.allclose(actuation, -weights[:-2], rtol=1e-9)
 
 
 def test_a_four_bar_in_space_has_its_plane_and_with_balls_everything():
@@ -77,7 +77,9 @@ def test_threads_world_wrenches_and_check_are_as_with_trees():
     one = bar.joint_loads(q, rest, rest, **options)
     two = bar.joint_loads(q, rest, rest, threads=2, **options)
     assert np.array_equal(one.wrench, two.wrench) and np.array_equal(one.unique, two.unique)
-    assert np.array_equal(one.reaction_moment[:, 1], one.moment[:, 1])  # a cut joint is not driven
+    assert np.array_equal(
+        one.reaction_moment[:, 1], one.moment[:, 1]
+    )  # a cut joint is not actuated
     pushed = bar.joint_loads(
         q, rest, rest, external={"coupler": push}, external_in="world", **options
     )
@@ -97,7 +99,7 @@ def test_threads_world_wrenches_and_check_are_as_with_trees():
         bar.joint_loads(np.nan_to_num(broken[4:]), rest, rest, **options | {"joints": None})
 
 
-def test_drives_of_many_states_are_written_where_they_stay():
+def test_actuators_of_many_states_are_written_where_they_stay():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
     q = np.tile(at.q, (300_000, 1))
@@ -121,7 +123,7 @@ def test_flags_are_shaped_as_the_numbers_that_they_flag():
         lead = () if count is None else (count,)
         assert loads.unique.shape == loads.wrench.shape == (*lead, 4, 6)
         assert loads.reaction_unique.shape == (*lead, 4, 6)
-        assert loads.drive_unique.shape == loads.drive.shape == (*lead, 3)
+        assert loads.actuation_unique.shape == loads.actuation.shape == (*lead, 3)
         assert loads["pin"].unique.shape == (*lead, 6)
         assert loads.determined.shape == (4, 6)
         assert np.array_equal(loads.determined, np.tile(PLANE, (4, 1))) or count == 0
@@ -137,14 +139,14 @@ def test_a_simulations_loads_are_flagged_at_every_record():
     loads = run.joint_loads(reaction=True, in_="world", at="parent")
     assert loads.unique.shape == (201, 4, 6)
     assert np.array_equal(loads.determined[0], PLANE)
-    assert np.allclose(loads["crank"].drive, 3.0, atol=1e-9)
+    assert np.allclose(loads["crank"].actuation, 3.0, atol=1e-9)
     tau = bar.inverse_dynamics(run.q, run.v, run.a, actuated="crank")
     assert np.allclose(tau, [3.0, 0.0, 0.0], atol=1e-9)
     assert np.allclose(bar.forward_dynamics(run.q, run.v, tau), run.a, atol=1e-8)
 
 
 def test_dynamics_of_a_closed_machine_go_round():
-    """Drives of accelerations, accelerations of drives; open states are refused."""
+    """Actuators of accelerations, accelerations of actuators; open states are refused."""
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble(
         {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 3.0}
@@ -183,5 +185,5 @@ def test_a_massless_link_that_only_the_loop_holds_goes_by_singular_values():
     states = [np.tile(x, (MANY, 1)) for x in (at.q, at.v, np.zeros(3))]
     a = machine.forward_dynamics(*states)
     assert np.isfinite(a).all()
-    drive = machine.inverse_dynamics(*states[:2], a, actuated="crank")
-    assert np.abs(drive).max() < 1e-10
+    actuation = machine.inverse_dynamics(*states[:2], a, actuated="crank")
+    assert np.abs(actuation).max() < 1e-10

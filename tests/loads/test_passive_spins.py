@@ -1,4 +1,4 @@
-"""Rods between balls: their spin has no drive, and its acceleration is solved for."""
+"""Rods between balls: their spin has no actuator, and its acceleration is solved for."""
 
 from types import SimpleNamespace
 
@@ -82,7 +82,7 @@ def test_every_link_of_a_delta_is_in_balance_with_the_spins_solved_for(axial):
     external = {link: np.array([push]) for link, push in pushes.items()}
     state = {"q": at.q[None], "v": at.v[None], "a": loads.a[None], "tau": tau[None]}
     none = SimpleNamespace(names=())
-    run = SimpleNamespace(model=model, external=external, drives=none, **state)
+    run = SimpleNamespace(model=model, external=external, prescribed=none, **state)
     many = machine.joint_loads(at.q[None], at.v, at.a, names, **options)
     left = free_bodies.left_over(run, many, 0)
     assert left.force < LOOPS * left.largest, left
@@ -108,7 +108,7 @@ def test_the_spin_of_a_coupler_is_solved_for_and_said():
     assert np.abs(found.a - a).max() < LOOPS * np.abs(a).max()
     assert np.array_equal(loads.a, found.a)
     assert loads.spins == ("coupler",)
-    assert np.abs(loads["ball"].drive).max() < 1e-12
+    assert np.abs(loads["ball"].actuation).max() < 1e-12
     again = machine.joint_loads(at.q, at.v, a, actuated="crank")
     assert np.allclose(again.wrench, loads.wrench, rtol=0, atol=1e-11)
     assert machine.loops.report(at.q, "crank").actuation.too_few == 0
@@ -119,13 +119,13 @@ def test_what_is_suggested_is_what_actuated_takes():
     at = machine.assemble({"crank": 0.3}, fixed="crank")
     with pytest.raises(SolveError, match=r"such as actuated=\['crank'\]"):
         machine.inverse_dynamics(at.q, at.v, at.a, actuated=())
-    with pytest.raises(SolveError, match="2 freedoms and 3 drives") as problem:
-        machine.inverse_dynamics(at.q, at.v, at.a, actuated="ball")  # its spin has a drive
+    with pytest.raises(SolveError, match="2 degrees of freedom and 3 actuators") as problem:
+        machine.inverse_dynamics(at.q, at.v, at.a, actuated="ball")  # its spin has an actuator
     assert "such as" not in str(problem.value)
 
 
 @pytest.mark.parametrize("attachments", [1, 2])
-def test_what_hangs_from_one_link_needs_a_drive(attachments):
+def test_what_hangs_from_one_link_needs_a_actuator(attachments):
     """A hook on the coupler; a bail that hangs from it by two balls."""
     b, bar = mbd.Builder("hanging", root="ground"), rssr().model.description
     for link in bar.links[1:]:
@@ -143,5 +143,7 @@ def test_what_hangs_from_one_link_needs_a_drive(attachments):
         b.loop("other", "spherical", ("hook", places[0]), ("coupler", places[1]))
     machine = mbd.Mechanism.build(b)
     at = machine.assemble({"crank": 0.3}, fixed="crank")
-    with pytest.raises(SolveError, match=r"2 freedoms, and the drives .* move 1 of them"):
+    with pytest.raises(
+        SolveError, match=r"2 degrees of freedom, and the actuators .* move 1 of them"
+    ):
         machine.inverse_dynamics(at.q, at.v, at.a, actuated="crank")

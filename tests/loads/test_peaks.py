@@ -17,7 +17,7 @@ ARM = Path(__file__).parents[2] / "urdf" / "kuka_iiwa.urdf"
 
 
 def test_a_peak_keeps_the_sign_and_the_first_time_of_the_largest_size():
-    peak = Peak("j", "drive", "N m")
+    peak = Peak("j", "actuation", "N m")
     peak.add(np.array([0.0, 1.0]), np.array([1.0, -2.0]))
     peak.add(np.array([2.0, 3.0]), np.array([2.0, 1.5]))
     assert (peak.peak, peak.time) == (-2.0, 1.0)
@@ -28,11 +28,13 @@ def test_a_component_that_is_lost_on_the_way_counts_nowhere():
     bar = four_bar(1, 2, 1.7, 2.5)
     rng = np.random.default_rng(1)
     loads = mbd.load(ARM).joint_loads(*rng.normal(size=(3, 30, 7)), joints=[3, 4])
-    loads = replace(loads, unique=loads.unique.copy(), drive_unique=loads.drive_unique.copy())
+    loads = replace(
+        loads, unique=loads.unique.copy(), actuation_unique=loads.actuation_unique.copy()
+    )
     loads.unique[:, 0, 1] = False  # fy of the first joint, from the beginning on
     loads.unique[20:, 0, 0] = False  # its fx later
     loads.unique[25:, 1, 3:] = False  # the moment of the second
-    loads.drive_unique[7, 1] = False
+    loads.actuation_unique[7, 1] = False
     model = replace(mbd.load(ARM).model, cuts=bar.model.cuts)  # as if it had loops
     peaks = Peaks(model, part(loads, slice(0, 10)))
     time = np.arange(30.0)
@@ -48,7 +50,7 @@ def test_a_component_that_is_lost_on_the_way_counts_nowhere():
 
 
 def part(loads, rows):
-    names = ("force", "moment", "drive", "unique", "drive_unique")
+    names = ("force", "moment", "actuation", "unique", "actuation_unique")
     return replace(loads, **{name: getattr(loads, name)[rows] for name in names})
 
 
@@ -65,5 +67,11 @@ def test_blocks_give_the_peaks_of_the_whole():
     for one, other in zip(whole.rows, parts.rows, strict=True):
         assert (one.peak, one.time) == (other.peak, other.time)
         assert one.rms == pytest.approx(other.rms, rel=1e-13)
-    assert [row.quantity for row in whole.rows] == ["force", "moment", "drive", "force", "moment"]
-    assert whole.rows[2].peak == loads.drive[np.argmax(np.abs(loads.drive)), 0]
+    assert [row.quantity for row in whole.rows] == [
+        "force",
+        "moment",
+        "actuation",
+        "force",
+        "moment",
+    ]
+    assert whole.rows[2].peak == loads.actuation[np.argmax(np.abs(loads.actuation)), 0]

@@ -152,7 +152,7 @@ def _described(model):
 
 
 def brute_force(solver, q, lam, actuated):
-    """Which components, drives and reactions no vector of the null space changes."""
+    """Which components, actuators and reactions no vector of the null space changes."""
     model = solver.model
     _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
     passive = [
@@ -167,8 +167,8 @@ def brute_force(solver, q, lam, actuated):
     for direction in Vt[rank:] / model.row_scale:
         after = solver.kernel(q, still, still, lam + 100 * direction)
         moved = [np.maximum(m, np.abs(x - y)) for m, x, y in zip(moved, after, before, strict=True)]
-    force, moment, drive, rest_force, rest_moment = (m < 1e-6 for m in moved)
-    return np.hstack([force, moment]), drive, np.hstack([rest_force, rest_moment])
+    force, moment, actuation, rest_force, rest_moment = (m < 1e-6 for m in moved)
+    return np.hstack([force, moment]), actuation, np.hstack([rest_force, rest_moment])
 
 
 @settings(max_examples=8, deadline=None)
@@ -186,7 +186,7 @@ def test_flags_of_random_linkages_are_those_of_brute_force(seed):
     for places in (q[None], np.tile(q, (MANY, 1))):
         loads = solver(places, still, still, lam=lam)
         for found, flags in zip(
-            (loads.unique, loads.drive_unique, loads.reaction_unique), wanted, strict=True
+            (loads.unique, loads.actuation_unique, loads.reaction_unique), wanted, strict=True
         ):
             assert np.array_equal(found, np.broadcast_to(flags, found.shape))
 

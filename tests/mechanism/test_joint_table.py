@@ -89,7 +89,7 @@ def test_two_half_steps_are_one_step(name, size):
 
 
 @pytest.mark.parametrize("name", JOINT_TYPES)
-def test_freedoms_and_cut_rows_add_up_to_six(name):
+def test_degrees_of_freedom_and_cut_rows_add_up_to_six(name):
     kind = JOINT_TYPES[name]
     assert kind.nv + kind.cut_rows == 6
     assert len(kind.coordinates) == kind.nq and len(kind.velocities) == kind.nv

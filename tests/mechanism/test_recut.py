@@ -38,7 +38,7 @@ def choices(description):
 
 
 def free_fall(model, q, v):
-    """Accelerations without drives, and all loads by name."""
+    """Accelerations without actuators, and all loads by name."""
     dynamics = ConstrainedDynamics(model, actuated=())
     a, _ = dynamics.forward(q, v, np.zeros(model.nv))
     return a, LoadSolver(model, LoadRequest.of(model, actuated=()))(q, v, a)

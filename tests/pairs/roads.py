@@ -29,11 +29,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "torque: an input": {"torque": {"crank": mbd.Input("grip")}, "inputs": {"grip": 2.0}},
     "torque: function of t, q, v": {"torque": lambda t, q, v: np.array([sin(t), 0.0, 0.0])},
     "torque: one for each of N": {"torque": {"crank": np.array([1.0, 2.0])}},
-    "drive: number": {"drives": {"crank": 0.5}},
-    "drive: formula": {"drives": {"crank": "0.5 + t"}},
-    "drive: function of t": {"drives": {"crank": lambda t: 0.5 + t}},
-    "drive: table": {"drives": {"crank": (TIMES, 0.5 + TIMES)}},
-    "drive: one for each of N": {"drives": {"crank": np.array([0.5, 0.6])}},
+    "prescribed motion: number": {"prescribed": {"crank": 0.5}},
+    "prescribed motion: formula": {"prescribed": {"crank": "0.5 + t"}},
+    "prescribed motion: function of t": {"prescribed": {"crank": lambda t: 0.5 + t}},
+    "prescribed motion: table": {"prescribed": {"crank": (TIMES, 0.5 + TIMES)}},
+    "prescribed motion: one for each of N": {"prescribed": {"crank": np.array([0.5, 0.6])}},
     "external: constant": {"external": {"coupler": PUSH}},
     "external: world axes": {"external": {"coupler": PUSH}, "external_in": "world"},
     "external: one for each of N": {"external": {"coupler": np.stack([PUSH, PUSH])}},
@@ -66,7 +66,7 @@ def roads() -> dict[str, Callable[..., Any]]:
 
     def states_of(given: dict[str, Any]) -> dict[str, Any]:
         own = dict(given)
-        free = "drives" in own
+        free = "prescribed" in own
         for name, value in states.items():
             if own.get(name) is not None:
                 own[name] = np.stack([value, value])
@@ -119,7 +119,7 @@ def _steps(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
 
 
 def _equations(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> mbd.Equations:
-    state = {} if "drives" in given else {"q": start.q, "v": start.v}
+    state = {} if "prescribed" in given else {"q": start.q, "v": start.v}
     return mbd.Equations(mbd.System(m, **given), **state)
 
 

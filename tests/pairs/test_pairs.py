@@ -23,7 +23,7 @@ OPTIONS = {
     "kind": ("tree", "loop", "floating tree", "floating loop"),
     "cuts": ("authored", "weighted"),
     "torque": ("none", "number", "formula", "table", "function", "vector"),
-    "drive": ("none", "number", "formula", "table", "function"),
+    "actuation": ("none", "number", "formula", "table", "function"),
     "external": ("none", "constant", "world", "function"),
     "method": ("projection", "svd", "qr", "projection-reference", "multipliers"),
     "integrator": ("rk4", "ab3", "abm", "scipy:DOP853"),
@@ -60,15 +60,15 @@ def given_torque(row, m):
     }[row["torque"]]
 
 
-def given_drives(row):
+def given_motions(row):
     course = {
         "none": None,
         "number": 0.5,
         "formula": "0.5 + t + 3*t^2",
         "table": (TIMES, 0.5 + TIMES - 2.0 * TIMES**3),
         "function": lambda t: 0.5 + sin(2.0 * t),
-    }[row["drive"]]
-    return {} if course is None else {"drives": {"crank": course}}
+    }[row["actuation"]]
+    return {} if course is None else {"prescribed": {"crank": course}}
 
 
 def given_external(row):
@@ -91,8 +91,8 @@ def given_events(row):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row.values()))
 def test_two_options_together_are_refused_or_right(row):
     m = machine(row["kind"], row["cuts"])
-    physics = {"torque": given_torque(row, m), **given_drives(row), **given_external(row)}
-    if "drives" not in physics:
+    physics = {"torque": given_torque(row, m), **given_motions(row), **given_external(row)}
+    if "prescribed" not in physics:
         start = m.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
         physics |= {"q": start.q, "v": start.v}
     options = {"method": row["method"], "integrator": row["integrator"], "step": STEP}
@@ -133,8 +133,8 @@ def assert_is_its_own_dynamics(m, run):
     """Forward and inverse dynamics, loads and assembly of the records say what the run says."""
     place = m.model.velocity_names.index("crank")
     tau = run.tau.copy()
-    if run.drives.names:
-        tau[:, place] += run.drives["crank"]
+    if run.prescribed_forces.names:
+        tau[:, place] += run.prescribed_forces["crank"]
     pushed = {"external": run.external or None}
     states = run.q, run.v
     size = 1.0 + np.abs(run.a).max()

@@ -13,7 +13,7 @@ from matplotlib import pyplot
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
-from mbd_bridge.plots import Drive, Line, Panel, draw_drive, draw_panels
+from mbd_bridge.plots import Line, Panel, TorqueSpeed, draw_panels, draw_torque_speed
 from mbd_bridge.plots.decimate import envelope
 from mbd_bridge.plots.style import COLOURS
 from tests.robots import own_urdfs
@@ -61,24 +61,24 @@ def test_lines_are_the_loads(loads, motion):
     assert [ax.get_title(loc="left") for ax in axes] == [
         "lbr_iiwa_joint_3: force",
         "lbr_iiwa_joint_3: moment",
-        "lbr_iiwa_joint_3: drive",
+        "lbr_iiwa_joint_3: actuation",
         "lbr_iiwa_joint_ee: force",
         "lbr_iiwa_joint_ee: moment",
-        "lbr_iiwa_joint_ee: no drive",
+        "lbr_iiwa_joint_ee: no actuation",
     ]
     for row in range(2):
         for ax, vectors in zip(axes[3 * row :], (loads.force, loads.moment), strict=False):
             for i, line in enumerate(ax.lines):
                 assert np.array_equal(line.get_xdata(), motion.time)
                 assert np.array_equal(line.get_ydata(), vectors[:, row, i])
-    assert np.array_equal(axes[2].lines[0].get_ydata(), loads.drive[:, 0])
+    assert np.array_equal(axes[2].lines[0].get_ydata(), loads.actuation[:, 0])
     assert not axes[5].lines
 
 
 def test_labels_tell_quantity_unit_component_and_convention(arm, motion):
     world = arm.joint_loads(motion, joints=JOINTS[0], in_="world", on="parent")
     axes = world.plot(resultant=True)
-    assert [ax.get_ylabel() for ax in axes] == ["force [N]", "moment [N m]", "drive [N m]"]
+    assert [ax.get_ylabel() for ax in axes] == ["force [N]", "moment [N m]", "actuation [N m]"]
     assert axes[-1].get_xlabel() == "time [s]"
     assert labels(axes[1]) == ["mx", "my", "mz", "length"]
     length = axes[0].lines[3].get_ydata()
@@ -90,7 +90,7 @@ def test_forces_of_a_slide_are_newtons():
     crank = mbd.load(own_urdfs()["slider_crank"])
     run = mbd.simulate(crank, 0.05, q=crank.assemble({"crank": 0.5}, fixed="crank").q)
     (slide,) = [joint.name for joint in crank.model.joints if joint.type.name == "prismatic"]
-    assert run.joint_loads(slide).plot(quantities="drive")[0].get_ylabel() == "drive [N]"
+    assert run.joint_loads(slide).plot(quantities="actuation")[0].get_ylabel() == "actuation [N]"
     units = {ax.get_ylabel() for ax in run.plot(quantities=["q", "v", "a", "tau"])}
     assert {"angle [rad]", "velocity [m/s]", "torque [N m]", "force [N]"} <= units
 
@@ -139,13 +139,13 @@ def test_wrong_names_are_told(loads, arm, motion, run):
         loads.plot("a")
     with pytest.raises(StateError, match=r"no quantity named 'forces'; did you mean 'force'"):
         loads.plot(quantities="forces")
-    with pytest.raises(StateError, match=r"fixed joints have no drive"):
-        loads.plot(JOINTS[1], "drive")
+    with pytest.raises(StateError, match=r"fixed joints have no actuator"):
+        loads.plot(JOINTS[1], "actuation")
     with pytest.raises(StateError, match="got one state"):
         arm.joint_loads(motion.q[0], motion.v[0], motion.a[0]).plot()
-    with pytest.raises(StateError, match="speeds of these drives are not known"):
+    with pytest.raises(StateError, match="speeds of these actuators are not known"):
         arm.joint_loads(motion.q, motion.v, motion.a).plot_torque_speed()
-    with pytest.raises(StateError, match="no drive in these loads named 'a'"):
+    with pytest.raises(StateError, match="no actuation in these loads named 'a'"):
         loads.plot_torque_speed("a")
     with pytest.raises(StateError, match=r"'lbr_iiwa_joint_ee' has no axis.*plane='xy' or"):
         loads.plot_polar(JOINTS[1])
@@ -163,14 +163,14 @@ def test_wrong_names_are_told(loads, arm, motion, run):
         mbd.simulate(arm, 0.01).plot_closure()
 
 
-def test_torque_over_speed_is_the_drive_with_peak_rms_power_and_limits(loads, motion):
+def test_torque_over_speed_is_the_actuator_with_peak_rms_power_and_limits(loads, motion):
     (ax,) = loads.plot_torque_speed()
-    torque, speed = loads.drive[:, 0], motion.v[:, 2]
+    torque, speed = loads.actuation[:, 0], motion.v[:, 2]
     drawn = {line.get_label(): line for line in ax.lines}
-    driving, braking = drawn["drives"].get_ydata(), drawn["brakes"].get_ydata()
+    driving, braking = drawn["motoring"].get_ydata(), drawn["braking"].get_ydata()
     both = np.where(np.isnan(driving), braking, driving)
     assert np.array_equal(both, torque)
-    assert np.array_equal(drawn["drives"].get_xdata(), speed)
+    assert np.array_equal(drawn["motoring"].get_xdata(), speed)
     assert np.array_equal(np.isnan(braking), torque * speed >= 0.0)
     k, p = np.argmax(np.abs(torque)), np.argmax(np.abs(torque * speed))
     said = labels(ax)
@@ -185,10 +185,10 @@ def test_torque_over_speed_is_the_drive_with_peak_rms_power_and_limits(loads, mo
     assert "speed [rpm]" in words(ax.figure)
 
 
-def test_a_drive_without_limits_has_none_and_a_slide_has_newtons():
+def test_a_actuator_without_limits_has_none_and_a_slide_has_newtons():
     ax = pyplot.subplots()[1]
     t = np.linspace(0.0, 1.0, 50)
-    draw_drive(ax, Drive("slide", t, 3.0 * np.cos(t), np.sin(t), "N", "m/s"))
+    draw_torque_speed(ax, TorqueSpeed("slide", t, 3.0 * np.cos(t), np.sin(t), "N", "m/s"))
     assert ax.get_ylabel() == "force [N]" and ax.get_xlabel() == "speed [m/s]"
     assert not [text for text in labels(ax) if "limit" in text or "brakes" in text]
 
@@ -262,7 +262,7 @@ def test_many_coordinates_stand_in_several_panels():
 
 def test_a_single_line_is_named_in_the_legend_if_not_in_the_title(run, loads):
     assert labels(run.plot("crank", "q")[0]) == ["crank"]
-    assert loads.plot(JOINTS[0], "drive")[0].get_legend() is None
+    assert loads.plot(JOINTS[0], "actuation")[0].get_legend() is None
 
 
 def test_closure_is_drawn_on_a_logarithmic_axis_with_the_bound(run):

@@ -67,8 +67,8 @@ def test_the_loads_are_those_of_the_api(arm, page):
         signals |= dict(zip(("mx", "my", "mz"), loads.moment[:, k].T, strict=True))
         signals["force"] = np.linalg.norm(loads.force[:, k], axis=1)
         signals["moment"] = np.linalg.norm(loads.moment[:, k], axis=1)
-        if loads.drive_names[loads.drive_of[k]]:
-            signals["drive"] = loads.drive[:, loads.drive_of[k]][:, 0]
+        if loads.actuation_names[loads.actuation_of[k]]:
+            signals["actuation"] = loads.actuation[:, loads.actuation_of[k]][:, 0]
         for quantity, values in signals.items():
             largest, at, smallest, low_at, mean, rms, unit = found.pop((name, quantity))
             assert [largest, smallest] == [f"{values.max():.5g}", f"{values.min():.5g}"]
@@ -80,20 +80,20 @@ def test_the_loads_are_those_of_the_api(arm, page):
     assert not found
 
 
-def test_the_drives_are_those_of_the_api(arm, page):
+def test_the_actuators_are_those_of_the_api(arm, page):
     motion = mbd.load_motion(MOTION, arm)
-    drive = arm.joint_loads(motion, joints=JOINTS[0]).drive[:, 0]
+    actuation = arm.joint_loads(motion, joints=JOINTS[0]).actuation[:, 0]
     speed = motion.v[:, arm.coordinate_names.index(JOINTS[0])]
-    (row,) = table(page, "Drives")[1:]
-    peak = drive[np.abs(drive).argmax()]
+    (row,) = table(page, "Actuators")[1:]
+    peak = actuation[np.abs(actuation).argmax()]
     assert row == [
         JOINTS[0],
         f"{peak:.5g} N m",
-        f"{np.sqrt(np.mean(drive**2)):.5g} N m",
+        f"{np.sqrt(np.mean(actuation**2)):.5g} N m",
         f"{abs(peak) / 200:.0%} of 200 N m",
         f"{np.abs(speed).max():.5g} rad/s",
         f"{np.abs(speed).max() / 2:.0%} of 2 rad/s",
-        f"{(drive * speed).max():.5g} W",
+        f"{(actuation * speed).max():.5g} W",
     ]
 
 
@@ -101,7 +101,7 @@ def test_the_spectra_are_those_of_the_api(arm, page):
     motion = mbd.load_motion(MOTION, arm)
     spectra = arm.joint_loads(motion, joints=JOINTS).spectra(exponents=[3, 5, 10])
     _, *rows = table(page, "Durability")
-    assert len(rows) == 13 == len({row[0] for row in rows})  # 12 components and a drive
+    assert len(rows) == 13 == len({row[0] for row in rows})  # 12 components and an actuator
     for name, cycles, largest, *equivalents, unit in rows:
         one = spectra[name]
         assert (cycles, largest, unit) == (f"{one.cycles:g}", f"{one.largest:.5g}", one.unit)
@@ -140,14 +140,14 @@ def test_undetermined_components_are_marked_and_warned_of(linkage_page):
     marked = {row[1] for row in table(linkage_page, "Joint loads")[1:]}
     assert {"fy (undetermined)", "fx", "fz"} <= marked and "fy" not in marked
     assert "3 of them redundant" in text
-    assert "1 freedom with the loops closed" in text
+    assert "1 degree of freedom with the loops closed" in text
 
 
 def test_rounding_errors_stand_as_zero(linkage_page):
     numbers = [x for row in table(linkage_page, "Joint loads")[1:] for x in row[2:8] if x]
     assert all(float(x) == 0.0 or abs(float(x)) > 1e-7 for x in numbers)
     text = linkage_page.read_text(encoding="utf-8")
-    assert ">Drives<" not in text  # nothing drives it
+    assert ">Actuators<" not in text  # nothing actuates it
 
 
 def test_a_linkage_has_its_loops_beside_its_tree(linkage_page):
@@ -161,15 +161,17 @@ def test_a_linkage_has_its_loops_beside_its_tree(linkage_page):
 def test_the_simulation_s_numbers_are_the_report_s(tmp_path):
     bar = mbd.load(ROOT / "urdf" / "crank_rocker.urdf")
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.2, q=start.q, drives={"crank": lambda t: 0.5 + t})
+    run = mbd.simulate(bar, 0.2, q=start.q, prescribed={"crank": lambda t: 0.5 + t})
     history = mbd.report(run, tmp_path / "run.html", picture=False, check=False)
     loads = run.joint_loads()
     assert history["crank.fx"].largest.value == loads["crank"].force[:, 0].max()
-    assert history["crank.drive"].rms == pytest.approx(np.sqrt(np.mean(run.drives["crank"] ** 2)))
-    assert table(tmp_path / "run.html", "Drives")[1][0] == "crank"
+    assert history["crank.actuation"].rms == pytest.approx(
+        np.sqrt(np.mean(run.prescribed_forces["crank"] ** 2))
+    )
+    assert table(tmp_path / "run.html", "Actuators")[1][0] == "crank"
 
 
-def test_too_much_for_a_drive_is_said(arm, tmp_path):
+def test_too_much_for_a_actuator_is_said(arm, tmp_path):
     motion = mbd.load_motion(MOTION, arm)
     heavy = arm.with_payload("lbr_iiwa_link_7", 500.0, (0.0, 0.0, 0.5))
     path = tmp_path / "heavy.html"
@@ -177,17 +179,17 @@ def test_too_much_for_a_drive_is_said(arm, tmp_path):
     assert "Beyond the file&#x27;s limits of torque or speed: lbr_iiwa_joint_4" in path.read_text()
 
 
-def test_drives_without_limits_are_not_said_to_keep_them(arm, tmp_path):
+def test_actuators_without_limits_are_not_said_to_keep_them(arm, tmp_path):
     motion, path = mbd.load_motion(MOTION, arm), tmp_path / "x.html"
     options = {"picture": False, "check": False}
     mbd.report(arm, path, motion, JOINTS, **options)
-    assert "All drives stay within the file&#x27;s limits." in path.read_text()
+    assert "All actuators stay within the file&#x27;s limits." in path.read_text()
     text = ARM.read_text().replace('effort="200" velocity="2"', 'effort="0" velocity="0"', 1)
     assert text != ARM.read_text()
     (tmp_path / "arm.urdf").write_text(text)
     some = [f"lbr_iiwa_joint_{k}" for k in (2, 3, 4)]
     mbd.report(mbd.load(tmp_path / "arm.urdf"), path, MOTION, some, **options)
-    assert "2 of 3 drives have limits in the file, and stay within them." in path.read_text()
+    assert "2 of 3 actuators have limits, and stay within them." in path.read_text()
 
 
 def test_a_disagreement_is_not_overlooked():

@@ -34,14 +34,14 @@ def assert_alike(found, k, joints):
     close(found.lam[k], run.lam)
     close(found.energy[k], run.energy)
     assert np.abs(found.closure[k] - run.closure).max() < 1e-12
-    for name, force in found.drives.items():
-        close(force[k], run.drives[name])
+    for name, force in found.prescribed_forces.items():
+        close(force[k], run.prescribed_forces[name])
     together, alone = found.joint_loads(joints), run.joint_loads(joints)
     assert np.array_equal(together.unique, alone.determined)
     known = alone.determined
     close(together.force[k] * known[:, :3], alone.force * known[:, :3])
     close(together.moment[k] * known[:, 3:], alone.moment * known[:, 3:])
-    close(together.drive[k], alone.drive)
+    close(together.actuation[k], alone.actuation)
     one = together[k]
     assert np.array_equal(one.time, run.time) and one.joints == alone.joints
     close(one.force, together.force[k])
@@ -59,21 +59,21 @@ RAMPS = 0.5 + MASSES[:, None] * TIMES
 CASES = {
     "a tree": (arm, {"q": RNG.uniform(-1, 1, (N, 7))}, [KUKA + "2", KUKA + "ee"]),
     "variants of a tree": (arm, {"q": np.ones(7), "parameters": VARIED}, [KUKA + "2"]),
-    "a driven tree": (arm, {"drives": {KUKA + "2": (TIMES, TABLES)}}, [KUKA + "1"]),
+    "a prescribed tree": (arm, {"prescribed": {KUKA + "2": (TIMES, TABLES)}}, [KUKA + "1"]),
     "a loop": (four_bar, {"torque": {"crank": MASSES}}, ["pin", "elbow"]),
     "variants of a loop": (
         four_bar,
         {"parameters": {"coupler.mass": MASSES}},
         ["pin", "elbow"],
     ),
-    "driven variants of a loop": (
+    "prescribed variants of a loop": (
         four_bar,
-        {"drives": {"crank": (TIMES, RAMPS)}, "parameters": {"elbow.xyz": RODS}},
+        {"prescribed": {"crank": (TIMES, RAMPS)}, "parameters": {"elbow.xyz": RODS}},
         ["pin", "crank", "elbow"],
     ),
     "a loop in space": (
         rssr,
-        {"drives": {"crank": lambda t: 0.5 + 2.0 * t}, "torque": {"rocker": MASSES}},
+        {"prescribed": {"crank": lambda t: 0.5 + 2.0 * t}, "torque": {"rocker": MASSES}},
         ["cut ball", "crank", "ball"],
     ),
 }
@@ -88,7 +88,7 @@ def started(mechanism=BAR):
 def test_a_batch_gives_what_each_motion_gives(case):
     make, options, joints = CASES[case]
     mechanism = BAR if make is four_bar else make()
-    if mechanism is BAR and "drives" not in options:
+    if mechanism is BAR and "prescribed" not in options:
         options = {**options, "q": started()[0], "v": started()[1]}
     found = mbd.simulate_batch(mechanism, T, every=20, **options)
     assert found.finished.all() and len(found) == N

@@ -100,7 +100,7 @@ def test_events_of_a_crank_are_counted():
     bar = four_bar(1, 2, 1.7, 2.5)
     turning = {"crank": lambda t: 0.5 + 3.0 * t}
     run = mbd.simulate(
-        bar, 5.0, drives=turning, every=20, events={"up": lambda t, q, v: np.sin(q[0])}
+        bar, 5.0, prescribed=turning, every=20, events={"up": lambda t, q, v: np.sin(q[0])}
     )
     expected = (np.pi * np.arange(1, 5) - 0.5) / 3.0
     assert np.allclose(run.events["up"].time, expected, atol=1e-9)

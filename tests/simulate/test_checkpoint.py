@@ -17,7 +17,7 @@ from tests.simulate.test_hard_to_break import FLAT
 
 STEPS = 300_000
 SHORT = 0.6
-"""s, of a run by hand that nobody kills: 600 steps."""
+"""s, of a run in Python that nobody kills: 600 steps."""
 
 WAYS = [
     ("projection", "ab3"),
@@ -58,7 +58,7 @@ def run(checkpoint=None, **options):
     return mbd.simulate(bar, 1e-4 * STEPS, **wanted)
 
 
-def by_hand(method, integrator, checkpoint=None, seconds=1.0, **options):
+def in_python(method, integrator, checkpoint=None, seconds=1.0, **options):
     bar = four_bar(1, 2, 1.7, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     wanted = {"step": 1e-3, "every": 10, "q": at.q, "v": at.v, "checkpoint": checkpoint}
@@ -122,13 +122,13 @@ def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
 
     file, other, way = tmp_path / "run.npz", tmp_path / "other.npz", (method, integrator)
     with pytest.raises(Killed):
-        by_hand(*way, file, SHORT, progress=interrupt)
+        in_python(*way, file, SHORT, progress=interrupt)
     with np.load(file) as kept:
         assert kept["counts"][1] == 400
-    resumed, whole = by_hand(*way, file, SHORT), by_hand(*way, other, SHORT)
+    resumed, whole = in_python(*way, file, SHORT), in_python(*way, other, SHORT)
     assert same(resumed, whole)
     assert resumed.steps == whole.steps and resumed.finished
-    plain = by_hand(*way, seconds=SHORT)  # starting anew changes the last digits only
+    plain = in_python(*way, seconds=SHORT)  # starting anew changes the last digits only
     assert np.abs(plain.q - whole.q).max() < 1e-6
 
 
@@ -136,8 +136,8 @@ def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
 def test_a_run_by_hand_that_is_killed_goes_on_to_the_same_digits(tmp_path, method, integrator):
     file = tmp_path / "run.npz"
     killed(BY_HAND, file, method, integrator, after=lambda file: file.exists())
-    resumed = by_hand(method, integrator, file)
-    assert same(resumed, by_hand(method, integrator, tmp_path / "other.npz"))
+    resumed = in_python(method, integrator, file)
+    assert same(resumed, in_python(method, integrator, tmp_path / "other.npz"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.npz", "run.npz"]
 
 
@@ -157,17 +157,17 @@ def test_through_singular_positions_to_the_same_digits(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def kept_by_hand(tmp_path_factory):
+def kept_in_python(tmp_path_factory):
     file = tmp_path_factory.mktemp("by_hand") / "run.npz"
-    by_hand("svd", "abm", file, SHORT)
+    in_python("svd", "abm", file, SHORT)
     return file
 
 
 @pytest.mark.parametrize("change", [{"tolerance": 1e-7}, {"method": "qr"}, {"integrator": "rk4"}])
-def test_a_checkpoint_of_another_method_is_refused(kept_by_hand, change):
+def test_a_checkpoint_of_another_method_is_refused(kept_in_python, change):
     options = {"method": "svd", "integrator": "abm", "seconds": SHORT} | change
     with pytest.raises(FileError, match="another simulation"):
-        by_hand(checkpoint=kept_by_hand, **options)
+        in_python(checkpoint=kept_in_python, **options)
 
 
 def test_two_runs_cannot_have_one_file(tmp_path):
@@ -200,11 +200,11 @@ def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
         while not (lock.exists() and lock.read_text()) and time.monotonic() < deadline:
             time.sleep(0.002)
         with pytest.raises(FileError, match=f"another run .*process {child.pid}"):
-            by_hand("svd", "rk4", file)
+            in_python("svd", "rk4", file)
     finally:
         child.kill()
         child.communicate()
-    assert by_hand("svd", "rk4", file).finished
+    assert in_python("svd", "rk4", file).finished
 
 
 def test_what_a_killed_run_left_behind_is_cleared_away(tmp_path):

@@ -35,7 +35,7 @@ def push(size):
 def course(kink):
     values = 0.5 + 4.0 * TIMES
     values[4] += kink
-    return {"drives": {"crank": (TIMES, values)}}
+    return {"prescribed": {"crank": (TIMES, values)}}
 
 
 def wrench(size):
@@ -49,14 +49,16 @@ PAIRS = {
     ],
     "function": [{"torque": push(1.0)}, {"torque": push(2.0)}],
     "external": [wrench(1.0), wrench(1.0 + 1e-12)],
-    "drive": [course(0.0), course(0.02)],
+    "actuation": [course(0.0), course(0.02)],
 }
 """Two problems of each kind that agree at the start and halfway."""
 
 
 def run(checkpoint, **options):
     bar = four_bar(1, 2, 1.7, 2.5)
-    start = {"q": bar.assemble({"crank": 0.5}, fixed="crank").q} if "drives" not in options else {}
+    start = (
+        {"q": bar.assemble({"crank": 0.5}, fixed="crank").q} if "prescribed" not in options else {}
+    )
     wanted = {"step": 1e-3, "every": 10, "checkpoint": checkpoint, "checkpoint_every": 50}
     return mbd.simulate(bar, SECONDS, **wanted | start | options)
 
@@ -75,7 +77,7 @@ def test_a_problem_that_differs_anywhere_is_another_one(tmp_path, kind, way):
     file, (one, other) = tmp_path / "run.npz", PAIRS[kind]
     first = run(file, **way, **one)
     np.testing.assert_array_equal(run(file, **way, **one).q, first.q)
-    part = "(start; )?drives" if kind == "drive" else "torque or external"
+    part = "(start; )?prescribed motions" if kind == "actuation" else "torque or external"
     with pytest.raises(FileError, match=f"another simulation: {part} must be the same"):
         run(file, **way, **other)
 

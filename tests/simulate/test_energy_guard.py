@@ -18,10 +18,10 @@ GIVEN = {
     "torque": {"torque": {"crank": "20*sin(3*t)"}},
     "table": {"torque": {"crank": ([0.0, 0.33, 0.33, 1.0], [0.0, 0.0, 9.0, -4.0])}},
     "damper": {"torque": lambda t, q, v: -0.5 * v},
-    "drive": {"drives": {"crank": "0.5 + 6*t + t^2"}},
-    "drive and damper": {
+    "actuation": {"prescribed": {"crank": "0.5 + 6*t + t^2"}},
+    "prescribed motion and damper": {
         "torque": lambda t, q, v: -0.5 * v,
-        "drives": {"crank": lambda t: 0.5 + 6 * t + t * t},
+        "prescribed": {"crank": lambda t: 0.5 + 6 * t + t * t},
     },
 }
 EVERY_GIVEN = pytest.mark.parametrize("what", GIVEN)

@@ -21,7 +21,7 @@ ACTING = {
         "loads": ["elbow"],
     },
     "a prescribed motion": {
-        "drives": {"crank": "0.5+2*t+t^2"},
+        "prescribed": {"crank": "0.5+2*t+t^2"},
         "external": {"coupler": np.ones(6)},
     },
 }

@@ -175,7 +175,7 @@ def test_events_of_prescribed_motions_are_where_the_course_says(every):
         3.0,
         step=2e-3,
         every=every,
-        drives={"crank": "0.5 + sin(2 t)"},
+        prescribed={"crank": "0.5 + sin(2 t)"},
         events={"angle": angle, "backward": backward},
     )
     assert run.time[-1] == pytest.approx(np.pi / 4, abs=1e-9)

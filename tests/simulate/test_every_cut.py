@@ -40,7 +40,7 @@ def swinging(centre=C, moment=J, arm=False):
 GROUND, PIVOT = at("base"), at("bob", C, 0, 0)
 """The two frames of a joint at the pivot."""
 
-CUTS = {  # name -> builder with its cuts, freedoms that they leave
+CUTS = {  # name -> builder with its cuts, degrees of freedom that they leave
     "revolute": (lambda: swinging().loop("pin", "revolute", GROUND, PIVOT, Y), 1),
     "spherical": (lambda: swinging().loop("pin", "spherical", GROUND, PIVOT), 3),
     "universal": (lambda: swinging().loop("pin", "universal", GROUND, PIVOT, Y, (1, 0, 0)), 2),
@@ -91,9 +91,9 @@ def simulated(machine, **options):
 
 @pytest.mark.parametrize("name", CUTS)
 def test_a_pendulum_closed_by_every_cut_type(name):
-    build, freedoms = CUTS[name]
+    build, dof = CUTS[name]
     m = mbd.Mechanism.build(build())
-    assert m.loops.report(m.neutral()).freedoms == freedoms
+    assert m.loops.report(m.neutral()).dof == dof
     run = simulated(m)
     R = turned(run)
     tip = run.q[:, :3] + [-C, 0, 0] + R @ [C - 1, 0, 0]
@@ -158,7 +158,7 @@ def test_a_geared_pendulum():
         k = record(run, t)
         assert np.hypot(-np.cos(angle[k]) - x, np.sin(angle[k]) - z) < 1e-8
     bend = -G * np.cos(angle)  # downwards is negative about y for what lies to the left
-    gears = run.joint_loads(["gears"]).drive[:, 0]
+    gears = run.joint_loads(["gears"]).actuation[:, 0]
     assert np.abs(gears - wheel * -2.0 * bend).max() < 1e-7
     assert np.abs(run.a[:, 0] - bend).max() < 1e-7
 
@@ -204,7 +204,7 @@ def test_a_weld_carries_the_weight_and_its_moment():
     b = mbd.Builder("bracket").link("plate", 2.0, (0.3, 0.1, 0), (0.3, 0.4, 0.5))
     b.joint("free", "floating", "base", "plate")
     m = mbd.Mechanism.build(b.loop("weld", "fixed", at("base", 0, 0, 0.2), at("plate", 0, 0, 0.2)))
-    with pytest.warns(mbd.MbdWarning, match="no freedom"):
+    with pytest.warns(mbd.MbdWarning, match="no degree of freedom"):
         run = mbd.simulate(m, 0.1, step=1e-2)
     loads = run.joint_loads(["weld"])
     assert np.abs(loads.force - [0, 0, 2 * G]).max() < 1e-12

@@ -118,19 +118,21 @@ def test_loads_of_a_run_are_those_of_its_motion_with_its_wrenches():
     own = arm.joint_loads(run.q, run.v, run.a, external=run.external)
     loads = run.joint_loads()
     assert np.array_equal(loads.force, own.force) and np.array_equal(loads.moment, own.moment)
-    assert np.abs(loads.drive).max() < REFEREE * np.abs(loads.moment).max()
+    assert np.abs(loads.actuation).max() < REFEREE * np.abs(loads.moment).max()
     assert np.allclose(run.external["lbr_iiwa_link_ee"][:, 2], run.time)
 
 
-def test_a_push_on_a_driven_joint_is_the_drives_to_hold():
+def test_a_push_on_a_prescribed_joint_is_the_prescribed_motions_to_hold():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     pushes = {"lbr_iiwa_link_ee": (30, 0, 0, 0, 5, 0)}
-    drives = dict.fromkeys(arm.coordinate_names, 0.3)
-    run = mbd.simulate(arm, 0.1, drives=drives, external=pushes, external_in="world", every=50)
+    prescribed = dict.fromkeys(arm.coordinate_names, 0.3)
+    run = mbd.simulate(
+        arm, 0.1, prescribed=prescribed, external=pushes, external_in="world", every=50
+    )
     still = np.zeros(7)
     q = np.full(7, 0.3)
     held = arm.inverse_dynamics(q, still, still, pushes, external_in="world")
-    assert np.allclose([run.drives[name][-1] for name in drives], held, atol=1e-9)
+    assert np.allclose([run.prescribed_forces[name][-1] for name in prescribed], held, atol=1e-9)
 
 
 def test_power_of_a_push_is_what_the_energy_gains():

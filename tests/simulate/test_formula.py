@@ -1,4 +1,6 @@
-"""Formulas of time as texts: what they mean, that nothing else is read, and what they drive."""
+"""Formulas of time as texts: what they mean, that nothing else is read, and what they prescribed
+motion.
+"""
 
 import numpy as np
 import pytest
@@ -95,9 +97,9 @@ def test_any_text_is_a_formula_or_an_error_of_ours(text):
     assert isinstance(value, float | int | np.floating)
 
 
-def test_formulas_drive_and_push_as_functions_do():
+def test_formulas_prescribed_motion_and_push_as_functions_do():
     bar = four_bar(1, 2, 1.7, 2.5)
-    texts = {"drives": {"crank": "0.5 + 2*t"}, "torque": {"wrist": "5*sin(3*t)"}}
+    texts = {"prescribed": {"crank": "0.5 + 2*t"}, "torque": {"wrist": "5*sin(3*t)"}}
 
     def push(t, q, v):
         out = np.zeros(3, dtype=np.asarray(t).dtype)
@@ -105,13 +107,13 @@ def test_formulas_drive_and_push_as_functions_do():
         return out
 
     a = mbd.simulate(bar, 0.5, **texts, every=50)
-    b = mbd.simulate(bar, 0.5, drives={"crank": lambda t: 0.5 + 2 * t}, torque=push, every=50)
+    b = mbd.simulate(bar, 0.5, prescribed={"crank": lambda t: 0.5 + 2 * t}, torque=push, every=50)
     assert np.abs(a.q - b.q).max() < 1e-14
-    assert np.abs(a.drives["crank"] - b.drives["crank"]).max() < 1e-11
+    assert np.abs(a.prescribed_forces["crank"] - b.prescribed_forces["crank"]).max() < 1e-11
     assert np.allclose(a.tau[:, 2], 5 * np.sin(3 * a.time), atol=1e-15)
     times = np.linspace(0, 0.5, 101)
     table = {"crank": 1.0, "wrist": (times, 5 * np.sin(3 * times))}
-    c = mbd.simulate(bar, 0.5, drives=texts["drives"], torque=table, every=50)
+    c = mbd.simulate(bar, 0.5, prescribed=texts["prescribed"], torque=table, every=50)
     assert np.abs(c.tau - b.tau - [1.0, 0, 0]).max() < 1e-6
 
 

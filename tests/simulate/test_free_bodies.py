@@ -20,7 +20,7 @@ DRIVEN = {
     "rrc_arm_gripping": "joint_1",
     "stewart": "leg_1",
 }
-"""A coordinate that is driven or braked, where it is not the first one."""
+"""A coordinate that is prescribed or braked, where it is not the first one."""
 
 TREES = ("humanoid", "kuka_iiwa", "rrc_arm")
 
@@ -39,7 +39,9 @@ def started(name):
 
 
 def machine_run(name, method, driven):
-    """A hundredth of a second with a push on the last link, a braked torque, perhaps a drive."""
+    """A hundredth of a second with a push on the last link, a braked torque, perhaps a prescribed
+    motion.
+    """
     machine, q, v = started(name)
     driven_name = DRIVEN.get(name, machine.model.velocity_names[0])
     place = machine.model.velocity_names.index(driven_name)
@@ -56,7 +58,7 @@ def machine_run(name, method, driven):
     options = {"q": q, "v": v, "torque": torque, "external": {last: push}}
     if driven:
         q0, v0 = q[machine.coordinate_names.index(driven_name)], v[place]
-        options["drives"] = {driven_name: lambda t: q0 + v0 * t + t * t}
+        options["prescribed"] = {driven_name: lambda t: q0 + v0 * t + t * t}
     return mbd.simulate(machine, 0.01, step=2.5e-4, method=method, **options)
 
 
@@ -64,7 +66,7 @@ CASES = [(name, method) for name in STARTS for method in METHODS]
 CASES += [(name, method) for name in TREES for method in ("projection", "multipliers")]
 
 
-@pytest.mark.parametrize("driven", [False, True], ids=["free", "driven"])
+@pytest.mark.parametrize("actuated", [False, True], ids=["free", "actuated"])
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_nothing_is_left_over_on_any_link(name, method, driven):
     run = machine_run(name, method, driven)

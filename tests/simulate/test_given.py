@@ -18,8 +18,8 @@ FOR_ALL = [
     ({"torque": [1, 2, "a"]}, "torque: expected"),
     ({"torque": {"crank": {}}}, "torque 'crank': expected a number"),
     ({"torque": {"crank": 1j}}, "torque 'crank': expected a number"),
-    ({"drives": {"crank": lambda t: 1.0 / t}}, "drive 'crank': at t = 0 s"),
-    ({"drives": "crank=1"}, "drives: expected a mapping"),
+    ({"prescribed": {"crank": lambda t: 1.0 / t}}, "prescribed motion 'crank': at t = 0 s"),
+    ({"prescribed": "crank=1"}, "prescribed: expected a mapping"),
     ({"step": "a"}, "step: expected"),
     ({"step": None}, "step: expected"),
     ({"step": 1e-300}, "1e.18 steps"),
@@ -60,6 +60,6 @@ def test_no_states_are_assembled_to_none():
 
 
 @pytest.mark.parametrize("none", [np.zeros(0), ([0.0, 0.1, 0.2, 1.0], np.zeros((0, 4)))])
-def test_drives_of_no_trajectory_are_explained(none):
+def test_prescribed_motions_of_no_trajectory_are_explained(none):
     with pytest.raises(StateError, match="at least one trajectory"):
-        mbd.simulate_batch(BAR, 0.01, drives={"crank": none})
+        mbd.simulate_batch(BAR, 0.01, prescribed={"crank": none})

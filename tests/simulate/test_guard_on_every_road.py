@@ -23,19 +23,19 @@ PYTHON = {
 ACTS = {
     "damper": {"torque": lambda t, q, v: -0.5 * v},
     "table": {"torque": {"crank": ([0.0, 0.05, 0.05, 1.0], [0.0, 4.0, 9.0, -4.0])}},
-    "drive": {"drives": {"crank": "0.5 + 6*t + t^2"}},
+    "actuation": {"prescribed": {"crank": "0.5 + 6*t + t^2"}},
 }
 
 
 @pytest.mark.parametrize("acts", ACTS)
 @pytest.mark.parametrize("road", PYTHON)
-def test_methods_driven_from_python_sum_up_the_work(road, acts):
+def test_methods_prescribed_from_python_sum_up_the_work(road, acts):
     run = mbd.simulate(BAR, 0.2, step=2e-3, q=AT.q, v=AT.v, **ACTS[acts], **PYTHON[road])
     assert np.ptp(run.energy) > 0.05
     assert 0.0 < run.facts["balance"] < 1e-4
 
 
-def test_energy_from_nowhere_is_seen_in_a_method_driven_from_python(monkeypatch):
+def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypatch):
     right = Equations.terms
 
     def wrong(self, q, v, t):
@@ -97,7 +97,7 @@ def test_wrong_accelerations_are_told_in_somebody_elses_loop(monkeypatch):
 
 def test_a_wrong_projection_is_told_in_somebody_elses_loop(monkeypatch):
     right = simulate_step.correction
-    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: -right(at, lack))
+    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
     core = CoupledStep(mbd.System(BAR, torque=lambda t, q, v: 0.0 * v), AT.q, AT.v)
     with pytest.raises(SolveError):
         gone(core, AT.q, AT.v, 500, 2e-3)

@@ -108,17 +108,17 @@ def test_at_rest_where_many_branches_meet(windows):
     flat = {name: (np.pi / 2 if "crank" in name else -np.pi / 2) for name in m.coordinate_names}
     run = mbd.simulate(m, 0.5, step=1e-3, q=m.assemble(flat, fixed=flat).q, check=False)
     assert run.status.startswith("stopped at t = 0 s: a singular position, at rest")
-    assert f"{windows} freedoms more" in run.status
+    assert f"{windows} degrees of freedom more" in run.status
     assert len(run.time) == 1
 
 
 @EVERY_WAY
-def test_a_drive_through_a_singular_position_that_is_hit_exactly(method, integrator):
+def test_a_prescribed_motion_through_a_singular_position_that_is_hit_exactly(method, integrator):
     """The crank is at π/2 after 100 steps, to the last digit but one."""
     m = n_four_bar(1)
-    drives = {"crank0": lambda t: np.pi / 2 * t}
+    prescribed = {"crank0": lambda t: np.pi / 2 * t}
     options = {"method": method, "integrator": integrator}
-    run = mbd.simulate(m, 2.5, step=1e-2, drives=drives, **options)
+    run = mbd.simulate(m, 2.5, step=1e-2, prescribed=prescribed, **options)
     course = np.pi / 2 * run.time
     assert np.abs(run.q - np.outer(course, [1, -1, 1])).max() < 1e-6
     assert_usable(run, ["pin0"])
@@ -166,7 +166,10 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
     still = np.zeros(3)
     held = m.joint_loads(q, still, still, actuated=["crank0", "crank1"])
     assert np.isfinite(held.wrench).all()
-    with pytest.raises(SolveError, match=r"2 freedoms, and the drives \(crank0\) move 1 of them"):
+    with pytest.raises(
+        SolveError,
+        match=r"2 degrees of freedom, and the prescribed motions \(crank0\) move 1 of them",
+    ):
         m.joint_loads(q, still, still, actuated=["crank0"])
 
 
@@ -183,15 +186,18 @@ def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     assert_usable(run, ["pin"])
 
 
-# -- drives that lead nowhere --------------------------------------------------------------------
+# -- prescribed motions that lead nowhere
+# --------------------------------------------------------------------
 
 
 @EVERY_WAY
-def test_a_drive_that_leaves_the_workspace(method, integrator):
+def test_a_prescribed_motion_that_leaves_the_workspace(method, integrator):
     bar = four_bar(*CANNOT_TURN)
-    options = {"drives": {"crank": lambda t: 1.0 + 3.0 * t}, "step": 1e-3}
+    options = {"prescribed": {"crank": lambda t: 1.0 + 3.0 * t}, "step": 1e-3}
     options |= {"method": method, "integrator": integrator}
-    advice = r"loop 'pin' stays open .*the drive of 'crank' leads out.*Change the course"
+    advice = (
+        r"loop 'pin' stays open .*the prescribed motion of 'crank' leads out.*Change the course"
+    )
     with pytest.raises(SolveError, match=rf"stopped at t = 0\.1\d* s: {advice}"):
         mbd.simulate(bar, 3.0, **options)
     run = mbd.simulate(bar, 3.0, check=False, **options)
@@ -199,11 +205,13 @@ def test_a_drive_that_leaves_the_workspace(method, integrator):
     assert_usable(run, ["pin", "crank"])
 
 
-def test_a_drive_that_stands_at_a_dead_centre():
+def test_a_prescribed_motion_that_stands_at_a_dead_centre():
     """The piston of a slider-crank cannot push its crank over the top."""
     slider = mbd.load("urdf/slider_crank.urdf")
-    with pytest.raises(StateError, match=r"dead centre for the drives 'bore'.*Start beside it"):
-        mbd.simulate(slider, 1.0, drives={"bore": lambda t: -0.01 * t * t})
+    with pytest.raises(
+        StateError, match=r"dead centre for the prescribed motions 'bore'.*Start beside it"
+    ):
+        mbd.simulate(slider, 1.0, prescribed={"bore": lambda t: -0.01 * t * t})
 
 
 # -- steps that are too long ---------------------------------------------------------------------
@@ -288,15 +296,15 @@ def test_a_loop_that_is_there_twice_changes_no_motion(method):
 
 
 @EVERY_WAY
-def test_a_mechanism_without_freedom_stands_still_and_says_so(method, integrator):
+def test_a_mechanism_without_degree_of_freedom_stands_still_and_says_so(method, integrator):
     """Two pins hold the rocker: what it carries is statics."""
     b = mbd.Builder("frame").link("post", 3.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
     b.joint("foot", "revolute", "base", "post", axis=Y)
     b.loop("stay", "spherical", at("post", 1, 0, 0), at("base", 1, 0, 0))
     m = mbd.Mechanism.build(b)
-    with pytest.warns(MbdWarning, match=r"'frame' has no freedom .*stay.*Remove one"):
+    with pytest.warns(MbdWarning, match=r"'frame' has no degree of freedom .*stay.*Remove one"):
         run = mbd.simulate(m, 0.01, step=1e-3, method=method, integrator=integrator)
-    assert run.finished and run.facts["freedoms"] == 0
+    assert run.finished and run.facts["dof"] == 0
     assert np.abs(run.q).max() < 1e-15
     loads = run.joint_loads(["foot", "stay"])
     # `stay` is given by the post on the base
@@ -329,12 +337,12 @@ def test_massless_links_that_loops_hold_are_no_trouble(method, integrator):
     assert np.abs(run.joint_loads(["wrist"]).force).max() < 1e-9
 
 
-def test_massless_links_in_a_batch_and_driven():
+def test_massless_links_in_a_batch_and_prescribed():
     m = linkage(masses=(1, 0, 0))
     q = m.assemble({"crank": 0.5}, fixed="crank").q
     batch = mbd.simulate_batch(m, 0.1, q=[q, q])
     assert batch.finished.all()
     gone = linkage(masses=(0, 0, 0))
     assert "masses vanish" in mbd.simulate_batch(gone, 0.1, q=[q]).status[0]
-    driven = mbd.simulate(gone, 0.1, drives={"crank": lambda t: 0.5 + t})
-    assert np.abs(driven.drives["crank"]).max() < 1e-9
+    driven = mbd.simulate(gone, 0.1, prescribed={"crank": lambda t: 0.5 + t})
+    assert np.abs(driven.prescribed_forces["crank"]).max() < 1e-9

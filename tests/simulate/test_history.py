@@ -132,10 +132,10 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     machine = car.car()
     q, v = car.start(machine)
     report = machine.loops.report(q)
-    assert (report.rows, report.rank, report.freedoms) == (12, 12, 11)
+    assert (report.rows, report.rank, report.dof) == (12, 12, 11)
     options = {"torque": car.springs(machine), "external": car.tyres(machine)}
     options |= {"external_in": "world", "method": "svd", "integrator": "abm", "step": 0.01}
-    stands = mbd.simulate(machine, 4.0, q=q, v=v, drives={"rack": 0.0}, every=100, **options)
+    stands = mbd.simulate(machine, 4.0, q=q, v=v, prescribed={"rack": 0.0}, every=100, **options)
     weight = 9.81 * sum(link.inertia.mass for link in machine.model.description.links)
     lifts = [
         (machine.placement(stands.q[-1], link)[:3, :3] @ wrench[-1, :3])[2]
@@ -143,8 +143,10 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     ]
     assert np.isclose(sum(lifts), weight, rtol=1e-4)
     q, v = stands.state()
-    drives = {"rack": car.lane_change}
-    turns = mbd.simulate(machine, 4.0, q=q, v=v, drives=drives, start=4.0, every=10, **options)
+    prescribed = {"rack": car.lane_change}
+    turns = mbd.simulate(
+        machine, 4.0, q=q, v=v, prescribed=prescribed, start=4.0, every=10, **options
+    )
     assert 3.0 < abs(turns.q[-1, 1]) < 7.0  # m, a lane
     sideways = turns.a[:, 1] + turns.v[:, 0] * turns.v[:, 5]
     assert 2.0 < np.abs(sideways).max() < 5.0
@@ -152,7 +154,7 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
 
 
 def five_bar():
-    """Two freedoms: a crank that is driven, and the rest that swings."""
+    """Two degrees of freedom: a crank that is prescribed, and the rest that swings."""
     y, b = (0, 1, 0), mbd.Builder("five-bar", root="ground")
     lengths = {"crank": 1.0, "one": 1.5, "two": 1.5, "rocker": 1.2}
     before, place = "ground", (0, 0, 0)
@@ -167,11 +169,11 @@ def five_bar():
 
 def test_the_printed_acceleration_omits_a_term_where_constraints_depend_on_time():
     """(4.8) takes I_R' = -I_R Phi_q' I_R; its part across the constraints is missing."""
-    machine, drives = five_bar(), {"crank": lambda t: -1.2 + 2.0 * t}
+    machine, prescribed = five_bar(), {"crank": lambda t: -1.2 + 2.0 * t}
     near = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
     q = machine.assemble(near, fixed="crank").q
-    first = mbd.simulate(machine, 0.5, q=q, step=1e-4, every=5000, drives=drives)
-    motions = Trajectory(System(machine.model, drives=drives)).motions
+    first = mbd.simulate(machine, 0.5, q=q, step=1e-4, every=5000, prescribed=prescribed)
+    motions = Trajectory(System(machine.model, prescribed=prescribed)).motions
     errors = {}
     for name, options in {
         "printed": {},

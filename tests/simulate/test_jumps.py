@@ -137,7 +137,7 @@ def test_times_may_stand_twice_and_not_three_times():
         with pytest.raises(StateError, match=r"times must grow \(a time that stands twice"):
             mbd.simulate(WHEEL, 1.0, torque={"axle": (times, np.zeros(5))})
     with pytest.raises(StateError, match="times must grow"):
-        mbd.simulate(WHEEL, 1.0, drives={"axle": ([0.0, 0.5, 0.5, 0.7, 1.0], np.zeros(5))})
+        mbd.simulate(WHEEL, 1.0, prescribed={"axle": ([0.0, 0.5, 0.5, 0.7, 1.0], np.zeros(5))})
 
 
 def test_a_table_on_the_grid_of_the_steps_costs_no_step_more():

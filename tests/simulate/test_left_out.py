@@ -18,7 +18,9 @@ SMOOTH = ([0.0, 0.3, 0.6, 1.0], [0.0, 0.1, 0.2, 0.3])
 SENTENCE = "damping and friction of 1 joint are not part of this motion"
 
 
-@pytest.mark.parametrize("given", [{"torque": TABLE}, {"drives": SMOOTH}], ids=["torque", "drive"])
+@pytest.mark.parametrize(
+    "given", [{"torque": TABLE}, {"prescribed": SMOOTH}], ids=["torque", "actuation"]
+)
 def test_the_right_hand_side_is_not_asked_beyond_a_table(given):
     bar = mbd.load(PENDULUM)
     (name,) = bar.model.velocity_names

@@ -83,7 +83,7 @@ def test_other_programs_load_the_tree(name):
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_it_assembles_with_the_freedoms_that_its_comment_says(name):
+def test_it_assembles_with_the_degrees_of_freedom_that_its_comment_says(name):
     machine = mbd.load(own_urdfs()[name])
     at = machine.assemble(**STARTS[name])
     assert max(at.loops.values()) < CLOSED
@@ -112,8 +112,8 @@ def _holding_forces(machine, q):
     loads = machine.joint_loads(q, still, still, LEGS, actuated=LEGS)
     assert loads.unique.all()
     weight = 9.81 * sum(link.inertia.mass for link in machine.model.links)
-    assert 0 < loads.drive.min() < loads.drive.max() < weight
-    return dict(zip(LEGS, loads.drive.tolist(), strict=True))
+    assert 0 < loads.actuation.min() < loads.actuation.max() < weight
+    return dict(zip(LEGS, loads.actuation.tolist(), strict=True))
 
 
 def _largest_kinetic(machine, run):
@@ -149,7 +149,7 @@ def test_four_bar_file_has_the_closed_form():
 
 
 def test_rssr_spins_about_its_coupler_without_moving_anything_else():
-    """Lee94 7.2: the coupler's spin about its own axis is a passive freedom."""
+    """Lee94 7.2: the coupler's spin about its own axis is a passive degree of freedom."""
     machine = mbd.load(own_urdfs()["rssr"])
     at = machine.assemble()
     spin = np.array([name == "ball_y" for name in machine.coordinate_names], float)
@@ -158,7 +158,9 @@ def test_rssr_spins_about_its_coupler_without_moving_anything_else():
 
 
 def test_geared_five_bar_has_the_closed_form():
-    """A rhombic drive: one freedom, M(t) t'' + M' t'^2 / 2 + V' = torque, and half of it geared."""
+    """A rhombic mechanism: one degree of freedom, M(t) t'' + M' t'^2 / 2 + V' = torque, and half of
+    it geared.
+    """
     machine = mbd.load(own_urdfs()["geared_five_bar"])
     a, r, length, torque = 0.1, 0.05, 0.26, 0.7
 
@@ -189,7 +191,7 @@ def test_geared_five_bar_has_the_closed_form():
     assert np.abs(run.q[:, [2, 3]] + run.q[:, [0, 1]]).max() < 1e-13  # the mirror image
     loads = run.joint_loads(["pin", "gears", "left_crank", "right_crank"])
     assert loads.unique.all()
-    assert np.allclose(loads["gears"].drive, -torque / 2, atol=1e-11)
+    assert np.allclose(loads["gears"].actuation, -torque / 2, atol=1e-11)
     lean = run.q[:, 2] + run.q[:, 3] - 0.3947911196997615  # of the right coupler, the pin's axes
     upwards = -np.sin(lean) * loads["pin"].force[:, 0] + np.cos(lean) * loads["pin"].force[:, 2]
     assert np.abs(upwards).max() < 1e-9 * np.abs(loads["pin"].force).max()
@@ -197,13 +199,13 @@ def test_geared_five_bar_has_the_closed_form():
 
 def test_spatial_slider_crank_has_the_closed_form():
     machine = mbd.load(own_urdfs()["spatial_slider_crank"])
-    run = mbd.simulate(machine, 1.0, step=1e-3, drives={"crank": lambda t: 9.0 * t}, every=10)
+    run = mbd.simulate(machine, 1.0, step=1e-3, prescribed={"crank": lambda t: 9.0 * t}, every=10)
     t = run.q[:, 0]
     y, z = 0.1 - 0.08 * np.sin(t), 0.12 + 0.08 * np.cos(t)
     slide = np.sqrt(0.09 - y**2 - z**2)
     assert np.abs(run.q[:, 1] - (slide - 0.2)).max() < 1e-13
     loads = run.joint_loads()
     assert loads.unique.all()
-    power = run.drives["crank"] * 9.0
+    power = run.prescribed_forces["crank"] * 9.0
     gain = np.gradient(run.energy, run.time)
     assert np.abs(power - gain)[5:-5].max() < 2e-2 * np.abs(gain).max()

@@ -38,7 +38,7 @@ def test_every_method_gives_the_motion_of_the_compiled_step(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_moves_balls_with_a_passive_freedom(method):
+def test_every_method_moves_balls_with_a_passive_degree_of_freedom(method):
     m = rssr()
     at = m.assemble({"crank": 0.3}, fixed="crank", velocity={"crank": 2.0})
     options = {"step": 1e-3, "every": 50, "q": at.q, "v": at.v}
@@ -49,13 +49,13 @@ def test_every_method_moves_balls_with_a_passive_freedom(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_follows_drives(method):
+def test_every_method_follows_prescribed_motions(method):
     bar = four_bar(1, 2, 1.7, 2.5)
-    drives = {"crank": lambda t: 0.5 + 2 * t + np.sin(t)}
-    compiled = mbd.simulate(bar, 0.5, step=2e-3, drives=drives, every=25)
-    run = mbd.simulate(bar, 0.5, step=2e-3, drives=drives, every=25, method=method)
+    prescribed = {"crank": lambda t: 0.5 + 2 * t + np.sin(t)}
+    compiled = mbd.simulate(bar, 0.5, step=2e-3, prescribed=prescribed, every=25)
+    run = mbd.simulate(bar, 0.5, step=2e-3, prescribed=prescribed, every=25, method=method)
     assert np.abs(run.q - compiled.q).max() < 1e-9
-    assert np.abs(run.drives["crank"] - compiled.drives["crank"]).max() < 1e-5
+    assert np.abs(run.prescribed_forces["crank"] - compiled.prescribed_forces["crank"]).max() < 1e-5
 
 
 def test_decompositions_are_counted_and_only_where_a_criterion_asks_for_them():
@@ -167,7 +167,7 @@ def test_right_hand_side_for_scipy_keeps_loops_closed():
 def test_what_cannot_go_on_is_told_by_every_method(method):
     bar = four_bar(2.0, 1.0, 1.5, 2.0)  # this crank cannot turn round
     options = {
-        "drives": {"crank": lambda t: 1.0 + 3.0 * t},
+        "prescribed": {"crank": lambda t: 1.0 + 3.0 * t},
         "method": method,
         "integrator": "ab3",
         "step": 1e-2,

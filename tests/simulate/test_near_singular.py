@@ -5,7 +5,7 @@ upright: with the tangent t and the coupler's forces F1, F2 from crank and rocke
 
     F1z = F2z = (z'' + g) / 2,   F1x + F2x = x'',   F2 t = m (g sin θ / 2 - θ'' / 3)
 
-and, if nothing drives the crank, F1 t likewise with its 1 kg. So (F2x - F1x) cos θ is not zero
+and, if nothing actuates the crank, F1 t likewise with its 1 kg. So (F2x - F1x) cos θ is not zero
 where the linkage is flat, unless m is 1 kg: the load of its joints then grows beyond bounds.
 """
 
@@ -70,25 +70,27 @@ def test_loads_that_grow_beyond_bounds_towards_the_flat_position(mass, before):
 
 
 @pytest.mark.parametrize("beside", [3e-5, 3e-4])
-def test_a_driven_crank_lets_loads_grow_beyond_bounds(beside):
+def test_a_prescribed_crank_lets_loads_grow_beyond_bounds(beside):
     """At 3e-5 rad they are 327 kN."""
     bar, start = four_bar(), np.pi / 2 - 0.05 + beside
-    drives = {"crank": lambda t: start + t}
-    run = mbd.simulate(bar, 0.1, step=1e-3, q=start * TURN, v=TURN, drives=drives)
+    prescribed = {"crank": lambda t: start + t}
+    run = mbd.simulate(bar, 0.1, step=1e-3, q=start * TURN, v=TURN, prescribed=prescribed)
     assert np.abs(run.q[:, 0] - np.pi / 2).min() == pytest.approx(beside, rel=1e-6)
     found, exact = run.joint_loads("wrist").force[:, 0, [0, 2]], on_rocker(1.0, run, driven=True)
     assert relative(found, exact).max() < 1e-6
-    assert run.drives.force[:, 0] == pytest.approx(-2 * G * np.sin(run.q[:, 0]), rel=1e-6)
+    assert run.prescribed_forces.force[:, 0] == pytest.approx(
+        -2 * G * np.sin(run.q[:, 0]), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("mass", [1.0, 2.0])
-@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize("actuated", [False, True])
 def test_nothing_is_left_over_on_any_link_beside_the_flat_position(mass, driven):
-    """With a push on the coupler, a torque at the elbow, perhaps a drive."""
+    """With a push on the coupler, a torque at the elbow, perhaps a prescribed motion."""
     bar, start = four_bar(heavy=mass), np.pi / 2 - 0.05003
     options = {"torque": {"elbow": 2.0}, "external": {"coupler": [3.0, 0.0, -5.0, 0.0, 0.4, 0.0]}}
     if driven:
-        options["drives"] = {"crank": lambda t: start + 3.0 * t - t * t}
+        options["prescribed"] = {"crank": lambda t: start + 3.0 * t - t * t}
     run = mbd.simulate(bar, 0.03, step=5e-4, q=start * TURN, v=3.0 * TURN, **options)
     loads = run.joint_loads(["crank", "elbow", "wrist", "pin", "root_joint"])
     near = np.argsort(np.abs(run.q[:, 0] - np.pi / 2))[:8]
@@ -110,7 +112,9 @@ def test_where_a_load_has_no_bound_it_is_flagged():
 
 @pytest.mark.parametrize("short", [1e-6, 1e-5])
 def test_a_linkage_that_just_fails_to_be_flat_keeps_its_peaks(short):
-    """Loops do no work and keep to γ at every record: two conditions for its one freedom."""
+    """Loops do no work and keep to γ at every record: two conditions for its one degree of
+    freedom.
+    """
     bar = four_bar(ground=1 - short)
     at = bar.assemble((np.pi / 2 - 0.1) * TURN, fixed="crank", velocity={"crank": 3.0})
     run = mbd.simulate(bar, 0.1, step=2e-4, q=at.q, v=at.v)

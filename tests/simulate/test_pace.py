@@ -98,7 +98,7 @@ def test_records_do_not_depend_on_the_portions(bar, start, portions, every):
     options = {"step": 1e-3, "every": every, **start, "torque": lambda t, q, v: -0.1 * v}
     many = options | {
         "q": start["q"] + np.zeros((3, 1)),
-        "drives": {"crank": ([0, 1, 2, 3], [0.5, 1, 2, 1])},
+        "prescribed": {"crank": ([0, 1, 2, 3], [0.5, 1, 2, 1])},
     }
     del many["v"], many["q"]
     whole, batch = mbd.simulate(bar, 1.222, **options), mbd.simulate_batch(bar, 1.222, **many)

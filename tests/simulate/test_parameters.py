@@ -13,7 +13,7 @@ from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, rssr
 from tests.robots import own_urdfs
-from tests.simulate.test_batch_drives import by_one_and_two_threads
+from tests.simulate.test_batch_prescribed import by_one_and_two_threads
 from tests.tolerances import ROUNDING
 
 
@@ -148,7 +148,7 @@ def test_loads_of_variants_are_those_of_the_mechanisms_rebuilt(many):
         alone = edited(arm, **edits(k)).joint_loads(*state, joints)
         assert np.allclose(found.force[k], alone.force, rtol=1e-12, atol=1e-11)
         assert np.allclose(found.moment[k], alone.moment, rtol=1e-12, atol=1e-11)
-        assert np.allclose(found.drive[k], alone.drive, rtol=1e-12, atol=1e-11)
+        assert np.allclose(found.actuation[k], alone.actuation, rtol=1e-12, atol=1e-11)
 
 
 def started(mechanism, rate=2.0):

@@ -84,14 +84,14 @@ def turning(**options):
     return mbd.simulate(bar, 3.0, step=2e-3, q=at.q, v=at.v, check=False, **options)
 
 
-def test_work_and_energy_balance_with_forces_and_drives():
+def test_work_and_energy_balance_with_forces_and_prescribed_motions():
     pushed = {"torque": {"crank": "20*sin(3*t)"}}
     for options in (pushed, {"torque": lambda t, q, v: -0.5 * v}):
         run = turning(**options)
         assert run.finished
         assert run.facts["balance"] < 1e-5  # a step of 2 ms at 6 rad/s errs by 1e-8
     bar = four_bar(1, 2, 2.5, 2.5)
-    run = mbd.simulate(bar, 1.0, drives={"crank": lambda t: 0.3 + 2 * t + t * t})
+    run = mbd.simulate(bar, 1.0, prescribed={"crank": lambda t: 0.3 + 2 * t + t * t})
     assert run.facts["balance"] < 1e-6
     assert np.ptp(run.energy) > 1.0
 
@@ -111,7 +111,7 @@ def test_wrong_accelerations_of_the_loops_do_not_finish(monkeypatch):
 
 def test_a_wrong_projection_does_not_finish(monkeypatch):
     right = simulate_step.correction
-    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: -right(at, lack))
+    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     assert not turning(torque=lambda t, q, v: 0.0 * v).finished
 

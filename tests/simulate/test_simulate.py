@@ -101,7 +101,7 @@ def test_loads_of_a_run_move_every_link_as_it_moves():
     run = mbd.simulate(bar, 1.0, step=1e-3, q=at.q, v=at.v, every=50)
     loads = run.joint_loads(in_="child")
     assert loads.joints == ("crank", "elbow", "wrist", "pin")
-    assert np.abs(loads.drive).max() < 1e-9 * np.abs(loads.force).max()
+    assert np.abs(loads.actuation).max() < 1e-9 * np.abs(loads.force).max()
     assert np.array_equal(loads.determined[0], [True, False, True, False, True, False])
     k = 7  # the rocker: what wrist and pin give it is what its motion needs
     from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors

@@ -23,7 +23,7 @@ PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
 
 
 class InC:
-    """The compiled step of some equations, driven from here."""
+    """The compiled step of some equations, run from here."""
 
     def __init__(self, equations, folder):
         text = mbd.step_source(equations, "step")
@@ -78,7 +78,7 @@ ACTING = {
         "external": {"coupler": lambda t, q, v: PUSH * v[0]},
     },
     "inputs": {"torque": {"crank": mbd.Input("grip", 2.0)}, "external": {"rocker": mbd.Input("w")}},
-    "a motion": {"drives": {"crank": "0.5+2*t+t^2"}},
+    "a motion": {"prescribed": {"crank": "0.5+2*t+t^2"}},
     "parameters": {"parameters": {"coupler.mass": 3.0, "gravity": [0.0, 0.0, -1.62]}},
 }
 
@@ -102,7 +102,7 @@ def test_tables_stand_in_the_c_file(bar, tmp_path, what):
     acting = {
         "torque": {"torque": {"crank": (np.round(TIMES, 3), VALUES)}},
         "wrench": {"external": {"coupler": (np.round(TIMES, 3), np.outer(VALUES, PUSH))}},
-        "motion": {"drives": {"crank": (times, 0.5 + 2 * times + np.sin(times) ** 2)}},
+        "motion": {"prescribed": {"crank": (times, 0.5 + 2 * times + np.sin(times) ** 2)}},
     }[what]
     if what == "motion":
         at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})

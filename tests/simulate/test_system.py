@@ -91,14 +91,16 @@ def test_every_kind_of_prescribed_motion_is_taken_by_every_road(bar, kind):
         "table": (times, q[0] + times**2),
         "number": float(q[0]),
     }[kind]
-    run = mbd.simulate(robot, 0.4, drives={"crank": motion}, q=q, every=10)
-    many = mbd.simulate_batch(robot, 0.4, drives={"crank": motion}, q=[q] * 2, every=10)
+    run = mbd.simulate(robot, 0.4, prescribed={"crank": motion}, q=q, every=10)
+    many = mbd.simulate_batch(robot, 0.4, prescribed={"crank": motion}, q=[q] * 2, every=10)
     assert np.array_equal(many.q[1], run.q)
-    assert np.allclose(many.drives["crank"][0], run.drives["crank"], atol=1e-9)
+    assert np.allclose(
+        many.prescribed_forces["crank"][0], run.prescribed_forces["crank"], atol=1e-9
+    )
     if kind != "number":
         assert np.allclose(run.q[:, 0], q[0] + run.time**2, atol=1e-9)
     state, none = (run.q[0], run.v[0]), np.zeros((len(robot.model.bodies), 6))
-    core = CoupledStep(mbd.System(robot, drives={"crank": motion}), *state)
+    core = CoupledStep(mbd.System(robot, prescribed={"crank": motion}), *state)
     for k in range(400):
         state = core(*state, np.zeros(3), none, 1e-3, 1e-3 * k)
     assert np.abs(state[0] - run.q[-1]).max() < 1e-9
@@ -163,7 +165,7 @@ def test_loads_that_steps_tell_are_those_computed_afterwards(bar, kind, every):
     assert np.array_equal(run.time, plain.time)
     assert np.abs(run.q - plain.q).max() < 1e-13
     after = plain.joint_loads(joints)
-    for name in ("force", "moment", "drive"):
+    for name in ("force", "moment", "actuation"):
         told, expected = getattr(run.loads, name), getattr(after, name)
         assert np.abs(told - expected).max(initial=0.0) < 1e-12 * np.abs(after.force).max()
     assert np.array_equal(run.loads.unique, after.unique)

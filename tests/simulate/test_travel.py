@@ -35,7 +35,7 @@ def test_systems_and_motions_travel_by_spawn_and_back():
     external = {"coupler": (TIMES, np.outer(TIMES, np.arange(6)))}
     system = mbd.System(bar, torque=torque, external=external, parameters={"coupler.mass": 3.0})
     run = mbd.simulate(system, 0.1, q=q)
-    given = {"drives": {"crank": "0.5 + t^2"}, "parameters": {"coupler.mass": [1.0, 2.0]}}
+    given = {"prescribed": {"crank": "0.5 + t^2"}, "parameters": {"coupler.mass": [1.0, 2.0]}}
     batch = mbd.simulate_batch(bar, 0.1, **given)
     loads = run.joint_loads(), batch.joint_loads()
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -102,7 +102,7 @@ def test_solvers_and_results_travel(tmp_path):
     again = pickle.loads(pickle.dumps(solver))
     one, other = solver(at.q, at.v, at.a), again(at.q, at.v, at.a)
     assert np.array_equal(one.force, other.force) and other.convention == one.convention
-    rates = mbd.right_hand_side(bar, drives={"crank": "0.5 + t"})
+    rates = mbd.right_hand_side(bar, prescribed={"crank": "0.5 + t"})
     travelled = pickle.loads(pickle.dumps(rates))
     assert np.array_equal(travelled(0.0, rates.start), rates(0.0, rates.start))
     dynamics = pickle.loads(pickle.dumps(bar.constrained_dynamics()))

@@ -1,7 +1,7 @@
-"""Inverse dynamics of the shipped loop models with each set of drives that is enough.
+"""Inverse dynamics of the shipped loop models with each set of actuators that is enough.
 
 What is enough is found here: with a basis N of the velocities that Φ_q leaves, a set of as many
-drives as there are columns is enough where its rows of N are independent. Spins of rods between
+actuators as there are columns is enough where its rows of N are independent. Spins of rods between
 balls count apart: they are those of N with which nothing but the rod itself moves. All sets:
 
     python -m tests.solve.actuated --sets 200
@@ -19,13 +19,13 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError
-from mbd_bridge.solve.closed_inverse import Drives
+from mbd_bridge.solve.closed_inverse import InverseSolution
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, LOOPS
 
 STATES = 6
 ENOUGH, TOO_FEW = 1e-3, 1e-10
-"""Smallest singular value of the drives' rows of N; between the two nothing is asked."""
+"""Smallest singular value of the actuators' rows of N; between the two nothing is asked."""
 
 DRAWN = 40
 """Sets that are drawn at least where there are too many to look at all."""
@@ -49,7 +49,8 @@ class States:
     Attributes
     ----------
     q, v, a : (N, n)
-    N : (N, nv, freedoms) velocities that the loops leave, each of the size of the mechanism
+    N : (N, nv, degrees of freedom) velocities that the loops leave, each of the size of the
+        mechanism
     spin : (N, nv, spins) those of them that are spins of rods
     """
 
@@ -58,10 +59,10 @@ class States:
         rng, found = np.random.default_rng(seed), []
         kernel, scale = robot.kernel("constraints"), self.model.velocity_scale
         while len(found) < STATES:
-            wish = self.model.integrate(
+            guess = self.model.integrate(
                 self.model.neutral(), scale * rng.uniform(-0.6, 0.6, robot.nv)
             )
-            at = robot.assemble(wish, check=False)
+            at = robot.assemble(guess, check=False)
             if not at.closed:
                 continue
             _, phi_q, _ = kernel(at.q, np.zeros(robot.nv))
@@ -86,13 +87,13 @@ class States:
         own = [b for b in self.model.bodies if self.model.joints[b.joint].name in names]
         return [k for body in own for k in range(body.v.start, body.v.stop)]
 
-    def least(self, driven: list[int]) -> float:
-        """Return by how much drives are enough at the worst state, 0 if they are not as many."""
+    def least(self, active: list[int]) -> float:
+        """Return by how much actuators are enough at the worst state, 0 if they are not as many."""
         found = []
         for N, spin in zip(self.N, self.spin, strict=True):
-            if spin.shape[1] and np.abs(spin[driven]).max() < 1e-9:  # it needs no drive
+            if spin.shape[1] and np.abs(spin[active]).max() < 1e-9:  # it needs no actuator
                 N = np.linalg.svd(N - spin @ (spin.T @ N))[0][:, : N.shape[1] - spin.shape[1]]
-            own = N[driven]
+            own = N[active]
             if own.shape[0] != own.shape[1]:
                 return 0.0
             found.append(np.linalg.svd(own, compute_uv=False)[-1])
@@ -107,7 +108,8 @@ def motions(J: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def sets(states: States, most: int, seed: int = 1) -> list[tuple[str, ...]]:
-    """Return sets of joints with as many velocities as freedoms; `most` of them, if there are more.
+    """Return sets of joints with as many velocities as degrees of freedom; `most` of them, if there
+    are more.
 
     Those that are enough come first then. With rods also those that leave out the rods' spins.
     """
@@ -117,13 +119,13 @@ def sets(states: States, most: int, seed: int = 1) -> list[tuple[str, ...]]:
         for body in model.bodies
         if body.type.nv and not body.coupled
     }
-    freedoms, spins = states.N.shape[2], states.spin.shape[2]
-    counts = range(freedoms - spins, freedoms + 1)
-    every = sum(math.comb(len(sizes), k) for k in range(1, freedoms + 1))
+    dof, spins = states.N.shape[2], states.spin.shape[2]
+    counts = range(dof - spins, dof + 1)
+    every = sum(math.comb(len(sizes), k) for k in range(1, dof + 1))
     if every < 2000:
         found = [
             names
-            for k in range(1, freedoms + 1)
+            for k in range(1, dof + 1)
             for names in itertools.combinations(sizes, k)
             if sum(sizes[name] for name in names) in counts
         ]
@@ -131,9 +133,9 @@ def sets(states: States, most: int, seed: int = 1) -> list[tuple[str, ...]]:
         rng, drawn = np.random.default_rng(seed), {}
         while len(drawn) < max(most, DRAWN):
             order, names = rng.permutation(list(sizes)), []
-            while sum(sizes[name] for name in names) < freedoms:
+            while sum(sizes[name] for name in names) < dof:
                 names.append(str(order[len(names)]))
-            if sum(sizes[name] for name in names) == freedoms:
+            if sum(sizes[name] for name in names) == dof:
                 drawn[tuple(sorted(names))] = None
         found = list(drawn)
     if len(found) > most:
@@ -143,9 +145,11 @@ def sets(states: States, most: int, seed: int = 1) -> list[tuple[str, ...]]:
 
 
 def faults(states: States, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield what is wrong with one set of drives; the words "not asked" where nothing is asked."""
-    driven = states.columns(names)
-    least = states.least(driven)
+    """Yield what is wrong with one set of actuators; the words "not asked" where nothing is
+    asked.
+    """
+    active = states.columns(names)
+    least = states.least(active)
     dynamics = states.robot.constrained_dynamics(actuated=names)
     if least < TOO_FEW:
         try:
@@ -157,41 +161,47 @@ def faults(states: States, names: tuple[str, ...]) -> Iterator[str]:
     if least < ENOUGH:
         yield f"{names}: not asked, {least:.1e}"
         return
-    drives = dynamics.inverse(states.q, states.v, states.a)
-    yield from _faults_of(states, names, driven, drives, least)
-    back = dynamics.forward(states.q, states.v, drives.tau)
-    for what, there, here in zip(("a", "lam"), back, (drives.a, drives.lam), strict=True):
+    inverse = dynamics.inverse(states.q, states.v, states.a)
+    yield from _faults_of(states, names, active, inverse, least)
+    back = dynamics.forward(states.q, states.v, inverse.tau)
+    for what, there, here in zip(("a", "lam"), back, (inverse.a, inverse.lam), strict=True):
         off = np.abs(there - here).max() / (1.0 + np.abs(here).max())
         if not off < LOOPS / least:
-            yield f"{names}: {what} of forward dynamics of the drives is off by {off:.1e}"
+            yield f"{names}: {what} of forward dynamics of the actuators is off by {off:.1e}"
 
 
 def _faults_of(
-    states: States, names: tuple[str, ...], driven: list[int], drives: Drives, least: float
+    states: States,
+    names: tuple[str, ...],
+    active: list[int],
+    inverse: InverseSolution,
+    least: float,
 ) -> Iterator[str]:
     robot, model, scale = states.robot, states.model, states.model.velocity_scale
-    passive = np.delete(np.arange(model.nv), driven)
-    if np.any(drives.tau[:, passive]):
-        yield f"{names}: drives where there are none"
+    passive = np.delete(np.arange(model.nv), active)
+    if np.any(inverse.tau[:, passive]):
+        yield f"{names}: actuators where there are none"
     M, h = robot.mass_matrix(states.q), robot.bias_forces(states.q, states.v)
-    tree = np.einsum("nij,nj->ni", M, drives.a) + h
+    tree = np.einsum("nij,nj->ni", M, inverse.a) + h
     for k in range(STATES):
-        virtual = (scale * (drives.tau[k] - tree[k])) @ states.N[k]
-        size = np.abs(scale * tree[k]).max() + np.abs(scale * drives.tau[k]).max()
+        virtual = (scale * (inverse.tau[k] - tree[k])) @ states.N[k]
+        size = np.abs(scale * tree[k]).max() + np.abs(scale * inverse.tau[k]).max()
         if not np.abs(virtual).max() < LOOPS / least * size:
             yield f"{names}: virtual power {np.abs(virtual).max():.1e}"
-        other = (drives.a[k] - states.a[k]) / scale
+        other = (inverse.a[k] - states.a[k]) / scale
         spin = states.spin[k]
         rest = other - spin @ (spin.T @ other)
         if not np.abs(rest).max() < LOOPS * (1.0 + np.abs(states.a[k] / scale).max()):
             yield f"{names}: other accelerations than those given, by {np.abs(rest).max():.1e}"
-        power, rate, size = _powers(robot, states.q[k], states.v[k], drives.a[k], drives.tau[k])
+        power, rate, size = _powers(robot, states.q[k], states.v[k], inverse.a[k], inverse.tau[k])
         if not abs(power - rate) < DIFFERENCE * size:
             yield f"{names}: power {power}, rate of the energy {rate}"
 
 
 def _powers(robot, q, v, a, tau):
-    """Return the drives' power, the rate of the energy along the motion, and a size of both, W."""
+    """Return the actuators' power, the rate of the energy along the motion, and a size of both,
+    W.
+    """
 
     def energies(h):
         there, rates = robot.model.integrate(q, h * v + 0.5 * h * h * a), v + h * a
@@ -207,7 +217,7 @@ def _powers(robot, q, v, a, tau):
 
 
 def main() -> int:
-    """Try sets of drives of all shipped models with loops."""
+    """Try sets of actuators of all shipped models with loops."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--sets", type=int, default=200, help="of a model, if it has more")
     parser.add_argument("--models", nargs="*")

@@ -1,4 +1,4 @@
-"""Each set of drives that is enough makes the motion, in every shipped model with loops."""
+"""Each set of actuators that is enough makes the motion, in every shipped model with loops."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MOST = {"stewart": 1, "knee_linkage_leg": 6}
 
 
 @pytest.mark.parametrize("stem", with_loops())
-def test_drives_make_the_motion_and_their_power_is_the_rate_of_the_energy(stem):
+def test_actuators_make_the_motion_and_their_power_is_the_rate_of_the_energy(stem):
     states = States(stem, with_loops()[stem])
     every = sets(states, MOST.get(stem, 15))
     found = [text for names in every for text in faults(states, names)]

@@ -23,14 +23,14 @@ def test_states_are_those_of_assemble(make):
         assert np.allclose(found.q[k], at.q, atol=1e-9) and np.allclose(found.v[k], at.v, atol=1e-8)
 
 
-def test_far_wishes_come_home_too():
+def test_far_guesses_come_home_too():
     leg = mbd.load(own_urdfs()["stewart"])
     rng = np.random.default_rng(0)
-    wishes = leg.neutral() + rng.uniform(-0.3, 0.3, (9, leg.nq))
-    found = mbd.assemble_batch(leg, wishes)
+    guesses = leg.neutral() + rng.uniform(-0.3, 0.3, (9, leg.nq))
+    found = mbd.assemble_batch(leg, guesses)
     assert found.closed.all() and found.residual.max() < 1e-13
     for k in range(9):
-        assert np.allclose(found.q[k], leg.assemble(wishes[k]).q, atol=1e-7)
+        assert np.allclose(found.q[k], leg.assemble(guesses[k]).q, atol=1e-7)
 
 
 def test_variants_close_with_their_own_lengths():
@@ -61,7 +61,7 @@ def test_what_cannot_be_closed_is_counted():
         ({"crank": np.nan}, "finite"),
     ],
 )
-def test_wishes_that_make_no_sense_are_explained(near, message):
+def test_guesses_that_make_no_sense_are_explained(near, message):
     with pytest.raises(StateError) as error:
         mbd.assemble_batch(BAR, near)
     assert message in str(error.value)

@@ -205,7 +205,7 @@ def test_a_joint_that_moves_nothing_is_named():
 
 
 def test_a_coupling_across_two_branches_fills_the_factor():
-    """One hand drives both: its row of M joins two arms that have nothing else in common."""
+    """One hand actuators both: its row of M joins two arms that have nothing else in common."""
     builder = Builder("couple")
     for side in ("left", "right"):
         builder.link(f"{side} arm", 1.0, (0.3, 0, 0), (0.1, 0.2, 0.2))

@@ -22,12 +22,12 @@ def test_the_distance_goes_to_zero_with_the_gap_and_is_zero_in_the_singular_posi
     found = [bar.loops.report(folding(gap)) for gap in gaps]
     ratio = np.array([report.distance for report in found]) / gaps
     assert np.allclose(ratio, ratio[-1], rtol=0.05)
-    assert all(not report.singular and report.freedoms == 1 for report in found)
+    assert all(not report.singular and report.dof == 1 for report in found)
     assert np.allclose([report.condition * report.distance for report in found], 1.0)
     flat = bar.loops.report(folding(0.0))
     assert (flat.distance, flat.condition) == (0.0, np.inf)
-    assert (flat.freedoms, flat.rank, flat.rank_nearby) == (2, 1, 2)
-    assert "a singular position: 1 freedom more than close by" in str(flat)
+    assert (flat.dof, flat.rank, flat.rank_nearby) == (2, 1, 2)
+    assert "a singular position: 1 degree of freedom more than close by" in str(flat)
 
 
 def test_the_distance_does_not_depend_on_units():
@@ -44,7 +44,7 @@ def test_the_distance_does_not_depend_on_units():
 def test_bricard_is_not_singular_although_a_row_is_always_redundant():
     machine = mbd.load(own_urdfs()["bricard"])
     report = machine.loops.report()
-    assert (report.freedoms, report.rank, report.rank_nearby) == (1, 4, 4)
+    assert (report.dof, report.rank, report.rank_nearby) == (1, 4, 4)
     assert 0.1 < report.distance < 1.0 and not report.singular
 
 
@@ -56,33 +56,39 @@ def test_two_windows_fold_one_by_one():
     assert report.rank_nearby - report.rank == 2 and report.distance == 0.0
 
 
-def test_the_report_names_components_and_drives_when_it_is_asked_for_them():
+def test_the_report_names_components_and_actuators_when_it_is_asked_for_them():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
     alone = bar.loops.report(at.q)
     assert alone.actuation is None and alone.redundant == {"pin": 3}
     assert alone.undetermined == dict.fromkeys((*bar.joint_names, "pin"), ("fy", "mx", "mz"))
-    driven = bar.loops.report(at.q, ["crank", "wrist"])
-    assert (driven.actuation.drives, driven.actuation.too_many) == (("crank", "wrist"), 1)
-    assert driven.undetermined["crank"] == ("fx", "fy", "fz", "mx", "my", "mz")
-    assert "2 drives (crank, wrist) of 1 freedom" in str(driven)
+    active = bar.loops.report(at.q, ["crank", "wrist"])
+    assert (active.actuation.actuated, active.actuation.too_many) == (("crank", "wrist"), 1)
+    assert active.undetermined["crank"] == ("fx", "fy", "fz", "mx", "my", "mz")
+    assert "2 actuators (crank, wrist) of 1 degree of freedom" in str(active)
     assert bar.loops.names == ("pin",)
-    spatial = [rssr().loops.report(actuated=drives).actuation for drives in ((), "crank", "ball")]
-    assert [drive.freedoms for drive in spatial] == [1, 1, 2]  # the coupler's spin needs no drive
+    spatial = [
+        rssr().loops.report(actuated=actuators).actuation for actuators in ((), "crank", "ball")
+    ]
+    assert [actuation.dof for actuation in spatial] == [
+        1,
+        1,
+        2,
+    ]  # the coupler's spin needs no actuator
     assert spatial[0].still and spatial[1].still is None
     for bad in (at.q[:2], at.q * np.nan, np.tile(at.q, (3, 1))):
         with pytest.raises(StateError, match=r"q: expected|one position"):
             bar.loops.report(bad)
 
 
-def test_a_dyad_held_by_its_own_loop_has_no_freedom_to_look_around_with():
+def test_a_dyad_held_by_its_own_loop_has_no_degree_of_freedom_to_look_around_with():
     b = mbd.Builder("held", root="ground")
     b.link("arm", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
     b.joint("pin", "revolute", "ground", "arm", axis=(0, 1, 0))
     end = mbd.spatial.Frame.from_rpy((1, 0, 0))
     b.loop("weld", "fixed", ("ground", end), ("arm", end))
     report = mbd.Mechanism.build(b).loops.report([0.0])
-    assert (report.freedoms, report.rank, report.rank_nearby) == (0, 1, 1)
+    assert (report.dof, report.rank, report.rank_nearby) == (0, 1, 1)
     assert report.distance == 1.0
 
 

@@ -39,7 +39,7 @@ def test_parallelogram_closed_form():
     crank = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ loads["crank"].force
     assert np.allclose(crank, [5.09742553, 0, 11.772], rtol=1e-8, atol=1e-10)
     assert np.allclose(-loads["pin"].force, [5.09742553, 0, 11.772], rtol=1e-8, atol=1e-10)
-    assert abs(loads["crank"].drive[0]) < 1e-12
+    assert abs(loads["crank"].actuation[0]) < 1e-12
 
 
 @pytest.mark.parametrize("lengths", [(1, 1, 1, 1), (1, 2, 1.5, 2.5), (0.7, 1.3, 1.1, 1.4)])
@@ -131,24 +131,24 @@ def test_determined_components_do_not_depend_on_the_choice_of_multipliers():
     assert np.allclose(one.wrench[flags], two.wrench[flags], atol=1e-9)
 
 
-def test_rssr_has_one_passive_freedom_and_names_it():
+def test_rssr_has_one_passive_degree_of_freedom_and_names_it():
     m = rssr()
     at = m.assemble({"crank": 0.3}, fixed="crank")
     report = m.loops.report(at.q)
-    assert (m.nv, report.rows, report.rank, report.freedoms) == (5, 3, 3, 2)
+    assert (m.nv, report.rows, report.rank, report.dof) == (5, 3, 3, 2)
     assert report.passive == ("ball",)
     assert "ball" in str(report)
 
 
-def test_drives_of_a_closed_machine_are_those_that_make_the_motion():
+def test_actuators_of_a_closed_machine_are_those_that_make_the_motion():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble(
         {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
     )
     dynamics = bar.constrained_dynamics(actuated=["crank"])
-    drives = dynamics.inverse(at.q, at.v, at.a)
-    assert np.count_nonzero(drives.tau) == 1
-    a, _ = dynamics.forward(at.q, at.v, drives.tau)
+    inverse = dynamics.inverse(at.q, at.v, at.a)
+    assert np.count_nonzero(inverse.tau) == 1
+    a, _ = dynamics.forward(at.q, at.v, inverse.tau)
     assert np.allclose(a, at.a, atol=1e-10)
 
 
@@ -157,7 +157,7 @@ def test_power_in_is_the_rate_of_energy_with_loops():
     at = bar.assemble(
         {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
     )
-    drives = bar.constrained_dynamics(actuated=["crank"]).inverse(at.q, at.v, at.a)
+    inverse = bar.constrained_dynamics(actuated=["crank"]).inverse(at.q, at.v, at.a)
     h = 1e-5
 
     def energy(t):
@@ -176,7 +176,7 @@ def test_power_in_is_the_rate_of_energy_with_loops():
         return 0.5 * there.v @ M @ there.v + 9.81 * height
 
     rate = (energy(h) - energy(-h)) / (2 * h)
-    assert np.isclose(drives.tau @ at.v, rate, rtol=1e-6)
+    assert np.isclose(inverse.tau @ at.v, rate, rtol=1e-6)
 
 
 def test_states_off_the_constraints_are_refused():
@@ -266,7 +266,7 @@ def test_an_axis_that_comes_out_reversed_is_said():
         ({"weights": {"crank": -1.0}}, "positive"),
     ],
 )
-def test_wishes_that_make_no_sense_are_named(options, message):
+def test_guesses_that_make_no_sense_are_named(options, message):
     with pytest.raises(StateError, match=message):
         four_bar().assemble(**options)
 

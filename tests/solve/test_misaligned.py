@@ -52,9 +52,9 @@ def test_roads_agree_on_machines_off_by_ten_tolerances(name, axis, what):
     assert Case(name, axis, 1e-4).verdict(roads) == (what, [])
 
 
-def ask_everywhere(m: mbd.Mechanism, driven: str, q: np.ndarray, v: np.ndarray) -> list[str]:
+def ask_everywhere(m: mbd.Mechanism, active: str, q: np.ndarray, v: np.ndarray) -> list[str]:
     """Return the roads that refuse a state as open."""
-    dynamics, tau = m.constrained_dynamics(actuated=[driven]), np.zeros(m.nv)
+    dynamics, tau = m.constrained_dynamics(actuated=[active]), np.zeros(m.nv)
     a, _ = dynamics.forward(q, v, tau, check=False)
     roads = {
         "state": lambda: dynamics.forward(q, v, tau),
@@ -82,11 +82,11 @@ def test_a_state_is_closed_by_any_choice_of_rows_that_tells_the_motion(choice):
 @pytest.mark.parametrize("choice", [0, 1])
 @pytest.mark.parametrize("lost", [2e-7, 2e-5])
 def test_kept_rows_are_held_to_lost_digits_though_redundant_ones_are_further_off(choice, lost):
-    m, driven, q, v = states_by(choice)
+    m, active, q, v = states_by(choice)
     fast = v.copy()
-    q[m.model.velocity_names.index(driven)] += lost
-    fast[m.model.velocity_names.index(driven)] += lost
+    q[m.model.velocity_names.index(active)] += lost
+    fast[m.model.velocity_names.index(active)] += lost
     everywhere = ["state", "batch", "svd", "inverse", "inverse batch", "run", "batch run"]
     expected = everywhere if lost > 1e-6 else []
-    assert ask_everywhere(m, driven, q, v) == expected
-    assert ask_everywhere(m, driven, states_by(choice)[2], fast) == expected
+    assert ask_everywhere(m, active, q, v) == expected
+    assert ask_everywhere(m, active, states_by(choice)[2], fast) == expected

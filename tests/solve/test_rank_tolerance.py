@@ -42,9 +42,9 @@ def test_every_road_takes_the_same_rows_for_redundant(name, axis):
         if free:
             check_that_inverse_dynamics_agrees(m, name, at)
         elif at.closed:
-            with pytest.raises(SolveError, match="0 freedoms and 1 drive"):
+            with pytest.raises(SolveError, match="0 degrees of freedom and 1 actuator"):
                 m.inverse_dynamics(at.q, at.v, a, actuated=STARTS[name])
-        assert (m.loops.report(at.q).freedoms > 0) == free
+        assert (m.loops.report(at.q).dof > 0) == free
         moving.append(free and at.closed)
     if name == "bricard":  # with 1e-3 only folded, where it has two degrees of freedom
         assert all(moving)
@@ -62,7 +62,7 @@ def check_that_it_is_folded_and_says_so(m, at):
     assert s[2] > 1e-2 * s[0] and s[3] < m.model.rank_tolerance * s[0]
     assert np.abs(np.abs(at.q[[1, 3]]) - np.pi / 2).max() < 0.02
     report = m.loops.report(at.q)
-    assert (report.freedoms, report.redundant["joint_6"]) == (2, 5)
+    assert (report.dof, report.redundant["joint_6"]) == (2, 5)
     (line,) = report.imprecise
     assert "joint_6: taken for redundant although off by" in line
 
@@ -83,18 +83,18 @@ def check_that_inverse_dynamics_agrees(m, name, at):
     there = exact.assemble(near={STARTS[name]: at.q[m.coordinate_names.index(STARTS[name])]})
     right = exact.joint_loads(there.q, there.v, there.a, actuated=STARTS[name])
     assert (loads.unique == right.unique).all()
-    assert (loads.drive_unique == right.drive_unique).all()
+    assert (loads.actuation_unique == right.actuation_unique).all()
 
 
 @pytest.mark.parametrize("tolerance", [1e-8, 1e-5])
 def test_the_passage_is_where_the_user_puts_it(tolerance):
-    freedoms = [
+    dof = [
         off_by("four_bar", 3, amount * tolerance, rank_tolerance=tolerance)
         .loops.report(np.zeros(3))
-        .freedoms
+        .dof
         for amount in (0.1, 1.0, 10.0, 100.0)
     ]
-    assert freedoms == [1, 1, 0, 0]
+    assert dof == [1, 1, 0, 0]
 
 
 def test_the_report_says_how_far_redundant_rows_are_off_and_what_to_do():
@@ -122,8 +122,8 @@ def test_a_row_that_matters_counts_however_near_a_singular_position():
 
 def test_a_state_has_the_same_digits_whatever_was_asked_before():
     bricard = mbd.load(own_urdfs()["bricard"])
-    wishes = np.linspace(-0.3, 0.3, MANY)
-    at = mbd.assemble_batch(bricard, {"joint_1": wishes}, check=False)
+    guesses = np.linspace(-0.3, 0.3, MANY)
+    at = mbd.assemble_batch(bricard, {"joint_1": guesses}, check=False)
     q, v, tau = at.q[at.closed], np.zeros(5), np.zeros(5)
     whole = mbd.load(own_urdfs()["bricard"]).forward_dynamics(q, v, tau)
     bricard.forward_dynamics(np.full((MANY, 5), np.nan), v, tau, check=False)
@@ -132,15 +132,15 @@ def test_a_state_has_the_same_digits_whatever_was_asked_before():
     assert (np.array(one_by_one) == whole[::20]).all()
 
 
-@pytest.mark.parametrize(("name", "driven"), [("bricard", "joint_1"), ("four_bar", "crank")])
-def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, driven):
-    wishes = np.linspace(-0.3, 0.3, MANY)
-    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {driven: wishes}, check=False)
+@pytest.mark.parametrize(("name", "actuated"), [("bricard", "joint_1"), ("four_bar", "crank")])
+def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, active):
+    guesses = np.linspace(-0.3, 0.3, MANY)
+    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {active: guesses}, check=False)
     q = at.q[at.closed]
     v = a = np.zeros(q.shape[1])
-    fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[driven])
+    fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[active])
     whole = fresh.inverse(q, v, a, check=False)
-    spoilt = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[driven])
+    spoilt = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[active])
     spoilt.inverse(np.full_like(q, np.nan), v, a, check=False)
     for first in (spoilt.inverse(q, v, a, check=False), fresh.inverse(q, v, a, check=False)):
         assert all((x == y).all() for x, y in zip(first, whole, strict=True))

@@ -70,9 +70,9 @@ def test_the_pixels_of_an_arrow_lie_along_the_projected_force(seed):
 
 
 @pytest.mark.parametrize(("share", "turn"), [(0.7, 1.0), (-0.7, -1.0), (0.2, 1.0)])
-def test_an_arc_turns_to_the_right_round_its_axis_for_a_positive_drive(share, turn):
+def test_an_arc_turns_to_the_right_round_its_axis_for_a_positive_actuator(share, turn):
     axis = np.array([0.6, 0.0, 0.8])
-    pieces = Arrows(1.0).drive(np.array([1.0, 2.0, 3.0]), axis, share)
+    pieces = Arrows(1.0).actuation(np.array([1.0, 2.0, 3.0]), axis, share)
     head = pieces[-1].pose
     arm = head[:3, 3] - [1.0, 2.0, 3.0]
     assert np.cross(arm, head[:3, 2]) @ axis * turn > 0.1  # the cone's tip looks along +z
@@ -86,7 +86,7 @@ def test_nothing_is_drawn_of_nothing():
         assert draw.arrow(at, vector, look.FORCE) == []
         assert draw.dashed(at, vector) == []
     for share in (0.0, 1e-3, np.nan):
-        assert draw.drive(at, np.array([0.0, 0.0, 1.0]), share) == []
+        assert draw.actuation(at, np.array([0.0, 0.0, 1.0]), share) == []
 
 
 def test_few_surfaces_make_all_arrows():
@@ -98,7 +98,7 @@ def test_few_surfaces_make_all_arrows():
         for piece in (
             *draw.arrow(np.zeros(3), vector, look.FORCE),
             *draw.dashed(np.zeros(3), vector, 2),
-            *draw.drive(np.zeros(3), np.eye(3)[0], rng.uniform(-1, 1)),
+            *draw.actuation(np.zeros(3), np.eye(3)[0], rng.uniform(-1, 1)),
         ):
             used.add(id(piece.surface))
     assert len(used) < 60
@@ -124,13 +124,15 @@ def test_loads_drawn_are_those_in_world_axes_at_the_joints(seed):
         child = robot.model.links[robot.model.joints[robot.model.joint_index[load.joint]].child]
         there = robot.placement(q, child.name)[:, :3, 3]
         assert load.point == pytest.approx(there, abs=1e-12)
-        if load.drive is not None:  # the drive is the load's part along the axis that is drawn
+        if (
+            load.actuation is not None
+        ):  # the actuation is the load's part along the axis that is drawn
             kind = robot.model.joint(load.joint).type
             own = load.moment if load.turns else load.force
             if kind.name == "helical":  # a screw: the moment, and the force on its way
                 own = own + kind.pitch * load.force
             along = np.einsum("ni,ni->n", own, load.axis)
-            assert load.drive == pytest.approx(along, abs=1e-10 * scale)
+            assert load.actuation == pytest.approx(along, abs=1e-10 * scale)
 
 
 def test_arrows_reach_from_the_joint_along_the_load_at_the_legends_scale():
@@ -159,9 +161,9 @@ def test_arrows_reach_from_the_joint_along_the_load_at_the_legends_scale():
         assert across[along.argmax()] == pytest.approx(0.0, abs=1e-6)  # a tip, not a tail
         (label,) = [label for label in moment.labels if label.colour == colour]
         assert label.point == pytest.approx(at + drawn)
-    head = [piece.pose for piece in moment.over if piece.colour == look.DRIVE][-1]
+    head = [piece.pose for piece in moment.over if piece.colour == look.ACTUATION][-1]
     axis = arm.placement(q, "lbr_iiwa_link_2")[:3, 2]
-    assert np.cross(head[:3, 3] - at, head[:3, 2]) @ axis * world.drive[0] > 0.0
+    assert np.cross(head[:3, 3] - at, head[:3, 2]) @ axis * world.actuation[0] > 0.0
 
 
 def test_loads_and_axes_of_joints_walked_the_other_way_are_the_same():
@@ -172,15 +174,15 @@ def test_loads_and_axes_of_joints_walked_the_other_way_are_the_same():
         place = bar.assemble(near={"elbow": -0.5, "rocker": 0.4}).q
         still = np.zeros(bar.nv)
         names = ["crank", "elbow", "rocker", "coupler_pin"]
-        drives = ["rocker"]
-        loads = bar.joint_loads(place[None], still[None], still[None], names, actuated=drives)
+        actuators = ["rocker"]
+        loads = bar.joint_loads(place[None], still[None], still[None], names, actuated=actuators)
         take = Take(Rest(bar.model).start(place))
         bodies = take.bodies(place[None])
         drawn[str(cuts)] = bodies, {x.joint: x for x in shown_loads(bar.model, loads, bodies)}, bar
     (_, first, _), (bodies, second, bar) = drawn.values()
     assert any(joint.turned for joint in bar.model.joints)
     assert joint_axes(bar.model, "elbow", bodies)[0] == pytest.approx([0.0, 1.0, 0.0])
-    assert second["rocker"].drive == pytest.approx(
+    assert second["rocker"].actuation == pytest.approx(
         np.einsum("ni,ni->n", second["rocker"].moment, second["rocker"].axis), abs=1e-9
     )
     frames = {name: joint_frames(bar.model, name, bodies) for name in second}

@@ -27,7 +27,7 @@ def test_a_knob_that_is_turned_stays_and_the_loop_follows():
         assert poser.values()[names.index("crank")] == pytest.approx(angle, abs=1e-9)
 
 
-def test_a_wish_out_of_reach_gives_way_and_the_loop_stays_closed():
+def test_a_guess_out_of_reach_gives_way_and_the_loop_stays_closed():
     bar = mbd.load(own_urdfs()["crank_rocker"])
     poser = Poser(bar.model, bar.assemble().q)
     names = [knob.name for knob in poser.knobs]
@@ -39,16 +39,16 @@ def test_a_wish_out_of_reach_gives_way_and_the_loop_stays_closed():
     assert abs(poser.values()[k] - values[k]) > 0.1
 
 
-def test_knobs_of_a_tree_are_its_freedoms_within_their_limits():
+def test_knobs_of_a_tree_are_its_degrees_of_freedom_within_their_limits():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     found = knobs(arm.model)
     limits = {joint.name: joint.limits for joint in arm.model.description.joints}
     assert [knob.name for knob in found] == list(arm.coordinate_names)
     assert all((k.low, k.high) == (limits[k.name].lower, limits[k.name].upper) for k in found)
     poser = Poser(arm.model, arm.neutral())
-    wish = [0.5 * knob.high for knob in found]
-    assert poser.turn(wish, 0)
-    assert poser.q == pytest.approx(wish)
+    guess = [0.5 * knob.high for knob in found]
+    assert poser.turn(guess, 0)
+    assert poser.q == pytest.approx(guess)
 
 
 def test_a_ball_has_three_knobs_and_its_quaternion_stays_one():

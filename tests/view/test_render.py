@@ -169,7 +169,7 @@ def test_joints_are_seen_where_they_are(bar):
 )
 def test_the_legend_stands_where_the_machine_is_not(taken, free):
     image = Image.new("RGB", SMALL, (200, 210, 220))
-    legend = [("force", (0.8, 0.1, 0.1, 1.0)), ("drive", (0.1, 0.6, 0.2, 1.0))]
+    legend = [("force", (0.8, 0.1, 0.1, 1.0)), ("actuation", (0.1, 0.6, 0.2, 1.0))]
     _write_legend(image, np.reshape(taken, (-1, 2)), legend)
     rows, columns = np.nonzero(np.ptp(np.asarray(image).astype(int), axis=-1) > 100)
     assert (columns.mean() > 80, rows.mean() > 60) == free
@@ -189,7 +189,7 @@ def test_arrows_that_only_later_pictures_show_keep_their_colours(tmp_path):
     machine = np.repeat(machine, 3, axis=-1)  # grey: no colour of an arrow is near
     later = machine.copy()
     colours = [
-        np.array(colour[:3]) * 255 * 0.85 for colour in (look.FORCE, look.MOMENT, look.DRIVE)
+        np.array(colour[:3]) * 255 * 0.85 for colour in (look.FORCE, look.MOMENT, look.ACTUATION)
     ]
     for k, colour in enumerate(colours):
         later[40 * k : 40 * k + 20] = colour

@@ -21,7 +21,7 @@ from mbd_bridge.errors import MbdError, NoDisplayError
 from mbd_bridge.view import window as held
 from mbd_bridge.view.marks import CUT
 from mbd_bridge.view.source import Rest, of_simulation
-from mbd_bridge.view.take import Take, Wanted
+from mbd_bridge.view.take import Overlays, Take
 from tests.robots import own_urdfs
 from tests.view.xvfb import Xvfb
 
@@ -77,7 +77,7 @@ def test_the_window_shows_the_loop_closed_where_our_camera_says(bar, run, displa
     shown = Shown(run, playing=False)
     picture = display.wait(40, lambda seen: orange(seen[:, 250:650]).sum() > 20)
     take = Take(of_simulation(run))
-    order = held.Order(take.source, Wanted(), None, (18.0, 12.0), SIZE, 1.0, False)
+    order = held.Order(take.source, Overlays(), None, (18.0, 12.0), SIZE, 1.0, False)
     pin = bar.placement(run.q[0], "coupler") @ np.array([1.0, 0.0, 0.0, 1.0])
     expected = held.camera_of(take, order).pixels(pin[:3], SIZE)
     rows, columns = np.nonzero(orange(picture[:, 250:650]))
@@ -103,7 +103,7 @@ def test_the_window_shows_a_force_along_the_load_that_we_compute(bar, display):
     picture = display.wait(40, lambda seen: red(seen[FREE]).sum() > 40)
     rest = Rest(bar.model, ("crank",), ("crank",))
     take = Take(rest.start(q))
-    order = held.Order(take.source, Wanted(), rest, (18.0, 12.0), LARGE, 1.0, True)
+    order = held.Order(take.source, Overlays(), rest, (18.0, 12.0), LARGE, 1.0, True)
     force = bar.joint_loads(q, q * 0, q * 0, ["crank"], actuated="crank", in_="world").force[0]
     tail, tip = held.camera_of(take, order).pixels([q * 0, take.scale.force * force], LARGE)
     rows, columns = np.nonzero(red(picture[FREE]))
@@ -275,7 +275,7 @@ def follow(kind, order, script, frames=6):
 def order_of(run, **more):
     source = of_simulation(run, ["crank"])
     values = {"rest": None, "view": (20.0, 15.0), "size": SIZE, "speed": 1.0, "playing": False}
-    return held.Order(source, Wanted(), **(values | more))
+    return held.Order(source, Overlays(), **(values | more))
 
 
 class Forgetful:
@@ -328,9 +328,9 @@ def test_keys_and_sliders_move_the_time(run):
     assert paper.on
     _, made = follow(held._Playing, order_of(run), {2: {"right", "c", "f", "n"}})
     assert made.player.time == pytest.approx(0.01)
-    assert made.take.wanted.centre
-    assert made.take.wanted.frames
-    assert not made.take.wanted.labels
+    assert made.take.overlays.centre
+    assert made.take.overlays.frames
+    assert not made.take.overlays.labels
 
     def press(paper):
         paper.sliders["play / pause (space)"] += 1
@@ -352,7 +352,7 @@ def test_a_posed_machine_stays_closed_and_its_loads_are_those_there():
         paper.sliders["crank"] += 0.4
 
     start = rest.start()
-    order = held.Order(start, Wanted(), rest, (20.0, 15.0), SIZE, 1.0, False)
+    order = held.Order(start, Overlays(), rest, (20.0, 15.0), SIZE, 1.0, False)
     held_before = bar.joint_loads(start.q[0], np.zeros(3), np.zeros(3), ["crank"], actuated="crank")
     paper, made = follow(held._Posing, order, {2: turn})
     q = made.poser.q

@@ -59,7 +59,7 @@ def adopt(
     if np.any(model.armature != 0.0):
         warn(
             "the pinocchio model has armature (rotor inertia); it is not part of the mechanism "
-            "here: add armature * a to the drives yourself"
+            "here: add armature * a to the actuators yourself"
         )
     loops = constraint_loops(constraints, reader.first, {joint.name for joint in reader.joints})
     description = Description(model.name, tuple(reader.links), tuple(reader.joints), loops)

@@ -65,7 +65,9 @@ class PreparedModel:
         return self._kernels[what]
 
     def forward(self) -> ForwardDynamics:
-        """Return forward dynamics for any number of freedoms, prepared at the first call."""
+        """Return forward dynamics for any number of degrees of freedom, prepared at the first
+        call.
+        """
         if "forward" not in self._kernels:
             self._kernels["forward"] = ForwardDynamics(self.twin.ours)
         found: ForwardDynamics = self._kernels["forward"]
@@ -185,10 +187,11 @@ def constraint_dynamics(
     ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
     phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
     scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
-    lack = np.abs(phi / ours.row_scale)
-    if not row_choice(ours).closed(scaled, lack).all():
+    residual = np.abs(phi / ours.row_scale)
+    if not row_choice(ours).closed(scaled, residual).all():
         raise StateError(
-            f"the constraints are open by {lack.max():.3g} (relative to the size of the mechanism, "
+            f"the constraints are open by {residual.max():.3g} (relative to the size of the "
+            f"mechanism, "
             f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
         )
     a, lam = dynamics.forward(own_q, own_v, model.rates(tau))

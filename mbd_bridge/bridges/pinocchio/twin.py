@@ -167,7 +167,7 @@ def place(body: Body, name: str, model: Any, index: int) -> Place:
     )
     if not found.follows and model.nvs[index] != body.type.nv:
         raise ModelError(
-            f"joint {name!r} is {body.type.name} with {body.type.nv} freedoms here, but "
+            f"joint {name!r} is {body.type.name} with {body.type.nv} degrees of freedom here, but "
             f"{model.joints[index].shortname()} with {model.nvs[index]} in pinocchio"
         )
     return found

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.bridges.pybullet.client import Client
-from mbd_bridge.equations.motions import own_coordinates, own_rates
+from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.errors import ModelError, StateError, some, warn
 from mbd_bridge.mechanism import Body, Model
 from mbd_bridge.mechanism.joint_table import quaternion_product
@@ -82,10 +82,10 @@ class LoadedBody:
         ours = {model.joints[body.joint].name: body for body in model.bodies[1:] if body.type.nv}
         theirs = {row[1].decode(): row for row in rows if row[2] != engine.JOINT_FIXED}
         if set(ours) != set(theirs):
-            lacking = sorted(set(ours) ^ set(theirs))
+            missing = sorted(set(ours) ^ set(theirs))
             raise ModelError(
                 f"pybullet's body {self.number} moves in other joints than {model.name!r}: "
-                f"{some(lacking, 5)} only in one of them. Load both from the same file, the "
+                f"{some(missing, 5)} only in one of them. Load both from the same file, the "
                 f"mechanism with cuts='authored'"
             )
         kinds = dict.fromkeys(("revolute", "continuous"), engine.JOINT_REVOLUTE)
@@ -212,7 +212,7 @@ class LoadedBody:
             speed = turn @ (twist[:3] + np.cross(twist[3:], centre))
             client.resetBaseVelocity(number, speed.tolist(), (turn @ twist[3:]).tolist())
         for joint in self.joints:
-            own, rate = own_coordinates(joint.body, q), own_rates(joint.body, v)
+            own, rate = joint_coordinates(joint.body, q), joint_velocities(joint.body, v)
             if joint.ball:
                 client.resetJointStateMultiDof(
                     number, joint.number, own.tolist(), targetVelocity=rate.tolist()
@@ -220,18 +220,18 @@ class LoadedBody:
             else:
                 client.resetJointState(number, joint.number, float(own[0]), float(rate[0]))
 
-    def push(self, drives: dict[str, Array], root: Array, base: Frame) -> None:
+    def push(self, actuation: dict[str, Array], root: Array, base: Frame) -> None:
         """Give pybullet's body forces for its next step.
 
         Parameters
         ----------
-        drives : by joint name, N m or N along its freedoms
+        actuation : by joint name, N m or N along its degrees of freedom
         root : (6,) on the root link at its origin, in its axes; counts for a free base
         base : frame of the root link
         """
         client, number, engine = self.client, self.number, self.client.engine
         for joint in self.joints:
-            force = drives[joint.name].tolist()
+            force = actuation[joint.name].tolist()
             if joint.ball:
                 client.setJointMotorControlMultiDof(
                     number, joint.number, engine.TORQUE_CONTROL, force=force

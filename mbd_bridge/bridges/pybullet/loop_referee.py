@@ -52,7 +52,7 @@ class LoopForces(NamedTuple):
 
 
 class PybulletLoopReferee:
-    """pybullet's answers for one mechanism with loops, a fixed base and one-freedom joints.
+    """pybullet's answers for one mechanism with loops, a fixed base and one-axis joints.
 
     Attributes
     ----------
@@ -123,19 +123,19 @@ class PybulletLoopReferee:
         """
         with quiet():
             self.body.write(q, v)
-            drives = {joint.name: tau[joint.body.v] for joint in self.body.joints}
-            self._step(drives)
+            actuation = {joint.name: tau[joint.body.v] for joint in self.body.joints}
+            self._step(actuation)
             q, v = self.body.read()
-            self._step(drives)
-            joints = self.sensors.read(q, v, drives, self.step)
+            self._step(actuation)
+            joints = self.sensors.read(q, v, actuation, self.step)
         cuts = [
             self._at_frame(loop, pins, q)
             for loop, pins in zip(self.model.loops, self._pins, strict=True)
         ]
         return LoopForces(q, v, joints, np.array(cuts))
 
-    def _step(self, drives: dict[str, Array]) -> None:
-        self.body.push(drives, np.zeros(0), Frame.identity())
+    def _step(self, actuation: dict[str, Array]) -> None:
+        self.body.push(actuation, np.zeros(0), Frame.identity())
         self.client.stepSimulation()
 
     def _at_frame(self, loop: Loop, pins: list[tuple[int, Array]], q: Array) -> Array:

@@ -25,7 +25,7 @@ STEP = 1e-4
 
 
 class PybulletReferee:
-    """pybullet's answers for one mechanism with a fixed base and one-freedom joints.
+    """pybullet's answers for one mechanism with a fixed base and one-axis joints.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ class PybulletReferee:
         with quiet():
             tau = self._torques(q, v, a)
             body.write(q, v)
-            drives = {j.name: np.array([t]) for j, t in zip(body.joints, tau, strict=True)}
-            body.push(drives, np.zeros(0), Frame.identity())
+            actuation = {j.name: np.array([t]) for j, t in zip(body.joints, tau, strict=True)}
+            body.push(actuation, np.zeros(0), Frame.identity())
             self.client.stepSimulation()
-            return self.sensors.read(q, v, drives, STEP)
+            return self.sensors.read(q, v, actuation, STEP)
 
     def _torques(self, q: Array, v: Array, a: Array) -> Array:
         """Return the forces along each of pybullet's joints."""

@@ -5,9 +5,10 @@ the child, at the child's centre of mass and along its principal axes, at the st
 step began. For a body that moves it is not the whole truth: pybullet goes through its equations a
 second time for the forces of contacts and constraints, and there it counts once more the
 gyroscopic moments ω × J ω and the Coriolis accelerations of the joints, with the velocities
-v + h q̈ that gravity and drives alone would give in the step. This *echo* is the load of a motion
+v + h q̈ that gravity and actuators alone would give in the step. This *echo* is the load of a
+motion
 
-    M q̈' = -h(q, v) + Σ J_iᵀ m_i ω_i × v_i,    without gravity, drives and <mimic>,
+    M q̈' = -h(q, v) + Σ J_iᵀ m_i ω_i × v_i,    without gravity, actuators and <mimic>,
 
 with v_i of the centres of mass of all links but a free root link. It is computed here, by the
 readable equations, and taken off.
@@ -23,7 +24,7 @@ import numpy as np
 from mbd_bridge.bridges.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.external import External, shift_to_link
-from mbd_bridge.equations.motions import own_coordinates, own_rates
+from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
@@ -56,13 +57,13 @@ class Sensors:
             client.enableJointForceTorqueSensor(number, k)
         self._echo = Echo(body.model, self.joints)
 
-    def read(self, q: Array, v: Array, drives: Mapping[str, Array], h: float) -> Array:
+    def read(self, q: Array, v: Array, actuation: Mapping[str, Array], h: float) -> Array:
         """Return the loads (J, 6) of the last step: parent on child, at the joint, child's axes.
 
         Parameters
         ----------
         q, v : (nq,), (nv,) with which the step began
-        drives : by joint name, what it was given, N m or N; ``root_joint`` of a free base
+        actuation : by joint name, what it was given, N m or N; ``root_joint`` of a free base
         h : s, the step
         """
         body = self.body
@@ -71,7 +72,7 @@ class Sensors:
             found = np.array(body.client.getJointState(body.number, k)[2])
             row[:3] = centre.rotation @ found[:3]
             row[3:] = centre.rotation @ found[3:] + np.cross(centre.translation, row[:3])
-        return out - self._echo(q, v, drives, h)
+        return out - self._echo(q, v, actuation, h)
 
 
 class Echo:
@@ -86,12 +87,12 @@ class Echo:
         self._links = tuple(k for k, link in enumerate(self.model.links) if k and link.inertia.mass)
         self._joints = self.model.joint_numbers(joints)
 
-    def __call__(self, q: Array, v: Array, drives: Mapping[str, Array], h: float) -> Array:
+    def __call__(self, q: Array, v: Array, actuation: Mapping[str, Array], h: float) -> Array:
         """Return the loads (J, 6) that are counted twice."""
         model, still = self.model, np.zeros(self.model.nv)
         if not model.nv:
             return np.zeros((len(self._joints), 6))
-        q, v, tau = self._uncoupled(q, v, drives)
+        q, v, tau = self._uncoupled(q, v, actuation)
         M = mass_matrix_by_bodies(model, q)
         a = np.linalg.solve(M, tau - recursive_loads(model, q, v, still).forces)
         if model.floating:  # pybullet steps the velocity of the centre of mass, along fixed axes
@@ -106,7 +107,7 @@ class Echo:
         return np.array([shift_to_link(model, k, w) for k, w in zip(children, found, strict=True)])
 
     def _uncoupled(
-        self, q: Array, v: Array, drives: Mapping[str, Array]
+        self, q: Array, v: Array, actuation: Mapping[str, Array]
     ) -> tuple[Array, Array, Array]:
         """Return coordinates, velocities and forces of the tree in which nothing mimics."""
         model = self.model
@@ -114,9 +115,9 @@ class Echo:
         for body in self.coupled.bodies:
             name = self.coupled.joints[body.joint].name
             own = model.bodies[model.joint(name).body]
-            own_q[own.q], own_v[own.v] = own_coordinates(body, q), own_rates(body, v)
-            if own.type.nv and name in drives:
-                tau[own.v] = drives[name]
+            own_q[own.q], own_v[own.v] = joint_coordinates(body, q), joint_velocities(body, v)
+            if own.type.nv and name in actuation:
+                tau[own.v] = actuation[name]
         return own_q, own_v, tau
 
     def _pushes(self, q: Array, v: Array) -> External:

@@ -33,7 +33,7 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.oddities import warn_left_out
+from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.coupled_step import CoupledStep
@@ -60,17 +60,17 @@ class _Pushed(NamedTuple):
     wrenches : that are given, on links
     world : frame of the mechanism's world in pybullet's
     h : s, the step
-    drives : what pybullet's joints were given, by name
+    actuation : what pybullet's joints were given, by name
     """
 
     tau: Array
     wrenches: dict[int, Array]
     world: Frame
     h: float
-    drives: dict[str, Array]
+    actuation: dict[str, Array]
 
 
-class Held(Protocol):
+class HasModel(Protocol):
     """A mechanism as its user holds it."""
 
     model: Model
@@ -109,7 +109,7 @@ class Stepper:
 
     def __init__(
         self,
-        mechanism: Held | Model,
+        mechanism: HasModel | Model,
         client: int,
         body: int,
         *,
@@ -129,7 +129,7 @@ class Stepper:
         self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)
         self._core.prepare()
-        self._drives = _drives(self.model)
+        self._actuation = _actuation(self.model)
 
     @staticmethod
     def load(
@@ -225,11 +225,11 @@ class Stepper:
         tau, wrenches = self._forces(torque), self._wrenches(external, external_in)
         on_bodies = self._loads.on_bodies(wrenches)
         a = self._core.accelerations(self.q, self.v, tau, on_bodies, self.time)
-        (found,) = self._drives.run(self.q, self.v, a)
-        drives = {name: found[place].copy() for name, place in self._places.items()}
+        (found,) = self._actuation.run(self.q, self.v, a)
+        actuation = {name: found[place].copy() for name, place in self._places.items()}
         base = self._loads.placement(self.q, 0) if self.model.floating else world
-        self.body.push(drives, drives[ROOT_JOINT], base)
-        self._pushed = _Pushed(tau, wrenches, world, h, drives)
+        self.body.push(actuation, actuation[ROOT_JOINT], base)
+        self._pushed = _Pushed(tau, wrenches, world, h, actuation)
 
     def take(self) -> None:
         """Do what `step` does after ``stepSimulation``."""
@@ -333,7 +333,7 @@ class Stepper:
 
     @cached_property
     def _places(self) -> dict[str, slice]:
-        """Where each moving joint's drives are among those of all bodies."""
+        """Where each moving joint's actuators are among those of all bodies."""
         found, start = {}, 0
         for body in self.model.bodies:
             found[self.model.joints[body.joint].name] = slice(start, start + body.type.nv)
@@ -341,19 +341,21 @@ class Stepper:
         return found
 
 
-def _drives(model: Model) -> Single:
-    """Return what tells forces along every joint's own freedoms, of mimics and the root too."""
+def _actuation(model: Model) -> Single:
+    """Return what tells forces along every joint's own degrees of freedom, of mimics and the root
+    too.
+    """
     joints = [body.joint for body in model.bodies]
 
     def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        return (np.concatenate(recursive_loads(model, q, v, a, joints).drive),)
+        return (np.concatenate(recursive_loads(model, q, v, a, joints).actuation),)
 
     return compile_kernel(
         function,
         {"q": model.nq, "v": model.nv, "a": model.nv},
-        outputs=("drives",),
-        name="drives",
-        identity=f"{digest(model)} drives of every joint",
+        outputs=("actuation",),
+        name="actuation",
+        identity=f"{digest(model)} actuators of every joint",
     ).single()
 
 

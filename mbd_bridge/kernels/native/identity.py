@@ -50,8 +50,8 @@ def of_request(identity: bytes | str, name: str, inputs: Mapping[str, int]) -> s
     fingerprint = source_fingerprint()
     if fingerprint is None:
         return None
-    told = identity if isinstance(identity, bytes) else identity.encode()
-    return _digest(b"request", told, repr((name, list(inputs.items()))).encode(), fingerprint)
+    request = identity if isinstance(identity, bytes) else identity.encode()
+    return _digest(b"request", request, repr((name, list(inputs.items()))).encode(), fingerprint)
 
 
 def of_graph(graph: Graph, name: str) -> str | None:

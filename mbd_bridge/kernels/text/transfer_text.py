@@ -18,8 +18,8 @@ GROUPS_AHEAD = 2
 PREFETCHED_FROM = 12
 """Rows of this many components or more are asked for two groups ahead. The body lies between two
 transfers, and the processor's own prefetching does not look that far; short rows it does find.
-Measured: 32 freedoms and arrays beyond the caches, 130 ns a state without, 97 ns with;
-7 freedoms, 13.2 ns without, 14.0 ns with."""
+Measured: 32 degrees of freedom and arrays beyond the caches, 130 ns a state without, 97 ns with;
+7 degrees of freedom, 13.2 ns without, 14.0 ns with."""
 
 HEAD = """  %stride_at = getelementptr i8, ptr %array, i64 8
   %table_at = getelementptr i8, ptr %array, i64 16

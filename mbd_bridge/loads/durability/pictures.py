@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.export import DRIVES, FORCES, MOMENTS
+from mbd_bridge.loads.export import ACTUATION, FORCES, MOMENTS
 from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _panel(
         (signal, one)
         for signal, one in own
         if signal.quantity in components
-        or (signal.quantity.split(".")[0] == DRIVES and signal.unit == unit)
+        or (signal.quantity.split(".")[0] == ACTUATION and signal.unit == unit)
     ]
     largest = max(one.largest for _, one in own)
     steps = []

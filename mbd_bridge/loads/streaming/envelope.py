@@ -1,4 +1,4 @@
-"""The torque-speed envelope of a drive: its largest and smallest force at every speed."""
+"""The torque-speed envelope of an actuator: its largest and smallest force at every speed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ BINS = 128
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """What a drive gives at every speed.
+    """What an actuator gives at every speed.
 
     Attributes
     ----------
-    name : of the drive
+    name : of the actuation
     unit : of its force: N m or N; speeds are in rad/s or m/s
     speeds : (B + 1,) edges of the bins
     largest, smallest : (B,) force in each bin, nan where it never is
     fastest : the largest speed, either way
-    power : W, the largest force times speed at one instant (positive: the drive gives power)
+    power : W, the largest force times speed at one instant (positive: the actuation gives power)
     """
 
     name: str
@@ -39,7 +39,7 @@ class Envelope:
 
 
 class EnvelopeCounter:
-    """The envelope of a drive whose force and speed come in pieces."""
+    """The envelope of an actuator whose force and speed come in pieces."""
 
     def __init__(self) -> None:
         self._axis = Axis(BINS, signed=True)

@@ -1,4 +1,4 @@
-"""What is kept of loads along a motion of any length: extremes, spectra, envelopes of drives."""
+"""What is kept of loads along a motion of any length: extremes, spectra, envelopes of actuators."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class LoadHistory:
     mechanism, joints : names
     convention : on whom, at which point, in which axes
     rows : states; from the time `begin` to `end`, s
-    statistics : of every signal: components, lengths of force and moment, drives
+    statistics : of every signal: components, lengths of force and moment, actuators
     spectra : rainflow cycles and damage-equivalent loads of the same signals
-    envelopes : largest and smallest force at every speed, of each drive whose speed is known
+    envelopes : largest and smallest force at every speed, of each actuator whose speed is known
     traces : the signals along time, as pictures need them
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
@@ -83,7 +83,7 @@ class LoadHistoryCounter:
             self._signals = Signals(loads)
             self._statistics = StatisticsCounter(self._signals.entries)
             self._traces = TracesCounter([signal.name for signal in self._signals.entries])
-            self._envelopes = [EnvelopeCounter() for _ in loads.drive_names]
+            self._envelopes = [EnvelopeCounter() for _ in loads.actuation_names]
             self._sure = np.ones(len(self._signals.entries), dtype=bool)
             self._first, self._begin = loads, float(time[0])
         self._end = float(time[-1])
@@ -93,7 +93,7 @@ class LoadHistoryCounter:
         self._statistics.add(time, columns)
         self._traces.add(time, columns)
         if loads.speed is not None:
-            pairs = zip(self._envelopes, loads.speed.T, loads.drive.T, strict=True)
+            pairs = zip(self._envelopes, loads.speed.T, loads.actuation.T, strict=True)
             for counter, speed, force in pairs:
                 counter.add(speed, force)
 
@@ -103,11 +103,11 @@ class LoadHistoryCounter:
             raise StateError("no loads were counted: add() was not called, or had no rows")
         first, entries = self._first, self._signals.entries
         assert first.model is not None
-        drives = [x for x in entries if x.quantity.split(".")[0] == "drive"]
+        actuations = [x for x in entries if x.quantity.split(".")[0] == "actuation"]
         envelopes = [
             counter.envelope(name, signal.unit)
             for counter, name, signal in zip(
-                self._envelopes, first.drive_names, drives, strict=True
+                self._envelopes, first.actuation_names, actuations, strict=True
             )
         ]
         return LoadHistory(

@@ -20,7 +20,7 @@ from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.loads.history import is_load
 from mbd_bridge.loads.motion import Motion, motion_from_table
-from mbd_bridge.loads.oddities import Oddities
+from mbd_bridge.loads.motion_warnings import MotionWarnings
 from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ class MotionPieces:
         self._source, self._rest = source, rest
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
         self._progress = progress
-        self._oddities = Oddities(model)
+        self._warnings = MotionWarnings(model)
         self._said: tuple[str, ...] = ()
         self.seam = 0.0
 
@@ -113,7 +113,7 @@ class MotionPieces:
     def notes(self) -> tuple[str, ...]:
         """Sentences about what was read so far."""
         apart = () if self.seam <= SEAM else (self._apart(),)
-        return (*self._said, *self._oddities.notes(), *apart)
+        return (*self._said, *self._warnings.notes(), *apart)
 
     def _apart(self) -> str:
         return (
@@ -124,7 +124,7 @@ class MotionPieces:
     def __iter__(self) -> Iterator[Motion]:
         last: Motion | None = None
         for table, begin, end in self._tables():
-            whole = motion_from_table(table, self.model, rest=self._rest, oddities=self._oddities)
+            whole = motion_from_table(table, self.model, rest=self._rest, warnings=self._warnings)
             self._said = self._said or whole.notes
             if last is not None:
                 self._compare(last, _part(whole, begin - 1, begin))

@@ -15,7 +15,7 @@ from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.knotted_step import step_in_parts
-from mbd_bridge.simulate.outputs import STATE, TOLD
+from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.pace import Pace
 from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.system import System
@@ -61,9 +61,9 @@ Led = tuple[int, int, list[Now]]
 """A trajectory, the steps it had taken, its state, and those after the steps that follow."""
 
 
-def told_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
+def reported_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
     """Return places (N, K, ...) for what steps tell of the records, beside q and v."""
-    sizes = march.shapes[TOLD + len(STATE) : -1]
+    sizes = march.shapes[REPORTED + len(STATE) : -1]
     needed = 8 * shape[0] * shape[1] * sum(prod(size) for size in sizes)
     if needed > MOST_BYTES:
         raise StateError(
@@ -100,7 +100,7 @@ class Lanes:
         self.q, self.v, self.report, self._scale = q, v, report, scale
         self.done = np.zeros(len(q), dtype=bool)
         self.work = np.zeros(len(q))
-        self.told: list[Array] = []
+        self.reported: list[Array] = []
         self._lock = threading.Lock()
         self._knots = system.knots(clock.start, clock.h)
         self._halted = False
@@ -122,8 +122,8 @@ class Lanes:
         """
         lanes = self._lanes = march.lanes
         self._road = road
-        if self.system.outputs is not None and not self.told:
-            self.told = told_arrays(self.system, march, self.q.shape[:2])
+        if self.system.outputs is not None and not self.reported:
+            self.reported = reported_arrays(self.system, march, self.q.shape[:2])
         groups = -(-len(members) // lanes)
         # lanes left over in the last group do what its last trajectory does
         own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
@@ -205,8 +205,8 @@ class Lanes:
                 if inside:
                     t = float(times[taken - first])
                     every = self._over(march, stage, t, inside, taken, own)
-                elif self.told:
-                    self._advance_telling(march, stage, taken, wanted, part, own)
+                elif self.reported:
+                    self._advance_reporting(march, stage, taken, wanted, part, own)
                 else:
                     march.advance_into(stage, wanted, every, places, STEP_RISK, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
@@ -225,22 +225,24 @@ class Lanes:
                         self.report(wanted * int(going[:real].sum()))
         q_end, v_end, t_end, *_ = march.state_of(stage)
         self.work[own[going]] = t_end.reshape(march.lanes, 2)[going, 1]
-        if self.told or clock.steps % clock.every:
+        if self.reported or clock.steps % clock.every:
             self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
-        if self.told:  # what a step from the end would tell
+        if self.reported:  # what a step from the end would tell
             stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
-            march.advance_into(stage, 1, 1, self._tellers(march, own, -1), STEP_RISK, stream)
+            march.advance_into(
+                stage, 1, 1, self._report_addresses(march, own, -1), STEP_RISK, stream
+            )
         self.done[own[going]] = True
 
-    def _tellers(self, march: March, own: Array, record: int) -> Addresses:
-        """Return where the outputs of steps from a record on go: q, v and what is told."""
+    def _report_addresses(self, march: March, own: Array, record: int) -> Addresses:
+        """Return where the outputs of steps from a record on go: q, v and what is reported."""
         places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         record %= self.q.shape[1]
-        for k, array in enumerate((self.q, self.v, *self.told), TOLD + 1):
+        for k, array in enumerate((self.q, self.v, *self.reported), REPORTED + 1):
             places[k] = array.ctypes.data + own * array.strides[0] + record * array.strides[1]
         return places
 
-    def _advance_telling(
+    def _advance_reporting(
         self,
         march: March,
         stage: Array,
@@ -257,7 +259,7 @@ class Lanes:
             if count <= 0:
                 continue
             part = None if stream is None else stream[done : done + count]
-            places = self._tellers(march, own, (taken + done + each - 1) // every)
+            places = self._report_addresses(march, own, (taken + done + each - 1) // every)
             march.advance_into(stage, count, each, places, STEP_RISK, part)
             counts += stage[-march.lanes :]
             done += count
@@ -280,7 +282,7 @@ class Lanes:
         def numbers(a: float, b: float, h: float) -> Array:
             return np.ascontiguousarray(streamed(self.system, np.array([a, b]), h, own))
 
-        if self.told and taken % clock.every == 0:
+        if self.reported and taken % clock.every == 0:
             q, v, *_ = march.state_of(stage)
             self.q[own, taken // clock.every], self.v[own, taken // clock.every] = q, v
         took = step_in_parts(march, stage, t, knots, clock.h, numbers)
@@ -337,7 +339,7 @@ class Lanes:
             if k % clock.every == 0 or k == clock.steps:
                 self.q[number, -(-k // clock.every)] = place.q
                 self.v[number, -(-k // clock.every)] = place.v
-        # near singular positions nothing is told
+        # near singular positions nothing is reported
         self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 
     @property
@@ -356,8 +358,8 @@ class Lanes:
             rows[place : place + size, lane] = sampled(self.system, held, t, q, v)
 
     def silence(self, number: int, records: slice) -> None:
-        """Forget what was told of some records."""
-        for array in self.told:
+        """Forget what was reported of some records."""
+        for array in self.reported:
             array[number, records] = np.nan
 
     def _short_enough(

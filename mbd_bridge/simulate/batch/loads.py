@@ -22,7 +22,7 @@ class BatchLoads:
     joints : names, in the order asked for
     time : (K,) s
     force, moment : (N, K, J, 3) N, N m; nan after a trajectory stopped
-    drive : (N, K, F) along each freedom of the joints, N m or N
+    actuation : (N, K, F) along each degree of freedom of the joints, N m or N
     unique : (J, 6) whether rigid-body mechanics determines the component, in all that was looked at
     """
 
@@ -30,7 +30,7 @@ class BatchLoads:
     time: Array
     force: Array
     moment: Array
-    drive: Array
+    actuation: Array
     unique: Array
     _one: JointLoads
     _v: Array
@@ -42,7 +42,7 @@ class BatchLoads:
         """Return the loads along one motion, as far as it goes: to plot, to save, to count."""
         number = place_among("number", number, len(self))
         there = np.isfinite(self._v[number]).all(axis=-1)
-        names = ("force", "moment", "drive", "unique", "drive_unique")
+        names = ("force", "moment", "actuation", "unique", "actuation_unique")
         columns = {name: getattr(self._one, name)[number, there] for name in names}
         return replace(self._one, **columns).along(self.time[there], self._v[number, there])
 

@@ -15,7 +15,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.oddities import motion_notes
+from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.simulate.accelerations import Answer
@@ -24,12 +24,12 @@ from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.near_singular import near_singular
+from mbd_bridge.simulate.reported_loads import reported_loads, some_of
 from mbd_bridge.simulate.simulation import Simulation
 from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.told import some_of, told_loads
 from mbd_bridge.simulate.trajectory import Trajectory, held, instants, nothing, prescribed
-from mbd_bridge.solve.actuation import driven_velocities
-from mbd_bridge.solve.constrained import left_open
+from mbd_bridge.solve.actuation import actuated_velocities
+from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array
 
@@ -51,7 +51,7 @@ class SimulationBatch:
     alone : numbers of the trajectories that were simulated outside the lanes
     steps, step : of each trajectory; s
     row_sets : independent rows of the constraints, and who went by them
-    told : what the steps told of the records (see `outputs`), nan where they did not
+    reported : what the steps reported of the records (see `outputs`), nan where they did not
     """
 
     system: System
@@ -63,7 +63,7 @@ class SimulationBatch:
     steps: int
     step: float
     row_sets: RowSets
-    told: dict[str, Array] | None = None
+    reported: dict[str, Array] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process; what follows from it is computed there."""
@@ -108,8 +108,8 @@ class SimulationBatch:
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
-        told = taken, self.step, self.status[number], 0
-        return Simulation(Trajectory(self.system, number), time, q, v, *told)
+        outcome = taken, self.step, self.status[number], 0
+        return Simulation(Trajectory(self.system, number), time, q, v, *outcome)
 
     @cached_property
     def _acting(self) -> tuple[Array, Array, Array]:
@@ -137,7 +137,7 @@ class SimulationBatch:
 
     @property
     def tau(self) -> Array:
-        """Generalised forces (N, K, nv) that drove them, N m or N.
+        """Generalised forces (N, K, nv) that moved them, N m or N.
 
         Those of external wrenches and of prescribed motions are not among them.
         """
@@ -167,7 +167,7 @@ class SimulationBatch:
             for k in range(len(self)):
                 phi_q = self._some(kernel, np.array([k]), self.q[k : k + 1], self.v[k : k + 1])[1]
                 J = model.scaled_jacobian(phi_q[0])
-                near[k] = near_singular(model, self.system.driven, J)
+                near[k] = near_singular(model, self.system.prescribed_velocities, J)
         return near
 
     @property
@@ -177,12 +177,15 @@ class SimulationBatch:
         return np.zeros(self.q.shape[:2], dtype=bool) if found is None else found
 
     @property
-    def drives(self) -> dict[str, Array]:
+    def prescribed_forces(self) -> dict[str, Array]:
         """Forces of the prescribed motions by coordinate, (N, K) N m or N, beside `tau`."""
-        return {name: self._dynamics.drive[:, :, d] for d, name in enumerate(self._driven_names)}
+        return {
+            name: self._dynamics.prescribed_forces[:, :, d]
+            for d, name in enumerate(self._prescribed_names)
+        }
 
     @property
-    def _driven_names(self) -> tuple[str, ...]:
+    def _prescribed_names(self) -> tuple[str, ...]:
         return tuple(part.name for part in self.system.prescribed)
 
     @cached_property
@@ -222,8 +225,10 @@ class SimulationBatch:
         """
         model = self.model
         system = self.system
-        driven, links = system.driven_joints, system.links
-        request = LoadRequest.of(model, joints, on=on, at=at, in_=in_, links=links, actuated=driven)
+        prescribed_velocities, links = system.prescribed_joints, system.links
+        request = LoadRequest.of(
+            model, joints, on=on, at=at, in_=in_, links=links, actuated=prescribed_velocities
+        )
         solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
         known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []
@@ -235,7 +240,7 @@ class SimulationBatch:
 
     @cached_property
     def loads(self) -> BatchLoads:
-        """Loads of the joints asked for, as the steps told them: ``simulate_batch(loads=)``."""
+        """Loads of the joints asked for, as the steps reported them: ``simulate_batch(loads=)``."""
         asked, model = self.system.outputs, self.model
         if asked is None or not asked.joints:
             raise StateError(
@@ -243,10 +248,10 @@ class SimulationBatch:
                 "tell them, batch.joint_loads(joints) computes them afterwards"
             )
         names = asked.joint_names(model)
-        if self.told is None:
+        if self.reported is None:
             return self.joint_loads(names)
         own = {
-            name: self.told[name].reshape(*self.q.shape[:2], *shape)
+            name: self.reported[name].reshape(*self.q.shape[:2], *shape)
             for name, shape in asked.load_shapes(model).items()
         }
         there = np.asarray(np.isfinite(self.q).all(axis=2))
@@ -258,17 +263,17 @@ class SimulationBatch:
         rows = min((rows for rows, _ in self.row_sets), key=len, default=())
         places = np.argwhere(there)
         q = np.array([self.q[n, k] for n, k in some_of(places)]).reshape(-1, model.nq)
-        driven = self.system.driven_joints
-        return self._batch_loads(told_loads(model, asked, own, q, rows, driven))
+        prescribed_joints = self.system.prescribed_joints
+        return self._batch_loads(reported_loads(model, asked, own, q, rows, prescribed_joints))
 
     @cached_property
     def outputs(self) -> dict[str, Array]:
         """Functions asked for with ``simulate_batch(outputs=)``, (N, K) or (N, K, n), by name."""
         asked, found = self.system.outputs, dict[str, Array]()
-        if asked is None or self.told is None:
+        if asked is None or self.reported is None:
             return found
         for name, function in asked.functions:
-            values = self.told[name].copy()
+            values = self.reported[name].copy()
             silent = np.asarray(np.isfinite(self.q).all(axis=2) & np.isnan(values).any(axis=2))
             for n, k in np.argwhere(silent):
                 values[n, k] = function(float(self.time[k]), self.q[n, k], self.v[n, k])
@@ -276,32 +281,42 @@ class SimulationBatch:
         return found
 
     def _batch_loads(self, loads: JointLoads) -> BatchLoads:
-        arrays = loads.force, loads.moment, loads.drive, loads.determined
+        arrays = loads.force, loads.moment, loads.actuation, loads.determined
         return BatchLoads(loads.joints, self.time, *arrays, loads, self.v)
 
     def _determined(self, solver: LoadSolver) -> tuple[Array, ...] | None:
-        """Return which components (J, 6) and drives (F,) are determined wherever it is looked."""
+        """Return which components (J, 6) and prescribed motions (F,) are determined wherever it is
+        looked.
+        """
         there = np.argwhere(np.isfinite(self.v).all(axis=-1))
         constraints = constraints_of(self.model, self.parameters, self.system.prepared)
         assert constraints is not None, "there are loops"
-        driven = driven_velocities(self.model, self.system.driven_joints)
+        prescribed_velocities = actuated_velocities(self.model, self.system.prescribed_joints)
         flags: list[tuple[Array, ...]] = []
         for n, k in some_of(there):
             q, v = self.q[n, k], self.v[n, k]
             (phi_q,) = constraints(q[None], v[None], np.array([n]))[1]
             more = [] if self.parameters is None else [self.parameters.inputs[n]]
-            flags.append(solver.flags(q, left_open(self.model, phi_q, driven), *more))
+            flags.append(
+                solver.flags(
+                    q, undetermined_multipliers(self.model, phi_q, prescribed_velocities), *more
+                )
+            )
         if not flags:
             return None
         return tuple(np.logical_and.reduce(column) for column in zip(*flags, strict=True))
 
     @cached_property
     def _dynamics(self) -> Answer:
-        """Accelerations, multipliers and driving forces of all records."""
-        model, driven, shape = self.model, self.system.driven, self.q.shape[:2]
+        """Accelerations, multipliers and forces of prescribed motions of all records."""
+        model, prescribed_velocities, shape = (
+            self.model,
+            self.system.prescribed_velocities,
+            self.q.shape[:2],
+        )
         a = np.full((*shape, model.nv), np.nan)
         lam = np.full((*shape, len(model.row_scale)), np.nan)
-        drive = np.full((*shape, len(driven)), np.nan)
+        prescribed_forces = np.full((*shape, len(prescribed_velocities)), np.nan)
         there = np.asarray(np.isfinite(self.q).all(axis=2))
         doubtful, alone = there.copy(), set(self.alone)
         tau, _, pushed = self._acting
@@ -309,21 +324,21 @@ class SimulationBatch:
             own = np.array([k for k in members if k not in alone], dtype=int)
             if not len(own):
                 continue
-            key = "batch dynamics", rows, driven, self._variant_key
-            make = partial(dynamics_kernel, model, rows, driven, self.parameters)
+            key = "batch dynamics", rows, prescribed_velocities, self._variant_key
+            make = partial(dynamics_kernel, model, rows, prescribed_velocities, self.parameters)
             kernel = self.system.prepared.get(key, make)
             wanted = prescribed(self.system, self.time, own)[:, :, :, 2].transpose(1, 0, 2)
             states = self.q[own], self.v[own], tau[own] + pushed[own], wanted
-            a[own], lam[own], drive[own], risk = self._some(kernel, own, *states)
+            a[own], lam[own], prescribed_forces[own], risk = self._some(kernel, own, *states)
             doubtful[own] &= ~(risk[:, :, 0] < DOUBTFUL_RISK)
         recovered = np.zeros(shape, dtype=bool)
         for k in map(int, np.flatnonzero(doubtful.any(axis=1))):
             found = self[k].answer(np.flatnonzero(doubtful[k, there[k]]))
             a[k, doubtful[k]], lam[k, doubtful[k]] = found.a, found.lam
-            drive[k, doubtful[k]] = found.drive
+            prescribed_forces[k, doubtful[k]] = found.prescribed_forces
             if found.recovered is not None:
                 recovered[k, doubtful[k]] = found.recovered
-        return Answer(a, lam, drive, recovered)
+        return Answer(a, lam, prescribed_forces, recovered)
 
     @property
     def _variant_key(self) -> str:

@@ -20,9 +20,9 @@ from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES
-from mbd_bridge.loads.oddities import warn_left_out
+from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Given, Parameters
+from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.balance import keep_energy
 from mbd_bridge.simulate.batch.alone import Road
 from mbd_bridge.simulate.batch.lanes import Clock, Lanes
@@ -40,18 +40,18 @@ from mbd_bridge.simulate.batch.start import (
     start_states,
 )
 from mbd_bridge.simulate.compiled_step import prepared_step
+from mbd_bridge.simulate.diagnosis import named
 from mbd_bridge.simulate.driver import check_start, number_of_steps, simulate_one
 from mbd_bridge.simulate.energy import energy_kernel
 from mbd_bridge.simulate.inputs.motions import Prescribed
-from mbd_bridge.simulate.inputs.signal import State
+from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.problem import MOST_BYTES
 from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.system import Held, System, agreed, model_of, system_of
+from mbd_bridge.simulate.system import HasModel, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
-from mbd_bridge.simulate.trouble import named
 from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
@@ -69,7 +69,7 @@ REFUSED: dict[int, str] = {
 
 
 def simulate_batch(
-    machine: Held | Model | System,
+    machine: HasModel | Model | System,
     duration: float,
     *,
     step: float = 1e-3,
@@ -78,11 +78,11 @@ def simulate_batch(
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
-    drives: Mapping[str, Prescribed] | None = None,
-    parameters: Given | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
     loads: Sequence[str] | str | None = None,
-    outputs: Mapping[str, State] | None = None,
+    outputs: Mapping[str, StateFunction] | None = None,
     every: int = 1,
     start: float = 0.0,
     threads: int = 1,
@@ -93,13 +93,13 @@ def simulate_batch(
     Parameters
     ----------
     duration, step, every, start : as for `simulate`, the same for all trajectories
-    q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what the
-        drives prescribe and the nearest to it that closes the loops
+    q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what is
+        prescribed and the nearest to it that closes the loops
     torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
         (N, n): one for each trajectory
     loads, outputs : as for `simulate`
     external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
-    drives : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
+    prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
         with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
         N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`)
@@ -124,7 +124,7 @@ def simulate_batch(
         torque=torque,
         external=external,
         external_in=external_in,
-        drives=drives,
+        prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
         loads=loads,
@@ -186,7 +186,9 @@ class _Batch:
         scale = coordinate_scale(model)
         self.lanes = Lanes(system, clock, inputs, self.qs, self.vs, progress, scale)
         self.constraints = constraints_of(model, system.parameters, system.prepared)
-        self.kind, self.sets = sorted_starts(model, self.constraints, q, v, system.driven)
+        self.kind, self.sets = sorted_starts(
+            model, self.constraints, q, v, system.prescribed_velocities
+        )
         off = ~(turned & on_course(system, q, v, clock.start))
         self.kind[(self.kind == GOOD) & off] = OFF_COURSE
         self.status = ["finished"] * self.number
@@ -211,7 +213,7 @@ class _Batch:
         model, variants = system.model, system.parameters
         ended = np.flatnonzero(lanes.done)
         if self.constraints is not None:
-            least = max(OPEN_LOOP, row_choice(model, system.driven).leeway)
+            least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
             phi = self.constraints(self.qs[ended, -1], self.vs[ended, -1], ended)[0]
             lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
             ended = np.flatnonzero(lanes.done)
@@ -242,13 +244,13 @@ class _Batch:
 
     def result(self) -> SimulationBatch:
         """Return the motions."""
-        system, clock, told = self.system, self.clock, None
-        if system.outputs is not None and self.lanes.told:
+        system, clock, reported = self.system, self.clock, None
+        if system.outputs is not None and self.lanes.reported:
             names = system.outputs.names[len(STATE) :]
-            told = without_doubt(dict(zip(names, self.lanes.told, strict=True)))
+            reported = without_doubt(dict(zip(names, self.lanes.reported, strict=True)))
         status = tuple(self.status), self.alone
         arrays = self.time, self.qs, self.vs
-        return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, told)
+        return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, reported)
 
     def _one(self, k: int, duration: float, step: float) -> Simulation:
         state, clock = (self.q0[k], self.v0[k], self.clock.start), self.clock
@@ -262,9 +264,9 @@ class _Batch:
             return REFUSED[kind].format("")
         one = slice(k, k + 1)
         phi, phi_q, _ = (array[0] for array in self.constraints(self.q0[one], self.v0[one], one))
-        lack, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
+        residual, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
         model = self.system.model
-        return REFUSED[kind].format(named(model, lack / model.row_scale, per))
+        return REFUSED[kind].format(named(model, residual / model.row_scale, per))
 
 
 def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array) -> Array:

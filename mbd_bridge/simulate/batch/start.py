@@ -63,7 +63,7 @@ def start_states(
     if q is None:
         q0[:, [part.q for part in parts]] = follows[:, :, 0]
     if v is None:
-        v0[:, list(system.driven)] = follows[:, :, 1]
+        v0[:, list(system.prescribed_velocities)] = follows[:, :, 1]
     if not search:
         return q0, v0
     found = assemble_batch(
@@ -82,9 +82,9 @@ def on_course(system: System, q: Array, v: Array, start: float) -> Array:
     if not system.prescribed:
         return np.ones(len(q), dtype=bool)
     follows = prescribed(system, np.array([start]), np.arange(len(q)))[0]
-    scale, f1 = system.model.velocity_scale[list(system.driven)], follows[:, :, 1]
+    scale, f1 = system.model.velocity_scale[list(system.prescribed_velocities)], follows[:, :, 1]
     off = np.abs(q[:, [part.q for part in system.prescribed]] - follows[:, :, 0]) / scale
-    rate = np.abs(v[:, list(system.driven)] - f1) / np.maximum(scale, np.abs(f1))
+    rate = np.abs(v[:, list(system.prescribed_velocities)] - f1) / np.maximum(scale, np.abs(f1))
     return np.asarray((off <= CONSISTENT).all(axis=1) & (rate <= CONSISTENT).all(axis=1))
 
 
@@ -93,7 +93,7 @@ def sorted_starts(
     constraints: Constraints | None,
     q: Array,
     v: Array,
-    driven: tuple[int, ...] = (),
+    prescribed_velocities: tuple[int, ...] = (),
 ) -> tuple[Array, RowSets]:
     """Return what each start (N,) is, and the choices of rows for those that are good.
 
@@ -101,14 +101,14 @@ def sorted_starts(
     ----------
     constraints : returns Φ, Φ_q and γ of some trajectories; none without loops
     q, v : (N, nq), (N, nv)
-    driven : velocities that are prescribed: rows must be independent of them, too
+    prescribed_velocities : velocities that are prescribed: rows must be independent of them, too
     """
     kind = np.where(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1), GOOD, NOT_FINITE)
     if constraints is None:
         return kind, [((), np.flatnonzero(kind == GOOD))]
-    rows, choice = model.row_scale, row_choice(model, driven)
+    rows, choice = model.row_scale, row_choice(model, prescribed_velocities)
     share = max(1, AT_ONCE // (len(rows) * model.nv))
-    # drives that prescribe what the loops decide: `simulate` says so
+    # prescribed motions that prescribe what the loops decide: `simulate` says so
     sets: dict[tuple[int, ...], list[int]] = {}
     if choice.rank == row_choice(model).rank:
         sets = {chosen: [] for chosen in choice.sets}
@@ -130,11 +130,11 @@ def moves_inertia(system: System, q: Array, first: int) -> bool:
 def _judge(model: Model, kind: Array, phi: Array, phi_q: Array, v: Array, scaled: Array) -> None:
     """Mark starts that are not on the constraints, as `simulate` asks."""
     speed = np.einsum("nij,nj->ni", np.abs(phi_q), np.abs(v)).max(axis=1)[:, None]
-    lack = np.abs(np.einsum("nij,nj->ni", phi_q, v))
+    residual = np.abs(np.einsum("nij,nj->ni", phi_q, v))
     rows, choice = model.row_scale, row_choice(model)
     with np.errstate(invalid="ignore"):
         terms = np.maximum(speed, still(model, v) * rows)
-        slow = choice.closed(scaled, lack / terms)
+        slow = choice.closed(scaled, residual / terms)
         closed = choice.closed(scaled, phi / rows)
     kind[(kind == GOOD) & ~closed] = NOT_CLOSED
     kind[(kind == GOOD) & ~slow] = MOVING_APART

@@ -110,7 +110,7 @@ class Formula:
 
 
 def text_formula(kind: str, name: str, text: str | Formula) -> Formula:
-    """Return the formula of a drive or a torque; messages name it."""
+    """Return the formula of a prescribed motion or a torque; messages name it."""
     try:
         return Formula(text) if isinstance(text, str) else text
     except StateError as problem:

@@ -23,7 +23,7 @@ from mbd_bridge.kernels.graph.symbol import VARIABLE_POWER, Symbolic, plain
 ADVICE = (
     "a prescribed motion is a formula of t made of + - * / ** and the functions of "
     "mbd_bridge.functions: where(t > 1, a, b) instead of if, and maximum, clip, Table, ...; or a "
-    "table, drives={name: (times, values)}"
+    "table, prescribed={name: (times, values)}"
 )
 
 

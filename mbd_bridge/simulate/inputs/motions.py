@@ -2,9 +2,9 @@
 
     Φ_d = q_d - f(t) = 0,    Φ̇_d = v_d - f'(t) = 0,    Φ̈_d = a_d - f''(t) = 0
 
-Rheonomic rows beside those of the cut joints: Φ_q is a row of the unit matrix, γ = f''. The drive's
-force along the coordinate is the row's multiplier, -λ_d in M q̈ + Φ_qᵀ λ = Q: what is driven gives
-forces, what is free gives accelerations (hybrid dynamics).
+Rheonomic rows beside those of the cut joints: Φ_q is a row of the unit matrix, γ = f''. The
+prescribed motion's force along the coordinate is the row's multiplier, -λ_d in M q̈ + Φ_qᵀ λ = Q:
+what is prescribed gives forces, what is free gives accelerations (hybrid dynamics).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ text (see `formula`) or as a function, or a table through which a cubic spline g
 
 @dataclass(frozen=True, eq=False)
 class PrescribedMotions:
-    """The driven coordinates of a mechanism.
+    """The prescribed coordinates of a mechanism.
 
     Attributes
     ----------
-    names : of the coordinates (one with the joint's name where it has one freedom)
+    names : of the coordinates (one with the joint's name where it has one degree of freedom)
     q, v : places in the coordinates and in the velocities
     functions : of `Jet`s of time
     scale : (D,) of each row, `size` for lengths and 1 for angles
@@ -80,26 +80,30 @@ class MotionPart(NamedTuple):
 
 
 def motion_parts(
-    model: Model, drives: Mapping[str, Prescribed] | None, start: float
+    model: Model, prescribed: Mapping[str, Prescribed] | None, start: float
 ) -> tuple[MotionPart, ...]:
     """Return the prescribed motions of a mechanism, checked and tried at the start."""
     places = plain_places(model)
-    by_name("drives", drives, "{'crank': '2*pi*t'}")
+    by_name("prescribed", prescribed, "{'crank': '2*pi*t'}")
     found = []
-    for name, given in (drives or {}).items():
+    for name, given in (prescribed or {}).items():
         if name not in places:
             raise StateError(_unknown(model, name, places))
         found.append(MotionPart(name, *places[name], _signal(name, given, start)))
     return tuple(found)
 
 
-def fully_driven(model: Model, velocities: Sequence[int]) -> tuple[str, ...]:
-    """Return the joints all of whose freedoms are driven: their forces are not known before."""
-    driven = set(velocities)
+def fully_prescribed(model: Model, velocities: Sequence[int]) -> tuple[str, ...]:
+    """Return the joints all of whose degrees of freedom are prescribed: their forces are not known
+    before.
+    """
+    prescribed_velocities = set(velocities)
     return tuple(
         model.joints[body.joint].name
         for body in model.bodies
-        if body.type.nv and not body.coupled and driven.issuperset(range(body.v.start, body.v.stop))
+        if body.type.nv
+        and not body.coupled
+        and prescribed_velocities.issuperset(range(body.v.start, body.v.stop))
     )
 
 
@@ -118,25 +122,31 @@ def _unknown(model: Model, name: str, places: Mapping[str, Any]) -> str:
     if name in model.joint_index:
         joint = model.joint(name)
         if joint.follows is not None:
-            return f"drive {name!r} follows joint {model.joints[joint.follows].name!r}: drive that"
+            leader = model.joints[joint.follows].name
+            return f"prescribed motion {name!r} follows joint {leader!r}: prescribe that"
         if joint.moving and joint.type.nq != joint.type.nv:
             return (
-                f"drive {name!r}: a {joint.type.name} joint turns by a quaternion, which no single "
-                f"function of time gives. Model it as joints in a row and drive those"
+                f"prescribed motion {name!r}: a {joint.type.name} joint turns by a quaternion, "
+                f"which no single "
+                f"function of time gives. Model it as joints in a row and prescribe those"
             )
         if joint.moving:
             names = ", ".join(repr(name + suffix) for suffix in joint.type.velocities)
-            return f"drive {name!r}: the joint has several coordinates; drive {names}"
+            return (
+                f"prescribed motion {name!r}: the joint has several coordinates; prescribe {names}"
+            )
     if name in {cut.name for cut in model.cuts}:
         return (
-            f"drive {name!r}: a loop joint is cut and has no coordinate. Load the mechanism with "
-            f"other cuts (cuts=[...]), so that this joint carries the tree, or drive another one"
+            f"prescribed motion {name!r}: a loop joint is cut and has no coordinate. Load the "
+            f"mechanism with "
+            f"other cuts (cuts=[...]), so that this joint carries the tree, or prescribe another "
+            f"one"
         )
-    return unknown_name("coordinate that can be driven", name, places)
+    return unknown_name("coordinate that can be prescribed", name, places)
 
 
 def _signal(name: str, given: Any, start: float) -> Constant | Expression | Table:
-    where = f"drive {name!r}"
+    where = f"prescribed motion {name!r}"
     if isinstance(given, Sampled | Input):
         raise StateError(
             f"{where}: a prescribed motion needs its rates too, which {type(given).__name__} does "
@@ -147,7 +157,7 @@ def _signal(name: str, given: Any, start: float) -> Constant | Expression | Tabl
             raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
         return Table.spline(where, *given)
     if isinstance(given, str):
-        given = text_formula("drive", name, given)
+        given = text_formula("prescribed motion", name, given)
     if callable(given):
         _try(name, given, start)
         return Expression(given, given.text if isinstance(given, Formula) else None, of_time=True)
@@ -171,10 +181,12 @@ def _try(name: str, function: Callable[[Any], Any], t: float) -> None:
         jet = lift(function(Jet(t, 1.0, 0.0)))
         parts = np.array([jet.value, jet.first, jet.second], dtype=np.float64)
     except (TypeError, ValueError, ArithmeticError) as problem:
-        raise StateError(f"drive {name!r}: at t = {t:g} s: {problem}; {ADVICE}") from problem
+        raise StateError(
+            f"prescribed motion {name!r}: at t = {t:g} s: {problem}; {ADVICE}"
+        ) from problem
     if not np.all(np.isfinite(parts)):
         raise StateError(
-            f"drive {name!r}: at t = {t:g} s position, velocity and acceleration are "
+            f"prescribed motion {name!r}: at t = {t:g} s position, velocity and acceleration are "
             f"{parts.tolist()}; expected finite numbers"
         )
 

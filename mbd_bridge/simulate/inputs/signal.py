@@ -24,7 +24,7 @@ from mbd_bridge.simulate.inputs.jet import Jet, lift
 from mbd_bridge.simulate.inputs.table import FEWEST, table_rows
 from mbd_bridge.spatial import Array
 
-State = Callable[[Any, Array, Array], Any]
+StateFunction = Callable[[Any, Array, Array], Any]
 """A function of (t, q, v)."""
 
 
@@ -136,7 +136,7 @@ class Sampled:
     >>> mbd.simulate(arm, 1.0, torque=mbd.Sampled(controller))          # doctest: +SKIP
     """
 
-    function: State
+    function: StateFunction
     number = 1
 
 

@@ -19,20 +19,27 @@ from mbd_bridge.simulate.inputs.signal import (
     Input,
     Sampled,
     Signal,
-    State,
+    StateFunction,
     Table,
     finite,
 )
 from mbd_bridge.spatial import Array
 
 Force: TypeAlias = (
-    float | str | Formula | tuple[ArrayLike, ArrayLike] | State | Sampled | Input | ArrayLike
+    float
+    | str
+    | Formula
+    | tuple[ArrayLike, ArrayLike]
+    | StateFunction
+    | Sampled
+    | Input
+    | ArrayLike
 )
 """Along one velocity: a number (of a batch N of them), a formula of t ("5*sin(t)"), a table
 (times, values) with straight lines from row to row, a function of (t, q, v) that is traced, a
 `Sampled` one that is called, an `Input`."""
 
-Torque: TypeAlias = Mapping[str, Force] | ArrayLike | State | Sampled | Input | None
+Torque: TypeAlias = Mapping[str, Force] | ArrayLike | StateFunction | Sampled | Input | None
 """Forces by velocity name; constants (nv,), of a batch also (N, nv); a function of (t, q, v) that
 returns (nv,), traced or `Sampled`; an `Input` of nv numbers; or none."""
 
@@ -132,7 +139,7 @@ class Checked:
     """A function of (t, q, v) that complains of forces that are not one a velocity."""
 
     model: Model
-    torque: State
+    torque: StateFunction
 
     def __call__(self, t: Any, q: Array, v: Array) -> Array:
         """Return the forces (nv,)."""

@@ -23,14 +23,14 @@ from mbd_bridge.simulate.inputs.signal import (
     Input,
     Sampled,
     Signal,
-    State,
+    StateFunction,
     Table,
     finite,
 )
 from mbd_bridge.solve.wrenches import check_axes, links_of
 from mbd_bridge.spatial import Array
 
-Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | State | Sampled | Input
+Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | StateFunction | Sampled | Input
 """On a link, N and N m: (6,) numbers (of a batch also (N, 6)), a table (times (n,), values (n, 6)),
 a function of (t, q, v) that returns six, traced or `Sampled`, or an `Input` of six numbers."""
 
@@ -87,7 +87,7 @@ class WrenchOf:
     """A function of (t, q, v) that complains of what is no wrench."""
 
     name: str
-    function: State
+    function: StateFunction
 
     def __call__(self, t: Any, q: Array, v: Array) -> Array:
         """Return the wrench (6,)."""

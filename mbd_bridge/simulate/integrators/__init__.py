@@ -1,4 +1,4 @@
-"""Integrators of y' = f(t, y), driven from Python; the compiled Runge-Kutta step is in `step`.
+"""Integrators of y' = f(t, y), run from Python; the compiled Runge-Kutta step is in `step`.
 
 To add one: a file with one final class that derives from `Integrator`, and its name in
 `INTEGRATORS`.

@@ -42,10 +42,10 @@ class ScipyIntegrator(Integrator):
             last = max(end, min(self.last, self._end))
             self._way = kind(self.f, t, y, last, rtol=tolerance, atol=tolerance)
         while self._way.t < end:
-            trouble = self._way.step()
+            problem = self._way.step()
             self.steps += 1
             if self._way.status == "failed":
-                raise SolveError(str(trouble))
+                raise SolveError(str(problem))
             self.check_evaluations(self._way.t, self._way.t - self._way.t_old)
         return self.settle(end, self._way.dense_output()(end) if self._way.t > end else self._way.y)
 

@@ -1,4 +1,4 @@
-"""The compiled projection, state by state, for integrators that are driven from Python."""
+"""The compiled projection, state by state, for integrators that are run from Python."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CompiledMethod(Method):
         q, v, left, risk = self._settle(t, q, v)
         self._trust(risk)
         if not left < OPEN_SQUARES:
-            raise SolveError("loops or drives stay open")
+            raise SolveError("loops or prescribed motions stay open")
         return q, v
 
     def facts(self) -> dict[str, int]:

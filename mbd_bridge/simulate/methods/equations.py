@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import Loops
+from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.step import Torque
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.row_choice import row_choice
@@ -32,7 +32,7 @@ class Terms(NamedTuple):
     gamma: Array
 
 
-class Lack(NamedTuple):
+class Residual(NamedTuple):
     """Φ (m,), Φ̇ (m,), Φ_q (m, nv)."""
 
     phi: Array
@@ -57,9 +57,9 @@ class Equations:
         self._mass = prepare(model, "mass_matrix")
         self._bias = prepare(model, "bias_forces")
         self._constraints = prepare(model, "constraints") if model.has_loops else None
-        self._loops = Loops(model) if model.has_loops else None
-        driven = () if motions is None else motions.v
-        self._choice = row_choice(model, driven) if model.has_loops else None
+        self._loops = LoopChecker(model) if model.has_loops else None
+        prescribed_velocities = () if motions is None else motions.v
+        self._choice = row_choice(model, prescribed_velocities) if model.has_loops else None
         self._rows = model.row_scale
         if motions is not None:
             self._own = np.eye(model.nv)[list(motions.v)]
@@ -82,7 +82,7 @@ class Equations:
         Q = (self.forces(q, v, t) - h) * s
         return Terms(M * np.outer(s, s), Q, phi_q / self._rows[:, None] * s, gamma / self._rows)
 
-    def lack(self, q: Array, v: Array, t: float) -> Lack:
+    def residual(self, q: Array, v: Array, t: float) -> Residual:
         """Return how far a state is from the constraints."""
         phi, phi_q, _ = self._cuts(q, v)
         rate = phi_q @ v
@@ -92,11 +92,11 @@ class Equations:
             rate = np.concatenate([rate, v[list(self._motions.v)] - f1])
             phi_q = np.vstack([phi_q, self._own])
         rows = self._rows
-        return Lack(phi / rows, rate / rows, phi_q / rows[:, None] * self.scale)
+        return Residual(phi / rows, rate / rows, phi_q / rows[:, None] * self.scale)
 
     def rows_beside(self, q: Array, v: Array, t: float) -> Array:
         """Return Φ_q at a position, or beside it where more of its rows are independent."""
-        best = self.lack(q, v, t).phi_q
+        best = self.residual(q, v, t).phi_q
         if self._choice is None or self._loops is None:
             return best
         cuts, choice = len(self.model.row_scale), self._choice
@@ -104,7 +104,7 @@ class Equations:
             return best
         rank = len(choice.local(best[:cuts]))
         for place in self._loops.beside(q, v):
-            found = self.lack(place, v, t).phi_q
+            found = self.residual(place, v, t).phi_q
             if len(choice.fitting(found[:cuts]) or choice.local(found[:cuts])) > rank:
                 return found
         return best

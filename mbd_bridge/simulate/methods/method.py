@@ -16,7 +16,8 @@ CORRECTIONS = 8
 def stays_open(phi: Array) -> SolveError:
     """Return the error of a step whose corrections leave Φ, without dimension, open."""
     return SolveError(
-        f"loops or drives stay open by {np.abs(phi).max():.3g} of the mechanism's size after "
+        f"loops or prescribed motions stay open by {np.abs(phi).max():.3g} of the mechanism's "
+        f"size after "
         f"{CORRECTIONS} corrections: it cannot go there, or the step is too long"
     )
 

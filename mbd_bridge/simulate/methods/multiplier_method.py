@@ -55,7 +55,7 @@ class MultiplierMethod(Method):
         model, scale = self.system.model, self.system.scale
         size, before, closed = np.inf, np.inf, False
         for _ in range(CORRECTIONS):
-            phi, _, _ = self.system.lack(q, v, t)
+            phi, _, _ = self.system.residual(q, v, t)
             size, closed = self.system.left(phi, self._rows)
             if size < METHOD_CLOSED:
                 break
@@ -72,7 +72,7 @@ class MultiplierMethod(Method):
     def _velocity(self, q: Array, v: Array, t: float) -> Array:
         scale = self.system.scale
         for _ in range(CORRECTIONS):
-            rate = self.system.lack(q, v, t).rate
+            rate = self.system.residual(q, v, t).rate
             if np.abs(rate[self._rows]).max() < METHOD_CLOSED * max(1.0, np.abs(v / scale).max()):
                 break
             v = v - scale * self._correction(rate)
@@ -112,6 +112,6 @@ class MultiplierMethod(Method):
             self._choose(phi_q)
         raise SolveError(DEPENDENT_ROWS)
 
-    def _correction(self, lack: Array) -> Array:
+    def _correction(self, residual: Array) -> Array:
         assert self._factors is not None, "an acceleration comes first"
-        return self._factors.correction(lack[self._rows])
+        return self._factors.correction(residual[self._rows])

@@ -19,8 +19,10 @@ class Power:
 
     def __init__(self, problem: Problem) -> None:
         self._forces = problem.forces
-        driven = problem.motions is not None
-        self._inverse = prepare(problem.model, "inverse_dynamics") if driven else None
+        prescribed_velocities = problem.motions is not None
+        self._inverse = (
+            prepare(problem.model, "inverse_dynamics") if prescribed_velocities else None
+        )
 
     @property
     def none(self) -> bool:

@@ -53,7 +53,7 @@ class ReducedMethod(Method):
         if not rows:
             return q, v
         for _ in range(CORRECTIONS):
-            phi, rate, phi_q = self.system.lack(q, v, t)
+            phi, rate, phi_q = self.system.residual(q, v, t)
             right = self.basis.at(self.held, phi_q).right
             size, closed = self.system.left(phi, rows)
             if size < METHOD_CLOSED or self.correction != "state":

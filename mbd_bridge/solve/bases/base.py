@@ -1,8 +1,8 @@
 """What every basis promises: made once, renewed after every step, evaluated anywhere between.
 
 A basis is a matrix N (n, n - r) with Φ_q N = 0 and a right inverse I_R (n, r) of r independent
-rows, Φ_q I_R = 1. Independent velocities are ż in q̇ = I_R b + N ż; they have a meaning from step to
-step only if N does not jump. So a method keeps directions D (`Held.directions`) which a
+rows, Φ_q I_R = 1. Independent velocities are ż in q̇ = I_R b + N ż; they have a meaning from step
+to step only if N does not jump. So a method keeps directions D (`Held.directions`) which a
 re-decomposition turns as little as it can.
 
 All matrices are dimensionless (see `solve.rank`).

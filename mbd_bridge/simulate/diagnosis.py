@@ -1,4 +1,6 @@
-"""What a motion that cannot go on says: which loop, which drive, which joint, and what to try."""
+"""What a motion that cannot go on says: which loop, which prescribed motion, which joint, and what
+to try.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,12 @@ def step_too_long(h: float) -> str:
 
 
 def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: float) -> str:
-    """Say which loops and drives a step has left open.
+    """Say which loops and prescribed motions a step has left open.
 
     Parameters
     ----------
-    phi : (m + D,) residuals, relative to `size` for lengths: of the cuts, then of the drives
+    phi : (m + D,) residuals, relative to `size` for lengths: of the cuts, then of the prescribed
+        motions
     h : length of the step, s
     """
     largest = SHARE * np.abs(phi).max()
@@ -43,9 +46,9 @@ def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: f
         if abs(phi[count_rows + k]) >= largest
     ]
     return (
-        f"{', '.join(found)}: {_driven(motions)} leads out of what the mechanism can reach, or "
+        f"{', '.join(found)}: {_prescribed(motions)} leads out of what the mechanism can reach, or "
         f"into a singular position, or the step of {h:.3g} s is too long. Change the course of "
-        f"the drive, drive another joint, or {SHORTER}"
+        f"the prescribed motion, prescribe another joint, or {SHORTER}"
     )
 
 
@@ -54,7 +57,7 @@ def at_rest(model: Model, J: Array, rows: tuple[int, ...], more: int) -> str:
     names = ", ".join(repr(name) for name in dependent_loops(model, J, rows))
     return (
         f"a singular position, at rest: rows of {names} depend on each other here, "
-        f"{count(more, 'freedom')} more than beside it, so mechanics does not tell which "
+        f"{count(more, 'degree of freedom')} more than beside it, so mechanics does not tell which "
         f"way the motion goes on. Start with a velocity, or a little beside this position"
     )
 
@@ -84,7 +87,7 @@ def runs_away(model: Model, v: Array) -> str:
     unit = "rad/s" if model.velocity_scale[worst] == 1.0 else "m/s"
     return (
         f"the motion runs away: numbers overflow, with {model.velocity_names[worst]!r} at "
-        f"{v[worst]:.3g} {unit} before. Look at the forces that drive it, or {SHORTER}"
+        f"{v[worst]:.3g} {unit} before. Look at the forces that act on it, or {SHORTER}"
     )
 
 
@@ -107,9 +110,13 @@ def loop_rows(model: Model) -> dict[str, slice]:
     return found
 
 
-def _driven(motions: PrescribedMotions) -> str:
+def _prescribed(motions: PrescribedMotions) -> str:
     names = ", ".join(repr(name) for name in motions.names)
-    return f"the drive of {names}" if len(motions) == 1 else f"one of the drives of {names}"
+    return (
+        f"the prescribed motion of {names}"
+        if len(motions) == 1
+        else f"one of the prescribed motions of {names}"
+    )
 
 
 def _amount(model: Model, phi: Array) -> str:

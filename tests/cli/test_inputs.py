@@ -1,4 +1,4 @@
-"""Claims about drives, forces, methods and checkpoints of mbd simulate."""
+"""Claims about prescribed motions, forces, methods and checkpoints of mbd simulate."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ def simulate(run, tmp_path):
     return command
 
 
-def test_a_formula_drives_and_the_loads_say_the_force(simulate):
-    code, table, err = simulate("--drive", "crank=2*pi*t", "--every", "50", "--joints", "crank")
-    assert code == 0 and "drives work" in err
-    expected = mbd.simulate(mbd.load(BAR), 0.5, drives={"crank": "2*pi*t"}, every=50)
+def test_a_formula_prescribed_motions_and_the_loads_say_the_force(simulate):
+    code, table, err = simulate("--prescribe", "crank=2*pi*t", "--every", "50", "--joints", "crank")
+    assert code == 0 and "prescribed motions do work" in err
+    expected = mbd.simulate(mbd.load(BAR), 0.5, prescribed={"crank": "2*pi*t"}, every=50)
     assert np.abs(table.column("crank") - 2 * np.pi * table.column("time")).max() < 1e-12
     assert np.allclose(table.column("rocker"), expected.q[:, 2], atol=1e-12)
-    assert np.allclose(table.column("crank.drive"), expected.drives["crank"], atol=1e-10)
+    assert np.allclose(
+        table.column("crank.actuation"), expected.prescribed_forces["crank"], atol=1e-10
+    )
 
 
-def test_a_table_drives_in_its_units_by_name_or_alone(simulate, tmp_path):
+def test_a_table_prescribed_motions_in_its_units_by_name_or_alone(simulate, tmp_path):
     times = np.linspace(0, 0.5, 51)
     course = 30 * np.sin(4 * times)
     rows = "\n".join(
@@ -44,11 +46,11 @@ def test_a_table_drives_in_its_units_by_name_or_alone(simulate, tmp_path):
     )
     path = tmp_path / "motion.csv"
     path.write_text(f"time,crank [deg],other [deg]\n{rows}\n")
-    code, table, _ = simulate("--drive", f"crank={path}", "--every", "50")
+    code, table, _ = simulate("--prescribe", f"crank={path}", "--every", "50")
     assert code == 0
     expected = np.deg2rad(30 * np.sin(4 * table.column("time")))
     assert np.abs(table.column("crank") - expected).max() < 1e-6
-    code, table, _ = simulate("--drive", f"crank={path}:other", "--every", "50")
+    code, table, _ = simulate("--prescribe", f"crank={path}:other", "--every", "50")
     assert code == 0
     assert np.abs(table.column("crank") + expected).max() < 1e-6
 
@@ -68,40 +70,40 @@ def test_forces_by_formula_and_table(simulate, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--drive", "crank"), 2, "expected NAME=WHAT"),
-        (("--drive", "crnk=t"), 2, "did you mean 'crank'"),
-        (("--drive", "crank=spped*t"), 2, "character 1: no name named 'spped'"),
-        (("--drive", "crank=__import__('os').abort()"), 2, "no meaning here"),
-        (("--drive", "crank=nothing.csv"), 2, "nothing.csv"),
-        (("--drive", "crank=t", "crank=2*t"), 2, "given twice"),
+        (("--prescribe", "crank"), 2, "expected NAME=WHAT"),
+        (("--prescribe", "crnk=t"), 2, "did you mean 'crank'"),
+        (("--prescribe", "crank=spped*t"), 2, "character 1: no name named 'spped'"),
+        (("--prescribe", "crank=__import__('os').abort()"), 2, "no meaning here"),
+        (("--prescribe", "crank=nothing.csv"), 2, "nothing.csv"),
+        (("--prescribe", "crank=t", "crank=2*t"), 2, "given twice"),
         (("--near", "crank=1", "--near", "crank=2"), 2, "'crank' is given twice"),
-        (("--drive", "crank=t", "--near", "crank=1"), 2, "starts where its drive does"),
-        (("--drive", "coupler_pin=t"), 2, "a loop joint is cut"),
+        (("--prescribe", "crank=t", "--near", "crank=1"), 2, "which says where it starts"),
+        (("--prescribe", "coupler_pin=t"), 2, "a loop joint is cut"),
         (("--torque", "crnk=1"), 2, "did you mean 'crank'"),
-        (("--drive", "crank=1", "rocker=3"), 1, "release one of fixed"),
+        (("--prescribe", "crank=1", "rocker=3"), 1, "release one of fixed"),
         (("--method", "svg"), 2, "use one of projection"),
         (("--integrator", "rk5"), 2, "use one of rk4"),
         (("--resume",), 2, "goes with --checkpoint"),
         (("--step", "0.4", "--velocity", "crank=30"), 1, "shorter steps"),
     ],
 )
-def test_what_cannot_be_driven_is_explained(simulate, words, code, message):
+def test_what_cannot_be_prescribed_is_explained(simulate, words, code, message):
     found, _, err = simulate(*words)
     assert found == code
     assert message in err
     assert "check=False" not in err and "Traceback" not in err
 
 
-def test_joints_with_several_freedoms_say_what_can_be_driven(simulate):
-    code, _, err = simulate("--drive", "platform=0", robot=OWN / "stewart.urdf")
+def test_joints_with_several_degrees_of_freedom_say_what_can_be_prescribed(simulate):
+    code, _, err = simulate("--prescribe", "platform=0", robot=OWN / "stewart.urdf")
     assert code == 2
     assert "turns by a quaternion" in err and "joints in a row" in err
 
 
-def test_a_drive_out_of_reach_keeps_what_there_is(simulate):
-    code, table, err = simulate("--drive", "rocker=3*t", "--joints", "rocker", seconds="2")
+def test_a_prescribed_motion_out_of_reach_keeps_what_there_is(simulate):
+    code, table, err = simulate("--prescribe", "rocker=3*t", "--joints", "rocker", seconds="2")
     assert code == 1
-    assert "stopped at t =" in err and "the drive of 'rocker' leads out" in err
+    assert "stopped at t =" in err and "the prescribed motion of 'rocker' leads out" in err
     assert 0 < table.column("time")[-1] < 2
     assert np.isfinite(table.values).all()
 
@@ -134,7 +136,7 @@ SPAN = "predecessor: {link: coupler, xyz: [1, 0, 0]}, successor: {link: ground}"
             2,
             r"loops.yaml:7: loop 'stay': both sides are on link 'crank'",
         ),
-        (f"type: distance, {SPAN}", (), 0, "warning: .* has no freedom where it starts"),
+        (f"type: distance, {SPAN}", (), 0, "warning: .* has no degree of freedom where it starts"),
         (
             "type: spherical, predecessor: {link: coupler, xyz: [1, 0, 0]}, "
             "successor: {link: rocker, xyz: [0, 0, 1]}",

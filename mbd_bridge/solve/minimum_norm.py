@@ -25,7 +25,7 @@ LARGEST = 20_000
 """Multiply-adds of the factors that are still worth compiling: some seconds."""
 
 
-class Smallest:
+class MinimumNorm:
     """Factors of A Aᵀ for a matrix A (r, m) of floats or symbols with independent rows."""
 
     def __init__(self, A: Array) -> None:
@@ -82,17 +82,17 @@ def spread(phi_q: Array, places: Sequence[int], chosen: Array) -> tuple[Array, A
     if not others:
         out[list(places)] = chosen
         return out, 0.0
-    rows = Smallest(phi_q[list(places)])
+    rows = MinimumNorm(phi_q[list(places)])
     C = zeros((len(places), len(phi_q)), phi_q)
     C[:, list(places)] = np.eye(len(places))
     for k in others:
         C[:, k] = rows.shares(phi_q[k])
-    return Smallest(C).solution(chosen), rows.risk
+    return MinimumNorm(C).solution(chosen), rows.risk
 
 
 def projected(phi_q: Array, places: Sequence[int]) -> tuple[Array, Any]:
     """Return rows (m, nv) projected onto the space of independent ones, and the risk of these."""
-    rows = Smallest(phi_q[list(places)])
+    rows = MinimumNorm(phi_q[list(places)])
     out = zeros(phi_q.shape, phi_q)
     for k in range(len(phi_q)):
         out[k] = phi_q[k] if k in places else rows.A.T @ rows.shares(phi_q[k])
@@ -112,17 +112,22 @@ def not_zero(matrix: Array) -> Array:
     return np.array(flat, dtype=bool).reshape(matrix.shape)
 
 
-def smallest_multipliers(
-    model: Model, rows: Sequence[int], driven: Sequence[int], q: Array, v: Array, chosen: Array
+def minimum_norm_multipliers(
+    model: Model,
+    rows: Sequence[int],
+    prescribed_velocities: Sequence[int],
+    q: Array,
+    v: Array,
+    chosen: Array,
 ) -> Array:
     """Return the smallest multipliers of all rows for those of the independent ones."""
     cut = len(model.row_scale)
     if len(rows) == cut:
         return chosen
-    own = np.eye(model.nv)[list(driven)]
-    scale = np.concatenate([model.row_scale, model.velocity_scale[list(driven)]])
+    own = np.eye(model.nv)[list(prescribed_velocities)]
+    scale = np.concatenate([model.row_scale, model.velocity_scale[list(prescribed_velocities)]])
     found = constraints(model, state_vectors(model, q, v)).phi_q
     phi_q = np.vstack([found, own]) if len(own) else found
     phi_q = phi_q / scale[:, None] * model.velocity_scale
-    places = [*rows, *range(cut, cut + len(driven))]
+    places = [*rows, *range(cut, cut + len(prescribed_velocities))]
     return np.asarray(spread(phi_q, places, chosen * scale[places])[0] / scale)

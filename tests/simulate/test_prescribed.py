@@ -62,28 +62,34 @@ def test_a_table_is_its_spline_between_and_at_the_knots():
         assert np.abs(part[:, 0, 0] - spline(at, order)).max() < 1e-12 * size
 
 
-def test_torque_of_a_driven_pendulum_is_that_of_the_closed_form():
+def test_torque_of_a_prescribed_pendulum_is_that_of_the_closed_form():
     """τ = (I + m l²) q̈ + m g l sin q."""
     m = pendulum()
-    run = mbd.simulate(m, 2.0, step=1e-3, drives={"pin": lambda t: 0.3 + np.sin(3 * t)}, every=10)
+    run = mbd.simulate(
+        m, 2.0, step=1e-3, prescribed={"pin": lambda t: 0.3 + np.sin(3 * t)}, every=10
+    )
     q = 0.3 + np.sin(3 * run.time)
     torque = (0.2 + 2.0 * 0.25) * -9 * np.sin(3 * run.time) + 2 * 9.81 * 0.5 * np.sin(q)
     assert np.allclose(run.q[:, 0], q, atol=1e-13)
     assert np.allclose(run.v[:, 0], 3 * np.cos(3 * run.time), atol=1e-12)
-    assert np.allclose(run.drives["pin"], torque, atol=1e-11)
-    assert np.allclose(run.joint_loads("pin").drive[:, 0], torque, atol=1e-11)
+    assert np.allclose(run.prescribed_forces["pin"], torque, atol=1e-11)
+    assert np.allclose(run.joint_loads("pin").actuation[:, 0], torque, atol=1e-11)
 
 
-def test_a_drive_beside_a_torque_gives_the_rest():
+def test_a_prescribed_motion_beside_a_torque_gives_the_rest():
     m = pendulum()
-    drives = {"pin": lambda t: np.sin(t)}
-    alone = mbd.simulate(m, 1.0, drives=drives, every=100)
-    helped = mbd.simulate(m, 1.0, drives=drives, torque={"pin": 2.5}, every=100)
-    assert np.allclose(helped.drives["pin"], alone.drives["pin"] - 2.5, atol=1e-11)
+    prescribed = {"pin": lambda t: np.sin(t)}
+    alone = mbd.simulate(m, 1.0, prescribed=prescribed, every=100)
+    helped = mbd.simulate(m, 1.0, prescribed=prescribed, torque={"pin": 2.5}, every=100)
+    assert np.allclose(
+        helped.prescribed_forces["pin"], alone.prescribed_forces["pin"] - 2.5, atol=1e-11
+    )
 
 
-def test_driven_joints_give_forces_and_free_joints_accelerations():
-    """Inverse dynamics on the run's motion: the drives where driven, nothing where free."""
+def test_prescribed_joints_give_forces_and_free_joints_accelerations():
+    """Inverse dynamics on the run's motion: the prescribed motions where prescribed, nothing where
+    free.
+    """
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     names = arm.coordinate_names
     driven = {names[1]: lambda t: 0.4 * np.sin(2 * t), names[4]: -0.3, names[6]: lambda t: t * t}
@@ -91,19 +97,19 @@ def test_driven_joints_give_forces_and_free_joints_accelerations():
     q0[[1, 4, 6]] = 0.0, -0.3, 0.0
     v0 = np.zeros(7)
     v0[1] = 0.8
-    run = mbd.simulate(arm, 1.0, step=5e-4, q=q0, v=v0, drives=driven, every=100)
+    run = mbd.simulate(arm, 1.0, step=5e-4, q=q0, v=v0, prescribed=driven, every=100)
     tau = arm.inverse_dynamics(run.q, run.v, run.a)
     expected = np.zeros_like(tau)
     for name in driven:
-        expected[:, names.index(name)] = run.drives[name]
+        expected[:, names.index(name)] = run.prescribed_forces[name]
     assert np.abs(tau - expected).max() < REFEREE * np.abs(tau).max()
     forward = arm.forward_dynamics(run.q, run.v, expected)
     assert np.abs(forward - run.a).max() < 1e-9 * np.abs(run.a).max()
     assert np.allclose(run.q[:, 6], run.time**2, atol=1e-13)
 
 
-def test_free_joints_move_as_under_the_forces_of_the_drives():
-    """The drive's force as a given torque makes the same motion."""
+def test_free_joints_move_as_under_the_forces_of_the_prescribed_motions():
+    """The prescribed motion's force as a given torque makes the same motion."""
     b = (
         mbd.Builder("arm")
         .link("upper", 1.0, (0, 0, -0.5), (0.1, 0.1, 0.02))
@@ -112,8 +118,8 @@ def test_free_joints_move_as_under_the_forces_of_the_drives():
         .joint("knee", "revolute", "upper", "lower", (0, 0, -1), axis=(0, 1, 0))
     )
     m = mbd.Mechanism.build(b)
-    driven = mbd.simulate(m, 1.0, step=1e-3, drives={"hip": lambda t: np.sin(2 * t)})
-    force = TableOf(driven.time, driven.drives["hip"], kind="cubic")
+    driven = mbd.simulate(m, 1.0, step=1e-3, prescribed={"hip": lambda t: np.sin(2 * t)})
+    force = TableOf(driven.time, driven.prescribed_forces["hip"], kind="cubic")
 
     def torque(t, q, v):
         out = np.zeros(2, dtype=np.asarray(q).dtype)
@@ -125,36 +131,38 @@ def test_free_joints_move_as_under_the_forces_of_the_drives():
 
 
 def test_rrc_arm_of_kim_and_you():
-    """KimYou97, simulation 1: joint 2 driven, roll joints locked, the other pitch joints free."""
+    """KimYou97, simulation 1: joint 2 prescribed, roll joints locked, the other pitch joints
+    free.
+    """
     arm = mbd.load(own_urdfs()["rrc_arm"])
-    drives = {f"joint_{k}": 0.0 for k in (1, 3, 5, 7)}
-    drives["joint_2"] = lambda t: np.pi / 3 * np.sin(np.pi * t / 5)
-    run = mbd.simulate(arm, 5.0, step=1e-3, drives=drives, every=50)
+    prescribed = {f"joint_{k}": 0.0 for k in (1, 3, 5, 7)}
+    prescribed["joint_2"] = lambda t: np.pi / 3 * np.sin(np.pi * t / 5)
+    run = mbd.simulate(arm, 5.0, step=1e-3, prescribed=prescribed, every=50)
     tau = arm.inverse_dynamics(run.q, run.v, run.a)
     size = np.abs(tau).max()
-    assert np.abs(run.drives["joint_2"] - tau[:, 1]).max() < REFEREE * size
+    assert np.abs(run.prescribed_forces["joint_2"] - tau[:, 1]).max() < REFEREE * size
     assert np.abs(tau[:, [3, 5]]).max() < REFEREE * size
     reference = arm.joint_loads(run.q, run.v, run.a, ["joint_2"])
     loads = run.joint_loads(["joint_2"])
     assert np.array_equal(loads.force, reference.force)  # x is the roll axis of the link
-    assert np.abs(loads.drive[:, 0] - run.drives["joint_2"]).max() < REFEREE * size
+    assert np.abs(loads.actuation[:, 0] - run.prescribed_forces["joint_2"]).max() < REFEREE * size
     assert np.allclose(run.q[:, 1], np.pi / 3 * np.sin(np.pi * run.time / 5), atol=1e-12)
     gain = run.energy[-1] - run.energy[0]
-    fine = mbd.simulate(arm, 5.0, step=1e-3, drives=drives, every=5)
-    power = fine.drives["joint_2"] * fine.v[:, 1]
+    fine = mbd.simulate(arm, 5.0, step=1e-3, prescribed=prescribed, every=5)
+    power = fine.prescribed["joint_2"] * fine.v[:, 1]
     assert np.isclose(simpson(power, x=fine.time), gain, rtol=1e-5)
 
 
-def test_a_loop_is_driven_and_finds_its_own_start():
+def test_a_loop_is_prescribed_and_finds_its_own_start():
     bar = four_bar(1, 2, 1.5, 2.5)
-    run = mbd.simulate(bar, 2.0, step=1e-3, drives={"crank": lambda t: 0.5 + 2 * t}, every=50)
+    run = mbd.simulate(bar, 2.0, step=1e-3, prescribed={"crank": lambda t: 0.5 + 2 * t}, every=50)
     assert run.closure.max() < 1e-12
     assert np.allclose(run.q[:, 0], 0.5 + 2 * run.time, atol=1e-12)
     dynamics = bar.constrained_dynamics(actuated=["crank"])
     inverse = dynamics.inverse(run.q, run.v, run.a).tau[:, 0]
-    assert np.allclose(run.drives["crank"], inverse, atol=1e-9)
+    assert np.allclose(run.prescribed_forces["crank"], inverse, atol=1e-9)
     loads = run.joint_loads(["crank", "pin"])
-    assert np.allclose(loads.drive[:, 0], inverse, atol=1e-9)
+    assert np.allclose(loads.actuation[:, 0], inverse, atol=1e-9)
     assert np.allclose(
         loads.force,
         bar.joint_loads(run.q, run.v, run.a, ["crank", "pin"], actuated=["crank"]).force,
@@ -162,29 +170,29 @@ def test_a_loop_is_driven_and_finds_its_own_start():
     )
 
 
-def test_a_table_drives_as_the_formula_that_it_samples():
+def test_a_table_prescribed_motions_as_the_formula_that_it_samples():
     bar = four_bar(1, 2, 1.5, 2.5)
     times = np.linspace(0, 1, 201)
     table = times, 0.5 + np.sin(2 * times)
-    a = mbd.simulate(bar, 1.0, drives={"crank": table}, every=100)
-    b = mbd.simulate(bar, 1.0, drives={"crank": lambda t: 0.5 + np.sin(2 * t)}, every=100)
+    a = mbd.simulate(bar, 1.0, prescribed={"crank": table}, every=100)
+    b = mbd.simulate(bar, 1.0, prescribed={"crank": lambda t: 0.5 + np.sin(2 * t)}, every=100)
     assert np.allclose(a.q, b.q, atol=1e-7)
-    assert np.allclose(a.drives["crank"], b.drives["crank"], rtol=2e-3)
+    assert np.allclose(a.prescribed_forces["crank"], b.prescribed_forces["crank"], rtol=2e-3)
 
 
-def test_a_drive_that_leaves_the_workspace_keeps_what_there_is():
+def test_a_prescribed_motion_that_leaves_the_workspace_keeps_what_there_is():
     bar = four_bar(2.0, 1.0, 1.5, 2.0)  # this crank cannot turn round
-    drives = {"crank": lambda t: 1.0 + 3.0 * t}
+    prescribed = {"crank": lambda t: 1.0 + 3.0 * t}
     with pytest.raises(SolveError, match="stopped at t ="):
-        mbd.simulate(bar, 3.0, step=1e-3, drives=drives)
-    run = mbd.simulate(bar, 3.0, step=1e-3, drives=drives, check=False)
+        mbd.simulate(bar, 3.0, step=1e-3, prescribed=prescribed)
+    run = mbd.simulate(bar, 3.0, step=1e-3, prescribed=prescribed, check=False)
     assert not run.finished
     assert 0 < run.time[-1] < 1
     assert run.closure.max() < 1e-9
 
 
 @pytest.mark.parametrize(
-    ("drives", "message"),
+    ("prescribed", "message"),
     [
         ({"crnk": 0.0}, "did you mean 'crank'"),
         ({"crank": "fast"}, "no name named 'fast'"),
@@ -199,23 +207,23 @@ def test_a_drive_that_leaves_the_workspace_keeps_what_there_is():
         ({"crank": 1.0, "elbow": 0.4}, "fixed|cannot be closed"),
     ],
 )
-def test_drives_that_cannot_be_are_explained(drives, message):
+def test_prescribed_motions_that_cannot_be_are_explained(prescribed, message):
     with pytest.raises((StateError, SolveError), match=message):
-        mbd.simulate(four_bar(), 10.0, drives=drives)
+        mbd.simulate(four_bar(), 10.0, prescribed=prescribed)
 
 
-def test_drives_of_what_the_loops_decide_are_refused():
+def test_prescribed_motions_of_what_the_loops_decide_are_refused():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    drives = {"crank": 0.5, "elbow": float(at.q[1])}
-    with pytest.raises(StateError, match="leave 1 freedom,"):
-        mbd.simulate(bar, 1.0, q=at.q, drives=drives)
+    prescribed = {"crank": 0.5, "elbow": float(at.q[1])}
+    with pytest.raises(StateError, match="leave 1 degree of freedom,"):
+        mbd.simulate(bar, 1.0, q=at.q, prescribed=prescribed)
     with pytest.raises(StateError, match="not independent at the start"):
-        mbd.simulate(four_bar(), 1.0, drives={"crank": "t", "elbow": "t"})
+        mbd.simulate(four_bar(), 1.0, prescribed={"crank": "t", "elbow": "t"})
 
 
-def test_a_start_beside_the_drive_is_refused():
+def test_a_start_beside_the_prescribed_motion_is_refused():
     with pytest.raises(StateError, match="its position at t = 0 s is 0, that of the start"):
-        mbd.simulate(pendulum(), 1.0, q=[0.5], drives={"pin": lambda t: np.sin(t)})
+        mbd.simulate(pendulum(), 1.0, q=[0.5], prescribed={"pin": lambda t: np.sin(t)})
     with pytest.raises(StateError, match="its velocity"):
-        mbd.simulate(pendulum(), 1.0, v=[0.0], drives={"pin": lambda t: np.sin(t)})
+        mbd.simulate(pendulum(), 1.0, v=[0.0], prescribed={"pin": lambda t: np.sin(t)})

@@ -84,7 +84,7 @@ def test_a_table_of_forces_is_straight_lines():
     assert np.abs(line.tau - formula.tau).max() < 1e-13
 
 
-DRIVES = {
+ACTUATION = {
     "numbers": (np.linspace(0.3, 0.9, N), lambda k: np.linspace(0.3, 0.9, N)[k]),
     "a function": (lambda t: 0.5 + 2.0 * t, lambda k: lambda t: 0.5 + 2.0 * t),
     "a formula": ("0.5 + 2 * t", lambda k: "0.5 + 2 * t"),
@@ -96,48 +96,48 @@ DRIVES = {
 }
 
 
-@pytest.mark.parametrize("case", DRIVES)
+@pytest.mark.parametrize("case", ACTUATION)
 @pytest.mark.parametrize("make", [lambda: BAR, rssr], ids=["four-bar", "rssr"])
 def test_prescribed_motions(make, case):
-    together, alone = DRIVES[case]
+    together, alone = ACTUATION[case]
     m = make()
     # one state of so many: nothing else here says how many trajectories there are
     torque = {"rocker" if make is rssr else "elbow": np.linspace(-1, 1, N)}
-    options = {"torque": torque, "drives": {"crank": together}, "every": 20}
+    options = {"torque": torque, "prescribed": {"crank": together}, "every": 20}
     batches = by_one_and_two_threads(m, T, **options)
     assert all(found.finished.all() and not found.alone for found in batches)
     for k in (0, 2, N - 1):
         (name,) = torque
         own = {name: torque[name][k]}
-        run = mbd.simulate(m, T, drives={"crank": alone(k)}, torque=own, every=20)
+        run = mbd.simulate(m, T, prescribed={"crank": alone(k)}, torque=own, every=20)
         for found in batches:
             assert_alike(found, k, run)
-            forces = found[k].drives["crank"]
-            assert np.allclose(forces, run.drives["crank"], rtol=1e-9, atol=1e-9)
+            forces = found[k].prescribed_forces["crank"]
+            assert np.allclose(forces, run.prescribed_forces["crank"], rtol=1e-9, atol=1e-9)
             assert found[k].closure.max() < 1e-12
 
 
 def test_prescribed_motions_of_an_arm():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     table = np.sin(np.linspace(0.2, 1.0, 3)[:, None] + TIMES)
-    drives = {"lbr_iiwa_joint_2": (TIMES, table), "lbr_iiwa_joint_4": 0.4}
-    found = mbd.simulate_batch(arm, T, drives=drives, every=20)
+    prescribed = {"lbr_iiwa_joint_2": (TIMES, table), "lbr_iiwa_joint_4": 0.4}
+    found = mbd.simulate_batch(arm, T, prescribed=prescribed, every=20)
     assert found.finished.all() and not found.alone
     for k in range(3):
         own = {"lbr_iiwa_joint_2": (TIMES, table[k]), "lbr_iiwa_joint_4": 0.4}
-        assert_alike(found, k, mbd.simulate(arm, T, drives=own, every=20))
+        assert_alike(found, k, mbd.simulate(arm, T, prescribed=own, every=20))
 
 
-def test_variants_are_driven_from_positions_of_their_own():
+def test_variants_are_prescribed_from_positions_of_their_own():
     rods = np.column_stack([np.zeros(N), np.zeros(N), np.linspace(0.9, 1.1, N)])
     parameters = {"elbow.xyz": rods}
     found = mbd.simulate_batch(
-        BAR, T, drives={"crank": (TIMES, turning([2.0]))}, parameters=parameters, every=20
+        BAR, T, prescribed={"crank": (TIMES, turning([2.0]))}, parameters=parameters, every=20
     )
     assert found.finished.all() and not found.alone
     for k in (0, N - 1):
-        own, drives = mbd.Mechanism(found.model_of(k)), {"crank": (TIMES, turning([2.0])[0])}
-        assert_alike(found, k, mbd.simulate(own, T, drives=drives, every=20))
+        own, prescribed = mbd.Mechanism(found.model_of(k)), {"crank": (TIMES, turning([2.0])[0])}
+        assert_alike(found, k, mbd.simulate(own, T, prescribed=prescribed, every=20))
 
 
 @pytest.mark.parametrize("share", [5, 64, 1000])
@@ -154,14 +154,14 @@ def test_a_start_that_is_not_on_its_course_concerns_no_other():
     q, v = started()
     table = turning([2.0, 2.0, 2.0])
     table[1] += 0.1
-    found = mbd.simulate_batch(BAR, T, q=q, v=v, drives={"crank": (TIMES, table)})
+    found = mbd.simulate_batch(BAR, T, q=q, v=v, prescribed={"crank": (TIMES, table)})
     assert found.finished.tolist() == [True, False, True]
     assert "its position at t = 0 s" in found.status[1]
-    assert_alike(found, 2, mbd.simulate(BAR, T, q=q, v=v, drives={"crank": (TIMES, table[2])}))
+    assert_alike(found, 2, mbd.simulate(BAR, T, q=q, v=v, prescribed={"crank": (TIMES, table[2])}))
 
 
-def test_drives_of_what_the_loops_decide_are_explained():
-    found = mbd.simulate_batch(BAR, T, drives={"crank": 0.5, "wrist": np.array([1.0, 1.1])})
+def test_prescribed_motions_of_what_the_loops_decide_are_explained():
+    found = mbd.simulate_batch(BAR, T, prescribed={"crank": 0.5, "wrist": np.array([1.0, 1.1])})
     assert not found.finished.any()
     assert all("not started" in status for status in found.status)
 
@@ -175,9 +175,9 @@ def test_drives_of_what_the_loops_decide_are_explained():
         ({"torque": {"crank": lambda t: t}}, "a function of (t, q, v)"),
         ({"torque": {"crank": object()}}, "expected a number, one for each trajectory"),
         ({"torque": {"crank": "much"}}, "no name named 'much'"),
-        ({"drives": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),
-        ({"drives": {"cronk": 1.0}}, "did you mean 'crank'"),
-        ({"drives": {"crank": (TIMES,)}}, "got 1 parts"),
+        ({"prescribed": {"crank": (TIMES, TORQUES), "elbow": np.ones(3)}}, "the same N"),
+        ({"prescribed": {"cronk": 1.0}}, "did you mean 'crank'"),
+        ({"prescribed": {"crank": (TIMES,)}}, "got 1 parts"),
     ],
 )
 def test_what_cannot_be_given_is_explained(options, message):

@@ -1,6 +1,6 @@
-"""Cost against the number of freedoms: chains of 5 to 60 joints, a plot for the docs.
+"""Cost against the number of degrees of freedom: chains of 5 to 60 joints, a plot for the docs.
 
-``--json`` apart, it writes docs/cost_of_freedoms.png (needs matplotlib).
+``--json`` apart, it writes docs/cost_of_dof.png (needs matplotlib).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mbd_bridge.crosscheck.timing import in_turns
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.solve.dynamics import traceable
 
-PLOT = Path(__file__).parents[2] / "docs" / "cost_of_freedoms.png"
+PLOT = Path(__file__).parents[2] / "docs" / "cost_of_dof.png"
 SIZES = (5, 10, 15, 20, 30, 40, 50, 60)
 STATES = 2000
 WORKS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -48,7 +48,7 @@ def chain(n: int) -> Any:
 
 def run() -> list[dict[str, Any]]:
     rows = []
-    print("freedoms  work               operations  compile s  ns a state  peer, ns a state  ratio")
+    print("dof       work               operations  compile s  ns a state  peer, ns a state  ratio")
     for n in SIZES:
         model = chain(n)
         q, v, a = random_states(model, STATES, np.random.default_rng(0))
@@ -72,7 +72,7 @@ def run() -> list[dict[str, Any]]:
                 theirs = rival.aba_in_parallel(twin, *peer, result)
             best = in_turns([partial(kernel, *arrays, out=out), theirs])
             row = {
-                "freedoms": n,
+                "dof": n,
                 "work": what,
                 "operations": sum(kernel.counts.values()),
                 "compile": compiled,
@@ -100,7 +100,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), constrained_layout=True)
     for what in WORKS:
         own = [row for row in rows if row["work"] == what]
-        n = [row["freedoms"] for row in own]
+        n = [row["dof"] for row in own]
         name = what.replace("_", " ")
         left.loglog(n, [1e9 * r["ours"] for r in own], "o-", color=colours[what], label=name)
         if what in peers:
@@ -108,8 +108,8 @@ def plot(rows: list[dict[str, Any]]) -> None:
             values = [1e9 * r["pinocchio"] for r in own]
             left.loglog(n, values, "s--", color=colours[what], alpha=0.6, label=label)
         right.loglog(n, [r["compile"] for r in own], "o-", color=colours[what], label=name)
-    left.set(xlabel="freedoms of the chain", ylabel="time a state, ns (one thread)")
-    right.set(xlabel="freedoms of the chain", ylabel="time to compile, s")
+    left.set(xlabel="degrees of freedom of the chain", ylabel="time a state, ns (one thread)")
+    right.set(xlabel="degrees of freedom of the chain", ylabel="time to compile, s")
     for axes in (left, right):
         axes.grid(True, which="both", alpha=0.3)
         axes.set_xticks(SIZES, [str(n) for n in SIZES])

@@ -1,4 +1,4 @@
-"""What ``mbd simulate`` is told of drives: ``NAME=FORMULA`` or ``NAME=FILE[:COLUMN]``."""
+"""Inputs of ``mbd simulate``: ``NAME=FORMULA`` or ``NAME=FILE[:COLUMN]``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mbd_bridge.formats.table import Table
     from mbd_bridge.spatial import Array
 
-Given: TypeAlias = "str | tuple[Array, Array]"
+FormulaOrTable: TypeAlias = "str | tuple[Array, Array]"
 """A formula, or a table."""
 
 FORCE_UNITS = {"N m": 1.0, "Nm": 1.0, "N": 1.0, "kN": 1e3, "kN m": 1e3, "kNm": 1e3, "": 1.0}
@@ -23,9 +23,9 @@ SUFFIXES = (".csv", ".txt", ".parquet", ".npz", ".h5", ".hdf5")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the words about drives."""
+    """Declare the options of prescribed motions and forces."""
     parser.add_argument(
-        "--drive",
+        "--prescribe",
         nargs="+",
         action="extend",
         default=[],
@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def motions(robot: Mechanism, words: list[str]) -> dict[str, Given]:
-    """Return what --drive prescribes by coordinate, in SI units."""
+def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
+    """Return what --prescribe prescribes by coordinate, in SI units."""
     from mbd_bridge.loads.units import UNITS, model_units
 
     of_q, _ = model_units(robot.model)
@@ -54,10 +54,10 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, Given]:
         name: {word: unit.factor for word, unit in UNITS.items() if unit.measures == measure}
         for name, measure in units.items()
     }
-    return {name: _what(name, text, factors.get(name)) for name, text in _pairs(words, "drive")}
+    return {name: _what(name, text, factors.get(name)) for name, text in _pairs(words, "prescribe")}
 
 
-def forces(robot: Mechanism, words: list[str]) -> dict[str, Given]:
+def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --torque gives by velocity, in SI units."""
     return {name: _what(name, text, FORCE_UNITS) for name, text in _pairs(words, "torque")}
 
@@ -79,7 +79,7 @@ def _pairs(words: list[str], option: str) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def _what(name: str, text: str, factors: dict[str, float] | None) -> Given:
+def _what(name: str, text: str, factors: dict[str, float] | None) -> FormulaOrTable:
     path, column = _file(text)
     if path is None:
         return text

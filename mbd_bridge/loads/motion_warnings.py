@@ -54,13 +54,13 @@ def motion_notes(model: Model, time: Floats, q: Floats) -> tuple[str, ...]:
     unused = left_out(model, "this motion")
     found = [unused] if unused else []
     if there.any():
-        seen = Oddities(model)
+        seen = MotionWarnings(model)
         seen.add(time[there], q[there], ())
         found += [f"{said}; nothing stops it there" for said in seen.beyond_limits(advice=False)]
     return tuple(found)
 
 
-class Oddities:
+class MotionWarnings:
     """Joints beyond their limits, wrapped angles, uneven times: of a motion that comes in pieces.
 
     Pieces that overlap are seen whole: nothing is lost where they meet.

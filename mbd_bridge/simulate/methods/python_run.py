@@ -1,4 +1,4 @@
-"""A run that is driven from Python, state by state: any method with any integrator.
+"""A run in Python, state by state: any method with any integrator.
 
 It costs some hundred microseconds a step, where the compiled step costs one or less; it is there to
 compare methods, and for variable steps. Past singular positions it goes as the compiled run does
@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate import trouble
+from mbd_bridge.simulate import diagnosis
 from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.compiled_step import passage_of
 from mbd_bridge.simulate.history import Recorder
@@ -33,7 +33,7 @@ from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
 from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.problem import Problem, Records, Wishes
+from mbd_bridge.simulate.problem import Problem, Records, RunOptions
 from mbd_bridge.simulate.rate import Rate
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
@@ -64,26 +64,26 @@ LOOKS = 12
 """Steps that are compared with two of half their length."""
 
 
-def make_method(problem: Problem, wishes: Wishes) -> Method:
-    """Return the method that is wished for."""
-    if wishes.method == "projection":
-        pull = STABILISATION if wishes.integrator.startswith("scipy:") else 0.0
+def make_method(problem: Problem, options: RunOptions) -> Method:
+    """Return the requested method."""
+    if options.method == "projection":
+        pull = STABILISATION if options.integrator.startswith("scipy:") else 0.0
         return CompiledMethod(problem.trajectory, pull)
     equations = Equations(problem.model, problem.forces, problem.motions)
-    if wishes.method == "multipliers":
-        return MultiplierMethod(equations, wishes.correction)
-    return ReducedMethod(equations, BASES[wishes.method], wishes.correction)
+    if options.method == "multipliers":
+        return MultiplierMethod(equations, options.correction)
+    return ReducedMethod(equations, BASES[options.method], options.correction)
 
 
-def run_by_hand(
+def run_in_python(
     problem: Problem,
-    wishes: Wishes,
+    options: RunOptions,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     lookout: Lookout | None = None,
 ) -> Records:
     """Return the motion by a method and an integrator."""
-    run = _Run(problem, wishes)
+    run = _Run(problem, options)
     if checkpoint is not None:
         run.resume(checkpoint)
     status = "finished"
@@ -108,16 +108,16 @@ def run_by_hand(
 class _Run:
     """State, records, method and integrator on their way."""
 
-    def __init__(self, problem: Problem, wishes: Wishes) -> None:
-        integrator, tolerance = wishes.integrator, wishes.tolerance
-        self.problem, self._wishes = problem, wishes
+    def __init__(self, problem: Problem, options: RunOptions) -> None:
+        integrator, tolerance = options.integrator, options.tolerance
+        self.problem, self._options = problem, options
         model = problem.model
         self._nq, self._plain = model.nq, model.nq == model.nv
         self._end = model.nq + model.nv
-        self.method = make_method(problem, wishes)
+        self.method = make_method(problem, options)
         # a second one looks whether steps are too long, so that the first does not notice
         stateless = isinstance(self.method, CompiledMethod)
-        self._second = self.method if stateless else make_method(problem, wishes)
+        self._second = self.method if stateless else make_method(problem, options)
         self.way = self._way(integrator, tolerance)
         self._fixed = integrator in FIXED
         # variable steps end at the records, fixed ones at every step
@@ -132,7 +132,7 @@ class _Run:
         self._begun, self._seen = False, 0
         self._met: Exception = SolveError(DEPENDENT_ROWS)
         self._recorder: Recorder | None = None
-        if wishes.history:
+        if options.history:
             equations = Equations(model, problem.forces, problem.motions)
             self._recorder = Recorder(equations, problem.start)
 
@@ -178,7 +178,7 @@ class _Run:
     def _allow(self, steps: int) -> None:
         """Let variable steps evaluate as often as so many steps may, and what is left of before."""
         if not self._fixed:
-            left = min(self.way.allowed - self.way.evaluations, self._wishes.evaluations)
+            left = min(self.way.allowed - self.way.evaluations, self._options.evaluations)
             self.way.allowed = self.way.evaluations + max(0.0, left) + EACH * steps
 
     def _arrive(self, t: float, y: Array, steps: int) -> None:
@@ -268,7 +268,7 @@ class _Run:
     def _settle(self, t: float, y: Array) -> Array:
         model, (q, v) = self.problem.model, self._state(y)
         if not np.all(np.isfinite(y)):
-            raise SolveError(trouble.runs_away(model, self._state(self.y)[1]))
+            raise SolveError(diagnosis.runs_away(model, self._state(self.y)[1]))
         q = q if self._plain else normalised(model, q)
         if self._recorder is not None:
             self._recorder.step(t, self.way.order, q, v)
@@ -348,7 +348,7 @@ class _Run:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
         # method and integrator start anew at each checkpoint: the digits depend on where they are
-        identity = identity_of(self.problem, *self._wishes, checkpoint.every)
+        identity = identity_of(self.problem, *self._options, checkpoint.every)
         found = checkpoint.read(identity, self._probe())
         if found is None:
             return

@@ -1,4 +1,6 @@
-"""Drives of machines with loops: too many, too few, at a dead centre, those that the file names."""
+"""Actuators of machines with loops: too many, too few, at a dead centre, those that the file
+names.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from mbd_bridge.spatial import Frame
 from tests.machines import MANY, four_bar, n_four_bar
 
 
-def test_a_gears_drive_is_flagged_where_other_loops_share_its_work():
+def test_a_gears_actuator_is_flagged_where_other_loops_share_its_work():
     bar = n_four_bar(1).model.description
     b = mbd.Builder("geared", root="ground")
     for link in bar.links[1:]:
@@ -26,37 +28,37 @@ def test_a_gears_drive_is_flagged_where_other_loops_share_its_work():
     geared = mbd.Mechanism.build(b)
     at = geared.assemble({"crank0": 0.4, "crank1": 0.4, "bar0": -0.4}, fixed="crank0")
     loads = geared.joint_loads(at.q, at.v, at.a, ["gears", "pin0"], actuated="crank0")
-    assert not loads["gears"].drive_unique.any() and not loads["pin0"].unique[0]
+    assert not loads["gears"].actuation_unique.any() and not loads["pin0"].unique[0]
     alone = n_four_bar(1)
     free = alone.joint_loads(at.q, at.v, at.a, ["pin0"], actuated="crank0")
     assert free["pin0"].unique[0]
 
 
-def test_too_many_drives_are_refused_with_advice_or_flagged():
+def test_too_many_actuators_are_refused_with_advice_or_flagged():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
     both = ["crank", "wrist"]
-    with pytest.raises(SolveError, match="1 freedom and 2 drives") as problem:
+    with pytest.raises(SolveError, match="1 degree of freedom and 2 actuators") as problem:
         bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=both)
     assert "minimum_norm=True" in str(problem.value)
     assert "actuated=['crank']" in str(problem.value) or "['wrist']" in str(problem.value)
-    with pytest.raises(SolveError, match="2 drives"):
+    with pytest.raises(SolveError, match="2 actuators"):
         bar.inverse_dynamics(at.q, at.v, at.a, actuated=both)
     one = bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crank"])
     two = bar.joint_loads(at.q, at.v, at.a, both, actuated=both, minimum_norm=True)
-    assert one["crank"].unique[4] and one["crank"].drive_unique.all()
-    assert not two["crank"].unique[4] and not two.drive_unique.any()
-    # the drives make the motion all the same: their work is that of the one
+    assert one["crank"].unique[4] and one["crank"].actuation_unique.all()
+    assert not two["crank"].unique[4] and not two.actuation_unique.any()
+    # the actuators make the motion all the same: their work is that of the one
     tau = bar.inverse_dynamics(at.q, at.v, at.a, actuated=both, minimum_norm=True)
     alone = bar.inverse_dynamics(at.q, at.v, at.a, actuated="crank")
     (allowed,) = bar.loops.report(at.q).motions.T
     assert np.isclose(tau @ allowed, alone @ allowed, rtol=1e-12)
     assert np.count_nonzero(tau) == 2 and np.count_nonzero(alone) == 1
-    drives = bar.loops.report(at.q, both).actuation
-    assert (drives.moved, drives.too_few, drives.too_many) == (1, 0, 1)
+    actuators = bar.loops.report(at.q, both).actuation
+    assert (actuators.moved, actuators.too_few, actuators.too_many) == (1, 0, 1)
 
 
-def test_one_drive_of_several_may_be_determined():
+def test_one_actuator_of_several_may_be_determined():
     """A free arm on the coupler's end: its motor's torque is determined, the others' are not."""
     b = mbd.Builder("arm on a bar", root="ground")
     bar = four_bar(1, 2, 1.5, 2.5).model.description
@@ -71,22 +73,24 @@ def test_one_drive_of_several_may_be_determined():
     b.joint("motor", "revolute", "coupler", "arm", (1, 0, 0), axis=(0, 1, 0))
     machine = mbd.Mechanism.build(b)
     at = machine.assemble({"crank": 0.5, "motor": 0.3}, fixed=["crank", "motor"])
-    drives = ["crank", "wrist", "motor"]
-    loads = machine.joint_loads(at.q, at.v, at.a, drives, actuated=drives, minimum_norm=True)
-    flags = dict(zip(loads.drive_names, loads.drive_unique.tolist(), strict=True))
+    actuators = ["crank", "wrist", "motor"]
+    loads = machine.joint_loads(at.q, at.v, at.a, actuators, actuated=actuators, minimum_norm=True)
+    flags = dict(zip(loads.actuation_names, loads.actuation_unique.tolist(), strict=True))
     assert flags == {"crank": False, "wrist": False, "motor": True}
 
 
-def test_too_few_drives_are_explained():
+def test_too_few_actuators_are_explained():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    with pytest.raises(SolveError, match=r"1 freedom, and the drives \(none\) move 0 of them"):
+    with pytest.raises(
+        SolveError, match=r"1 degree of freedom, and the actuators \(none\) move 0 of them"
+    ):
         bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=())
-    with pytest.raises(ModelError, match="say which joints are driven"):
+    with pytest.raises(ModelError, match="say which joints are actuated"):
         bar.joint_loads(at.q, at.v, at.a, ["crank"])
     with pytest.raises(ModelError, match="did you mean 'crank'"):
         bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["crnk"])
-    with pytest.raises(ModelError, match="'pin' is cut, and a cut joint has no drive"):
+    with pytest.raises(ModelError, match="'pin' is cut, and a cut joint has no actuator"):
         bar.joint_loads(at.q, at.v, at.a, ["crank"], actuated=["pin"])
 
 
@@ -104,7 +108,7 @@ def slider_crank():
     return mbd.Mechanism.build(b)
 
 
-def test_a_dead_centre_of_the_drives_is_told_and_its_nearness_measured():
+def test_a_dead_centre_of_the_actuators_is_told_and_its_nearness_measured():
     machine = slider_crank()
 
     def at(angle):
@@ -113,19 +117,21 @@ def test_a_dead_centre_of_the_drives_is_told_and_its_nearness_measured():
 
     gaps = [0.3, 1e-2, 1e-4, 1e-6]
     found = [machine.loops.report(at(gap).q, "bore").actuation for gap in gaps]
-    ratio = [drive.distance / gap for drive, gap in zip(found, gaps, strict=True)]
+    ratio = [actuation.distance / gap for actuation, gap in zip(found, gaps, strict=True)]
     assert np.allclose(ratio[1:], ratio[-1], rtol=1e-3)  # it goes to zero as the angle does
     dead = at(0.0)
     assert not machine.loops.report(dead.q).singular
-    drive = machine.loops.report(dead.q, "bore").actuation
-    assert drive.distance < 1e-12 and (drive.too_few, drive.too_many) == (1, 1)
+    actuation = machine.loops.report(dead.q, "bore").actuation
+    assert actuation.distance < 1e-12 and (actuation.too_few, actuation.too_many) == (1, 1)
     rest = np.zeros(3)
-    with pytest.raises(SolveError, match=r"a dead centre: '(crank|big end)' moves, and no drive"):
+    with pytest.raises(
+        SolveError, match=r"a dead centre: '(crank|big end)' moves, and no actuator"
+    ):
         machine.joint_loads(dead.q, rest, rest, ["crank"], actuated="bore")
     assert machine.joint_loads(dead.q, rest, rest, ["crank"], actuated="crank").unique[0, 0]
 
 
-def test_drives_that_the_file_names_are_the_default(tmp_path):
+def test_actuators_that_the_file_names_are_the_default(tmp_path):
     text = (Path(mbd.__file__).parents[1] / "urdf" / "four_bar.urdf").read_text()
     loops = (Path(mbd.__file__).parents[1] / "urdf" / "four_bar.loops.yaml").read_text()
     (tmp_path / "bar.urdf").write_text(text)
@@ -135,8 +141,8 @@ def test_drives_that_the_file_names_are_the_default(tmp_path):
     named = bar.joint_loads(at.q, at.v, at.a, actuated=["crank"])
     assert np.array_equal(bar.joint_loads(at.q, at.v, at.a).wrench, named.wrench)
     other = bar.joint_loads(at.q, at.v, at.a, ["rocker"], actuated="rocker")
-    assert abs(other.drive[0]) > 1.0  # what the call says comes first
-    assert bar.loops.report(at.q).actuation.drives == ("crank",)
+    assert abs(other.actuation[0]) > 1.0  # what the call says comes first
+    assert bar.loops.report(at.q).actuation.actuated == ("crank",)
     assert np.count_nonzero(bar.inverse_dynamics(at.q, at.v, at.a)) == 1
     recut = mbd.load(tmp_path / "bar.urdf", cuts=["elbow"])
     assert recut.model.description.actuated == ("crank",)
@@ -144,7 +150,7 @@ def test_drives_that_the_file_names_are_the_default(tmp_path):
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 @pytest.mark.parametrize("states", [None, MANY])
-def test_what_falls_freely_needs_no_drive(scale, states):
+def test_what_falls_freely_needs_no_actuator(scale, states):
     """A linkage of four bars thrown askew: weights and inertia forces are in balance in each."""
     y, bar = (0, 1, 0), np.array([1 / 12, 1 / 12, 0]) * scale
     b = mbd.Builder("thrown", root="bar0")
