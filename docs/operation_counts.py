@@ -20,7 +20,7 @@ from mbd_bridge.equations.reactions import reaction
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import JointPlace, selected_loads
+from mbd_bridge.loads.selected import JointPlace, Selection, selected_loads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import traceable
 from mbd_bridge.spatial import Array
@@ -62,8 +62,10 @@ def whole_functions() -> None:
 
 
 def _load(model: Model, joint: int) -> Callable[..., tuple[Array, ...]]:
+    selection = Selection((JointPlace(False, joint),), Convention())
+
     def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        return selected_loads(model, [JointPlace(False, joint)], Convention(), q, v, a, {}, False)
+        return selected_loads(model, selection, q, v, a, {})
 
     return function
 
