@@ -20,7 +20,7 @@ import numpy as np
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.integrators import AdamsBashforthMoulton
 from mbd_bridge.simulate.methods.equations import Equations
-from mbd_bridge.simulate.step import Torque, coordinate_rates, normalised
+from mbd_bridge.simulate.steps.runge_kutta import Torque, coordinate_rates, normalised
 from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
 from mbd_bridge.solve.bases.base import Held
 

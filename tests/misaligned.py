@@ -23,7 +23,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
 from mbd_bridge.mechanism import RANK_TOLERANCE, build_model
-from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.solve.reduced import METHODS
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Frame

@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 
 ROADS = ("run", "batch", "svd", "stepper")
 

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from mbd_bridge.simulate.driver import INTEGRATORS, METHODS, SCIPY
-from mbd_bridge.simulate.problem import IntegratorName, MethodName
+from mbd_bridge.simulate.run.driver import INTEGRATORS, METHODS, SCIPY
+from mbd_bridge.simulate.run.problem import IntegratorName, MethodName
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,11 +12,11 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
 from mbd_bridge.simulate.batch.run import simulate_batch
-from mbd_bridge.simulate.driver import simulate
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled
 from mbd_bridge.simulate.right_hand_side import right_hand_side
-from mbd_bridge.simulate.step_source import step_source
+from mbd_bridge.simulate.run.driver import simulate
+from mbd_bridge.simulate.steps.source import step_source
 from mbd_bridge.simulate.system import System
 
 __all__ = [

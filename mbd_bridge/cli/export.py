@@ -95,7 +95,7 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     """Return the source of a step of a system."""
     from mbd_bridge.api import Equations, System
     from mbd_bridge.cli.simulate import start_of
-    from mbd_bridge.simulate.step_source import step_source
+    from mbd_bridge.simulate.steps.source import step_source
 
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
     moved = inputs.motions(robot, options.prescribe)

@@ -117,7 +117,7 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     """Return the axes of the picture asked for."""
-    from mbd_bridge.simulate.pictures import plot_closure
+    from mbd_bridge.simulate.results.pictures import plot_closure
 
     if options.kind in ("motion", "closure"):
         motion = motion_file.read(options, robot.model)

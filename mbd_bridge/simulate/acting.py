@@ -17,7 +17,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
-from mbd_bridge.simulate.step import Stage
+from mbd_bridge.simulate.steps.runge_kutta import Stage
 from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array, zeros
 

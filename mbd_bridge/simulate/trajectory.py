@@ -16,9 +16,9 @@ from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Input, Sampled, Table, jets
 from mbd_bridge.simulate.inputs.wrenches import ADVICE
-from mbd_bridge.simulate.step import Stage
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.runge_kutta import Stage
 from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.trust import Now
 from mbd_bridge.spatial import Array
 
 

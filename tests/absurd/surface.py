@@ -14,8 +14,8 @@ import mbd_bridge as mbd
 from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.loads.durability import load_spectra
 from mbd_bridge.simulate.batch.run import simulate_batch
-from mbd_bridge.simulate.driver import simulate
 from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.simulate.run.driver import simulate
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from tests.absurd.stage import BUILDING, Stage, builder, stages

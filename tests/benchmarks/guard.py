@@ -19,10 +19,10 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck.timing import in_turns
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
-from mbd_bridge.simulate import driver
-from mbd_bridge.simulate.compiled_run import _Run
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import runge_kutta_step
+from mbd_bridge.simulate.run import driver
+from mbd_bridge.simulate.run.compiled import _Run
+from mbd_bridge.simulate.steps.runge_kutta import runge_kutta_step
 from mbd_bridge.spatial import Array, zeros
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs

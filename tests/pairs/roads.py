@@ -11,8 +11,8 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError
 from mbd_bridge.functions import sin
-from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.pairs.machines import machine
 
 SPAN = 0.01

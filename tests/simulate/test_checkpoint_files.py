@@ -10,8 +10,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.formats.whole_file import whole_path
-from mbd_bridge.simulate.checkpoint import SEAL_BYTES
-from mbd_bridge.simulate.lock import lock_of
+from mbd_bridge.simulate.run.checkpoint import SEAL_BYTES
+from mbd_bridge.simulate.run.lock import lock_of
 from tests.bounds import bounded
 from tests.machines import four_bar
 
@@ -206,7 +206,7 @@ def test_flags_of_a_zip_file_that_are_forged_are_refused(kept, tmp_path):
     """With a seal of their own: encrypted, compressed in ways that nobody knows, of any size."""
     import hashlib
 
-    from mbd_bridge.simulate.checkpoint import SEAL
+    from mbd_bridge.simulate.run.checkpoint import SEAL
 
     file, inside = tmp_path / "run.npz", bytearray(kept[1][:-SEAL_BYTES])
     first = inside.index(b"PK\x01\x02")

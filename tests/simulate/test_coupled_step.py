@@ -11,8 +11,9 @@ import mbd_bridge as mbd
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate import coupled_step, passage
-from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.singular import passage
+from mbd_bridge.simulate.steps import coupled as coupled_step
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs
 from tests.trees import random_tree

@@ -66,7 +66,7 @@ CASES = [(name, method) for name in STARTS for method in METHODS]
 CASES += [(name, method) for name in TREES for method in ("projection", "multipliers")]
 
 
-@pytest.mark.parametrize("actuated", [False, True], ids=["free", "actuated"])
+@pytest.mark.parametrize("driven", [False, True], ids=["free", "prescribed"])
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_nothing_is_left_over_on_any_link(name, method, driven):
     run = machine_run(name, method, driven)

@@ -5,9 +5,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate import step as simulate_step
-from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.methods.equations import Equations
+from mbd_bridge.simulate.steps import runge_kutta as simulate_step
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 

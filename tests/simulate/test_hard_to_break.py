@@ -175,7 +175,7 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
 
 def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     """Rows chosen wrongly, as a singular start would have them: seen, named, cut off before."""
-    from mbd_bridge.simulate import compiled_run
+    from mbd_bridge.simulate.run import compiled as compiled_run
 
     bar = four_bar(*CAN_TURN)
     state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})

@@ -84,7 +84,7 @@ def test_a_prescribed_crank_lets_loads_grow_beyond_bounds(beside):
 
 
 @pytest.mark.parametrize("mass", [1.0, 2.0])
-@pytest.mark.parametrize("actuated", [False, True])
+@pytest.mark.parametrize("driven", [False, True])
 def test_nothing_is_left_over_on_any_link_beside_the_flat_position(mass, driven):
     """With a push on the coupler, a torque at the elbow, perhaps a prescribed motion."""
     bar, start = four_bar(heavy=mass), np.pi / 2 - 0.05003

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.machines import four_bar
 
 LINK = "coupler"

@@ -133,14 +133,14 @@ def test_a_state_has_the_same_digits_whatever_was_asked_before():
 
 
 @pytest.mark.parametrize(("name", "actuated"), [("bricard", "joint_1"), ("four_bar", "crank")])
-def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, active):
+def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, actuated):
     guesses = np.linspace(-0.3, 0.3, MANY)
-    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {active: guesses}, check=False)
+    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {actuated: guesses}, check=False)
     q = at.q[at.closed]
     v = a = np.zeros(q.shape[1])
-    fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[active])
+    fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[actuated])
     whole = fresh.inverse(q, v, a, check=False)
-    spoilt = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[active])
+    spoilt = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[actuated])
     spoilt.inverse(np.full_like(q, np.nan), v, a, check=False)
     for first in (spoilt.inverse(q, v, a, check=False), fresh.inverse(q, v, a, check=False)):
         assert all((x == y).all() for x, y in zip(first, whole, strict=True))

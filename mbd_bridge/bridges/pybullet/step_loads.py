@@ -10,7 +10,7 @@ import numpy as np
 from mbd_bridge.kernels import Single
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.coupled_step import CoupledStep
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.spatial import Array, Frame
 

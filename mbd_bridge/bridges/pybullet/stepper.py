@@ -36,9 +36,9 @@ from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
-from mbd_bridge.simulate.coupled_step import CoupledStep
 from mbd_bridge.simulate.inputs.torques import Torque as Forces
-from mbd_bridge.simulate.start import start_state
+from mbd_bridge.simulate.run.start import start_state
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external

@@ -13,12 +13,12 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March
-from mbd_bridge.simulate.compiled_step import one_step
-from mbd_bridge.simulate.knotted_step import step_in_parts
-from mbd_bridge.simulate.passage import Passage
+from mbd_bridge.simulate.singular.passage import Passage
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.compiled import one_step
+from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import Now
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 

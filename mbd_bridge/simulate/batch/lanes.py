@@ -14,14 +14,14 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
-from mbd_bridge.simulate.knotted_step import step_in_parts
 from mbd_bridge.simulate.outputs import REPORTED, STATE
-from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.problem import MOST_BYTES
+from mbd_bridge.simulate.run.pace import Pace
+from mbd_bridge.simulate.run.problem import MOST_BYTES
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import sampled
 from mbd_bridge.simulate.trajectory import stream as streamed
-from mbd_bridge.simulate.trust import Now
 from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK
 from mbd_bridge.spatial import Array
 

@@ -18,14 +18,14 @@ from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.simulate.accelerations import Answer
 from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
-from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.near_singular import near_singular
-from mbd_bridge.simulate.reported_loads import reported_loads, some_of
-from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.results.accelerations import Answer
+from mbd_bridge.simulate.results.energy import energy_kernel
+from mbd_bridge.simulate.results.reported_loads import reported_loads, some_of
+from mbd_bridge.simulate.results.simulation import Simulation
+from mbd_bridge.simulate.singular.near import near_singular
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory, held, instants, nothing, prescribed
 from mbd_bridge.solve.actuation import actuated_velocities

@@ -23,7 +23,6 @@ from mbd_bridge.kernels.run.march import MOST_LANES
 from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.simulate.balance import keep_energy
 from mbd_bridge.simulate.batch.alone import Road
 from mbd_bridge.simulate.batch.lanes import Clock, Lanes
 from mbd_bridge.simulate.batch.result import SimulationBatch
@@ -39,20 +38,21 @@ from mbd_bridge.simulate.batch.start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulate.compiled_step import prepared_step
-from mbd_bridge.simulate.diagnosis import named
-from mbd_bridge.simulate.driver import check_start, number_of_steps, simulate_one
-from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.checks.balance import keep_energy
+from mbd_bridge.simulate.checks.diagnosis import named
+from mbd_bridge.simulate.checks.watch import coordinate_scale
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
-from mbd_bridge.simulate.problem import MOST_BYTES
-from mbd_bridge.simulate.simulation import Simulation
+from mbd_bridge.simulate.results.energy import energy_kernel
+from mbd_bridge.simulate.results.simulation import Simulation
+from mbd_bridge.simulate.run.driver import check_start, number_of_steps, simulate_one
+from mbd_bridge.simulate.run.problem import MOST_BYTES
+from mbd_bridge.simulate.steps.compiled import prepared_step
 from mbd_bridge.simulate.system import HasModel, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
-from mbd_bridge.simulate.watch import coordinate_scale
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import OPEN_LOOP

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.simulate.start import still, weightless
+from mbd_bridge.simulate.run.start import still, weightless
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory, prescribed
 from mbd_bridge.solve.assembly_batch import assemble_batch

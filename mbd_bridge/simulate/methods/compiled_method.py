@@ -6,8 +6,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.methods.method import Method
-from mbd_bridge.simulate.rate import Rate, Settle
 from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.steps.rate import Rate, Settle
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import OPEN_SQUARES, STAGE_RISK

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations, Terms
 from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
+from mbd_bridge.simulate.results.history import Correction
 from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.schur import Schur, schur

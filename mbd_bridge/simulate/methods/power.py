@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.simulate.problem import Problem
+from mbd_bridge.simulate.run.problem import Problem
 from mbd_bridge.solve import prepare
 from mbd_bridge.spatial import Array
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.simulate.history import Correction
 from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
+from mbd_bridge.simulate.results.history import Correction
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
 from mbd_bridge.solve.tolerances import METHOD_CLOSED, METHOD_OPEN

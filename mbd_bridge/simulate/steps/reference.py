@@ -10,11 +10,11 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate import diagnosis
-from mbd_bridge.simulate.accelerations import Accelerations
+from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
+from mbd_bridge.simulate.results.accelerations import Accelerations
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
-from mbd_bridge.simulate.step import Torque
+from mbd_bridge.simulate.steps.runge_kutta import Torque
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
 from mbd_bridge.spatial import Array

@@ -24,11 +24,11 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.diagnosis import SHORTER
-from mbd_bridge.simulate.interpolation import Bridge
-from mbd_bridge.simulate.reference_step import ReferenceStep
-from mbd_bridge.simulate.trust import Now, Step, Taken
-from mbd_bridge.simulate.watch import too_long
+from mbd_bridge.simulate.checks.diagnosis import SHORTER
+from mbd_bridge.simulate.checks.watch import too_long
+from mbd_bridge.simulate.results.interpolation import Bridge
+from mbd_bridge.simulate.singular.trust import Now, Step, Taken
+from mbd_bridge.simulate.steps.reference import ReferenceStep
 from mbd_bridge.solve.tolerances import (
     CONTROLLED_ERROR,
     CONTROLLED_RISK,

@@ -17,10 +17,10 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.diagnosis import step_too_long
-from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.problem import Records
+from mbd_bridge.simulate.checks.diagnosis import step_too_long
+from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker
+from mbd_bridge.simulate.run.problem import Records
 from mbd_bridge.solve.tolerances import LOST_ENERGY
 from mbd_bridge.spatial import Array, Inertia
 

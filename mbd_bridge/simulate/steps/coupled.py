@@ -16,22 +16,22 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate import diagnosis
-from mbd_bridge.simulate.accelerations import Accelerations, Answer
-from mbd_bridge.simulate.balance import Account
-from mbd_bridge.simulate.compiled_step import compiled_step, one_step
-from mbd_bridge.simulate.energy import energy_kernel
+from mbd_bridge.simulate.checks import diagnosis
+from mbd_bridge.simulate.checks.balance import Account
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
-from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.rate import Rate
-from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
+from mbd_bridge.simulate.singular.passage import Passage
+from mbd_bridge.simulate.singular.trust import Now, Step, Taken
+from mbd_bridge.simulate.steps.compiled import compiled_step, one_step
+from mbd_bridge.simulate.steps.rate import Rate
+from mbd_bridge.simulate.steps.reference import ReferenceStep
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import Now, Step, Taken
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 

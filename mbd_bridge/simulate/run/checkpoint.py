@@ -28,8 +28,8 @@ import numpy as np
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.whole_file import parts_of, whole_path
-from mbd_bridge.simulate.identity import Identity, differences
-from mbd_bridge.simulate.lock import locked
+from mbd_bridge.simulate.run.identity import Identity, differences
+from mbd_bridge.simulate.run.lock import locked
 from mbd_bridge.spatial import Array
 
 FORM = 3

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.near_singular import NearSingular
+from mbd_bridge.simulate.singular.near import NearSingular
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_forward import ClosedForward

@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate.compiled_step import one_step, prepared_step
-from mbd_bridge.simulate.events import (
+from mbd_bridge.simulate.inputs.knots import Knots, length_to
+from mbd_bridge.simulate.results.interpolation import State
+from mbd_bridge.simulate.results.simulation import Simulation
+from mbd_bridge.simulate.run.events import (
     Events,
     Watch,
     crossings,
@@ -25,10 +27,8 @@ from mbd_bridge.simulate.events import (
     is_terminal,
     value_of,
 )
-from mbd_bridge.simulate.inputs.knots import Knots, length_to
-from mbd_bridge.simulate.interpolation import State
-from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.trust import Step
+from mbd_bridge.simulate.singular.trust import Step
+from mbd_bridge.simulate.steps.compiled import one_step, prepared_step
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 

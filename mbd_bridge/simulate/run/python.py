@@ -14,11 +14,8 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate import diagnosis
-from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
-from mbd_bridge.simulate.compiled_step import passage_of
-from mbd_bridge.simulate.history import Recorder
-from mbd_bridge.simulate.identity import identity_of
+from mbd_bridge.simulate.checks import diagnosis
+from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.integrators import (
     INTEGRATORS,
     BudgetError,
@@ -32,21 +29,24 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
-from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.problem import Problem, Records, RunOptions
-from mbd_bridge.simulate.rate import Rate
+from mbd_bridge.simulate.results.history import Recorder
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import coordinate_rates, normalised
-from mbd_bridge.simulate.trust import Now
-from mbd_bridge.simulate.watch import too_long
+from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.run.identity import identity_of
+from mbd_bridge.simulate.run.problem import Problem, Records, RunOptions
+from mbd_bridge.simulate.singular.passage import Passage
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.compiled import passage_of
+from mbd_bridge.simulate.steps.rate import Rate
+from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, normalised
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.simulate.watching import Lookout
+    from mbd_bridge.simulate.run.lookout import Lookout
 
 METHODS = ("projection", *BASES, "multipliers")
 """Names of the methods."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import plain_places
-from mbd_bridge.simulate.step import coordinate_rates, normalised
-from mbd_bridge.simulate.trust import Now
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, normalised
 from mbd_bridge.spatial import Array
 
 QUINTIC = np.linalg.inv(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.diagnosis import SHARE, SHORTER, loop_rows
+from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, loop_rows
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_ERROR
 from mbd_bridge.spatial import Array

@@ -11,13 +11,13 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.plots import Line, Panel, draw_panels
 from mbd_bridge.plots.style import FAINT, legend_above, style
-from mbd_bridge.simulate.closure import closure
+from mbd_bridge.simulate.checks.closure import closure
 from mbd_bridge.solve.tolerances import ASSEMBLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mbd_bridge.simulate.simulation import Simulation
+    from mbd_bridge.simulate.results.simulation import Simulation
 
 Floats = NDArray[np.float64]
 

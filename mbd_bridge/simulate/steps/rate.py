@@ -12,7 +12,7 @@ from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, kernel_of
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.step import corrections, projected, residuals, slopes
+from mbd_bridge.simulate.steps.runge_kutta import corrections, projected, residuals, slopes
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed, correction

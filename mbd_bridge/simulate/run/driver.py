@@ -29,18 +29,21 @@ from mbd_bridge.errors import (
 from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
-from mbd_bridge.simulate.balance import unbalanced
-from mbd_bridge.simulate.checkpoint import Checkpoint
-from mbd_bridge.simulate.compiled_run import run_compiled
-from mbd_bridge.simulate.events import Watch, check_watches
-from mbd_bridge.simulate.history import Correction, check_correction
+from mbd_bridge.simulate.checks.balance import unbalanced
+from mbd_bridge.simulate.checks.watch import first_open
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulate.methods.python_run import METHODS, run_in_python
-from mbd_bridge.simulate.problem import (
+from mbd_bridge.simulate.results.history import Correction, check_correction
+from mbd_bridge.simulate.results.simulation import Simulation
+from mbd_bridge.simulate.rows import LoopChecker
+from mbd_bridge.simulate.run.checkpoint import Checkpoint
+from mbd_bridge.simulate.run.compiled import run_compiled
+from mbd_bridge.simulate.run.events import Watch, check_watches
+from mbd_bridge.simulate.run.lookout import Lookout, raised, with_events
+from mbd_bridge.simulate.run.problem import (
     MOST_BYTES,
     IntegratorName,
     MethodName,
@@ -48,13 +51,10 @@ from mbd_bridge.simulate.problem import (
     Records,
     RunOptions,
 )
-from mbd_bridge.simulate.rows import LoopChecker
-from mbd_bridge.simulate.simulation import Simulation
-from mbd_bridge.simulate.start import check_inertia, dof, start_state
+from mbd_bridge.simulate.run.python import METHODS, run_in_python
+from mbd_bridge.simulate.run.start import check_inertia, dof, start_state
 from mbd_bridge.simulate.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.watch import first_open
-from mbd_bridge.simulate.watching import Lookout, raised, with_events
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 

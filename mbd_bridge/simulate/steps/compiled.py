@@ -13,15 +13,21 @@ from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.kernels.run.march import March, OneStep, compile_march
 from mbd_bridge.mechanism import digest
 from mbd_bridge.simulate.acting import Acting, instant_in_step
-from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.problem import Problem
-from mbd_bridge.simulate.reference_step import ReferenceStep
+from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.step import OF_A_SLOPE, corrections, runge_kutta_step, slopes, staged_step
+from mbd_bridge.simulate.run.problem import Problem
+from mbd_bridge.simulate.singular.passage import Passage
+from mbd_bridge.simulate.singular.trust import Step, Taken, taken
+from mbd_bridge.simulate.steps.reference import ReferenceStep
+from mbd_bridge.simulate.steps.runge_kutta import (
+    OF_A_SLOPE,
+    corrections,
+    runge_kutta_step,
+    slopes,
+    staged_step,
+)
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.simulate.trust import Step, Taken, taken
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.spatial import Array
 

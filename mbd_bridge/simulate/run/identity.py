@@ -15,7 +15,7 @@ from mbd_bridge.kernels.graph.trace import trace
 from mbd_bridge.kernels.native.identity import source_fingerprint
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Signal, Table, jets
-from mbd_bridge.simulate.problem import Problem
+from mbd_bridge.simulate.run.problem import Problem
 from mbd_bridge.spatial import Array
 
 Identity = dict[str, str]

@@ -19,15 +19,15 @@ from mbd_bridge.loads.export import save_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.accelerations import Accelerations, Answer
-from mbd_bridge.simulate.closure import closure
-from mbd_bridge.simulate.energy import energy_kernel
-from mbd_bridge.simulate.events import Events, Watch, check_watches
-from mbd_bridge.simulate.history import History
-from mbd_bridge.simulate.interpolation import Between, State
-from mbd_bridge.simulate.near_singular import near_singular
-from mbd_bridge.simulate.reported_loads import reported_loads
+from mbd_bridge.simulate.checks.closure import closure
+from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.results.energy import energy_kernel
+from mbd_bridge.simulate.results.history import History
+from mbd_bridge.simulate.results.interpolation import Between, State
+from mbd_bridge.simulate.results.reported_loads import reported_loads
 from mbd_bridge.simulate.rows import LoopChecker
+from mbd_bridge.simulate.run.events import Events, Watch, check_watches
+from mbd_bridge.simulate.singular.near import near_singular
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
@@ -278,7 +278,7 @@ class Simulation:
 
     def watched(self, watches: Mapping[str, Watch]) -> Simulation:
         """Return the motion with its events, cut off at the first one that is terminal."""
-        from mbd_bridge.simulate.watching import watched  # it makes motions
+        from mbd_bridge.simulate.run.lookout import watched  # it makes motions
 
         return watched(self, check_watches("watches", watches))
 
@@ -384,7 +384,7 @@ class Simulation:
         ax : axes to draw into, one a panel; None makes a figure
         """
         from mbd_bridge.loads.motion_pictures import plot_motion
-        from mbd_bridge.simulate.pictures import marks
+        from mbd_bridge.simulate.results.pictures import marks
 
         asked = name_list("quantities", quantities, "q, v, a, tau")
         parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
@@ -392,7 +392,7 @@ class Simulation:
 
     def plot_closure(self, *, ax: Axes | None = None) -> Axes:
         """Draw how far the loops are open along time (`closure`), and return the axes."""
-        from mbd_bridge.simulate.pictures import plot_closure
+        from mbd_bridge.simulate.results.pictures import plot_closure
 
         return plot_closure(self.model, self.time, self.q, ax=ax)
 

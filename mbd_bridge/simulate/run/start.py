@@ -9,7 +9,7 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.diagnosis import SHARE, named
+from mbd_bridge.simulate.checks.diagnosis import SHARE, named
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve import assemble

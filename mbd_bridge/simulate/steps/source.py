@@ -17,10 +17,10 @@ from mbd_bridge.kernels import c_source, trace
 from mbd_bridge.kernels.elementary.table import Table as Lookup
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.loads.units import model_notes
-from mbd_bridge.simulate.compiled_step import traceable_step
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import REPORTED, STATE
+from mbd_bridge.simulate.steps.compiled import traceable_step
 from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array

@@ -16,22 +16,22 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate.checkpoint import Checkpoint, Kept
-from mbd_bridge.simulate.compiled_step import one_step, passage_of, prepared_step
-from mbd_bridge.simulate.identity import identity_of
-from mbd_bridge.simulate.knotted_step import step_in_parts
+from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
-from mbd_bridge.simulate.pace import Pace
-from mbd_bridge.simulate.passage import Passage
-from mbd_bridge.simulate.problem import Problem, Records
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.trust import Now, Step
-from mbd_bridge.simulate.watch import too_long
+from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.run.identity import identity_of
+from mbd_bridge.simulate.run.pace import Pace
+from mbd_bridge.simulate.run.problem import Problem, Records
+from mbd_bridge.simulate.singular.passage import Passage
+from mbd_bridge.simulate.singular.trust import Now, Step
+from mbd_bridge.simulate.steps.compiled import one_step, passage_of, prepared_step
+from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.simulate.watching import Lookout
+    from mbd_bridge.simulate.run.lookout import Lookout
 
 STREAM_NUMBERS = 2**18
 """Numbers of tables that are made at a time (2 MiB)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.history import Correction, History
 from mbd_bridge.simulate.inputs.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
+from mbd_bridge.simulate.results.history import Correction, History
 from mbd_bridge.simulate.rows import LoopChecker
-from mbd_bridge.simulate.step import Torque
+from mbd_bridge.simulate.steps.runge_kutta import Torque
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 

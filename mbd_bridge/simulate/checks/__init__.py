@@ -1,0 +1,1 @@
+"""What runs check of themselves, and what they say of trouble."""

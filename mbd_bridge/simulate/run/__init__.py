@@ -1,0 +1,1 @@
+"""One trajectory: what is asked, the start, the steps, records, checkpoints, events."""

@@ -1,0 +1,1 @@
+"""One step of a system: the function, its machine code, steps in other loops, in C."""
