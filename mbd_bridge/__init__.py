@@ -37,8 +37,9 @@ from mbd_bridge.errors import (
     SolveError,
     StateError,
 )
-from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
+from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate.batch.result import SimulationBatch
 

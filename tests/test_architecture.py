@@ -28,6 +28,7 @@ ORDER = (
     "kernels",
     "functions",
     "solve",
+    "motions",
     "loads",
     "simulate",
     "bridges",

@@ -15,18 +15,13 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.tables import open_table, read_table
-from mbd_bridge.loads import (
-    JointLoads,
-    LoadRequest,
-    Motion,
-    loads_from_table,
-    motion_from_file,
-)
+from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.streaming import LoadHistory, MotionPieces, stream_loads
+from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.motions import Motion, MotionPieces, motion_from_file
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED

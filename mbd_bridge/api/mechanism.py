@@ -19,12 +19,13 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError, warn
 from mbd_bridge.formats import Description
-from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.mechanism.payload import with_payload
+from mbd_bridge.motions import Motion
 from mbd_bridge.solve import (
     Assembly,
     assemble,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.loads import Motion
+from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:

@@ -12,14 +12,16 @@ import numpy as np
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
-from mbd_bridge.loads import JointLoads, LoadRequest, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.streaming import LoadHistory, Pieces
+    from mbd_bridge.loads.streaming import LoadHistory
+    from mbd_bridge.motions import Pieces
 
 SIZE = (1200, 800)
 """Width and height of the machine's picture, pixels."""
@@ -121,8 +123,7 @@ def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str])
     """Return a motion in pieces, however it was given."""
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.loads import motion_from_file
-    from mbd_bridge.loads.streaming import MotionParts, MotionPieces
+    from mbd_bridge.motions import MotionParts, MotionPieces, motion_from_file
 
     if isinstance(motion, Motion):
         return MotionParts(motion, "a motion")

@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
     """Return the state that --near, --fixed and --velocity ask for."""
     model = robot.model
-    from mbd_bridge.loads.units import model_units
+    from mbd_bridge.mechanism.units import model_units
 
     of_q, of_v = model_units(model)
     near = guesses(options.near, "near", dict(zip(model.coordinate_names, of_q, strict=True)))
@@ -131,7 +131,7 @@ def guesses(words: list[str], option: str, units: dict[str, str]) -> dict[str, f
     units : what names there are, each with its SI unit
     """
     from mbd_bridge.errors import StateError, unknown_name
-    from mbd_bridge.loads.units import UNITS
+    from mbd_bridge.mechanism.units import UNITS
 
     found = {}
     for word in words:
@@ -180,7 +180,7 @@ def _number(value: float) -> str:
 
 def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads.units import model_units
+    from mbd_bridge.mechanism.units import model_units
 
     model = robot.model
     of_q, of_v = model_units(model)

@@ -112,7 +112,7 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
     from mbd_bridge.errors import ModelError
-    from mbd_bridge.loads.units import model_notes
+    from mbd_bridge.mechanism.units import model_notes
 
     notes = model_notes(robot.model)
     if options.what == "forward_dynamics" and robot.model.has_loops:

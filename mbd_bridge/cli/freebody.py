@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import count
     from mbd_bridge.loads.free_body.files import check_output
-    from mbd_bridge.loads.motion_warnings import left_out
+    from mbd_bridge.motions.warnings import left_out
 
     if options.output is not None:
         check_output(options.output)
@@ -138,7 +138,7 @@ def _heading(body: FreeBody, k: int) -> str:
 
 def _table(body: FreeBody, k: int) -> Any:
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads.export import COMPONENTS
+    from mbd_bridge.motions.table import COMPONENTS
 
     largest = max(abs(x) for one in body.acting for x in one.about_origin()[k].tolist())
     rows = []

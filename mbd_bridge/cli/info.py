@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.loads.motion_warnings import left_out
+    from mbd_bridge.motions.warnings import left_out
     from mbd_bridge.reports import outline
 
     robot, remarks = screen.robot_and_remarks(options)
@@ -77,7 +77,7 @@ def _headline(model: Model) -> str:
 
 def _coordinates(model: Model) -> Table:
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads.units import model_units
+    from mbd_bridge.mechanism.units import model_units
 
     of_q, of_v = model_units(model)
     names, rates = model.coordinate_names, model.velocity_names

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --prescribe prescribes by coordinate, in SI units."""
-    from mbd_bridge.loads.units import UNITS, model_units
+    from mbd_bridge.mechanism.units import UNITS, model_units
 
     of_q, _ = model_units(robot.model)
     units = dict(zip(robot.coordinate_names, of_q, strict=True))

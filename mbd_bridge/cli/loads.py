@@ -14,7 +14,7 @@ from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_nu
 if TYPE_CHECKING:
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.peaks import Peaks
-    from mbd_bridge.loads.streaming import Pieces
+    from mbd_bridge.motions import Pieces
 
 SUMMARY = "force, moment and actuation of joints along a motion"
 DESCRIPTION = f"""\
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.tables import check_output
-    from mbd_bridge.loads.motion_warnings import left_out
+    from mbd_bridge.motions.warnings import left_out
 
     if options.output is not None:
         check_output(options.output)

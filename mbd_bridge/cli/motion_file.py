@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads import Motion
-    from mbd_bridge.loads.streaming import Pieces
     from mbd_bridge.mechanism import Model
+    from mbd_bridge.motions import Motion, Pieces
 
 TEXT = """\
 MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
@@ -53,7 +52,7 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
 
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.bags import is_bag
-    from mbd_bridge.loads import motion_from_file
+    from mbd_bridge.motions import motion_from_file
 
     size = None  # a pipe has none, and of a bag messages are counted
     if not is_bag(options.motion):
@@ -72,7 +71,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.loads.streaming import MotionParts, MotionPieces
+    from mbd_bridge.motions import MotionParts, MotionPieces
 
     if is_bag(options.motion) or options.topic or options.rename or options.clock:
         yield MotionParts(read(options, model), options.motion)

@@ -148,7 +148,7 @@ def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table, read_table
     from mbd_bridge.loads import Convention, loads_from_table
-    from mbd_bridge.loads.export import LOAD
+    from mbd_bridge.motions.table import LOAD
 
     convention = {"on": options.on, "at": options.at, "in_": options.in_}
     if not is_bag(options.motion) and LOAD in open_table(options.motion).attributes:

@@ -15,10 +15,11 @@ from mbd_bridge.cli.plot import check_picture, save_picture
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
-    from mbd_bridge.loads import JointLoads, Motion
+    from mbd_bridge.loads import JointLoads
     from mbd_bridge.loads.durability import LoadSpectra, Spectrum
     from mbd_bridge.loads.signals import Signal
     from mbd_bridge.loads.streaming import LoadHistory
+    from mbd_bridge.motions import Motion
 
 SUMMARY = "cycles and damage-equivalent loads of joints along a motion"
 DESCRIPTION = f"""\
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.whole_file import check_place, whole_file
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
-    from mbd_bridge.loads.motion_warnings import left_out
+    from mbd_bridge.motions.warnings import left_out
 
     if options.plot is not None:
         check_picture(options.plot)

@@ -2,8 +2,6 @@
 
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.history import loads_from_table
-from mbd_bridge.loads.motion import Motion, motion_from_table
-from mbd_bridge.loads.motion_file import motion_from_file
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import LoadSolver
@@ -13,9 +11,6 @@ __all__ = [
     "JointLoads",
     "LoadRequest",
     "LoadSolver",
-    "Motion",
     "OneJoint",
     "loads_from_table",
-    "motion_from_file",
-    "motion_from_table",
 ]

@@ -1,40 +1,32 @@
-"""Joint loads and motions as the columns and rows of a table, with units and convention."""
+"""Joint loads as the columns and rows of a table, with units and convention."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.arguments import as_floats, name_list
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import FORCE_UNIT, RATE, actuation_units, model_units
-from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.table import (
+    ACTUATION,
+    COMPONENTS,
+    FORCES,
+    LOAD,
+    REACTION,
+    SPINS,
+    TIME,
+    UNDETERMINED,
+    Beside,
+    attributes,
+)
 
 Floats = NDArray[np.float64]
-
-FORCES = ("fx", "fy", "fz")
-MOMENTS = ("mx", "my", "mz")
-COMPONENTS = (*FORCES, *MOMENTS)
-REACTION = "reaction"
-ACTUATION = "actuation"
-SPINS = "spins"
-UNDETERMINED = " (undetermined)"
-"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
-nobody takes it for the other kind by asking for its name."""
-
-TIME = Column("time", "s")
-CONTENT, MADE_BY, LOAD, NOTES = "content", "made by", "load", "notes"
-"""What files say about themselves, by these keys."""
-FRAMES = (
-    "quaternions x, y, z, w from the child's axes to the parent's; velocities and accelerations of "
-    "free and ball joints in the child's axes"
-)
 
 
 def load_columns(loads: JointLoads) -> tuple[Column, ...]:
@@ -95,6 +87,11 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
     return said
 
 
+def beside_motion(loads: JointLoads) -> Beside:
+    """Return loads as further columns of a motion's table."""
+    return Beside(load_columns(loads), load_rows(loads), load_attributes(loads))
+
+
 def save_loads(
     loads: JointLoads,
     path: str | PathLike[str],
@@ -116,56 +113,6 @@ def save_loads(
     columns = [TIME, *load_columns(loads)]
     with TableWriter(path, columns, said, digits=digits, gaps=gaps) as out:
         out.append(np.column_stack([times, rows]))
-
-
-def motion_columns(model: Model) -> tuple[Column, ...]:
-    """Return the columns of a motion: time, coordinates, velocities, accelerations."""
-    of_q, of_v = model_units(model)
-    names = model.coordinate_names, model.velocity_names, model.velocity_names
-    columns, all_units = [TIME], (of_q, of_v, of_v)
-    for suffix, per, own, units in zip(("", ".vel", ".acc"), RATE, names, all_units, strict=True):
-        columns += [Column(n + suffix, unit + per) for n, unit in zip(own, units, strict=True)]
-    return tuple(columns)
-
-
-def save_motion(
-    path: str | PathLike[str] | TextIO,
-    model: Model,
-    parts: Sequence[Floats],
-    *,
-    loads: JointLoads | None = None,
-    digits: int | None = None,
-    notes: Sequence[str] = (),
-    gaps: bool = False,
-) -> None:
-    """Write a motion, and loads along it.
-
-    Parameters
-    ----------
-    parts : time (N,), q, v and a (N, ...)
-    loads : at the same times
-    gaps : take nan too; see `TableWriter`
-    """
-    columns, said = motion_columns(model), attributes(f"motion of {model.name}", notes)
-    said["frames"] = FRAMES
-    rows = np.column_stack(parts)
-    if loads is not None:
-        columns += load_columns(loads)
-        said |= load_attributes(loads)
-        rows = np.hstack([rows, load_rows(loads)])
-    with TableWriter(path, columns, said, digits=digits, gaps=gaps) as out:
-        out.append(rows)
-
-
-def attributes(content: str, notes: Sequence[str] = ()) -> dict[str, str]:
-    """Return what every file says about itself."""
-    from mbd_bridge import __version__
-
-    notes = name_list("notes", notes, "facts, as texts")
-    if not all(note.isascii() or note.encode(errors="replace").decode() == note for note in notes):
-        raise StateError(f"notes: expected texts that can be written, got {notes!r:.60}")
-    said = {CONTENT: content, MADE_BY: f"mbd_bridge {__version__}"}
-    return said | ({NOTES: "\n".join(notes)} if notes else {})
 
 
 def _wrench(prefix: str, determined: Sequence[bool] | NDArray[np.bool_]) -> list[Column]:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, ModelError, some
 from mbd_bridge.formats.table import Table
-from mbd_bridge.loads.columns import in_si, times
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.export import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, RATE, actuation_units, model_units
+from mbd_bridge.motions.columns import in_si, times
+from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
 
 Floats = NDArray[np.float64]
 
@@ -83,18 +83,6 @@ def loads_from_table(table: Table, model: Model) -> JointLoads:
 def _flags(columns: list[list[str]]) -> NDArray[np.bool_]:
     """Return which columns, by joint, are not called undetermined."""
     return np.array([[not name.endswith(UNDETERMINED) for name in each] for each in columns])
-
-
-def is_load(name: str, model: Model) -> bool:
-    """Return whether a column of this name holds part of the load of a joint."""
-    bare = name.removesuffix(UNDETERMINED)
-    for joint in (*model.joint_index, *(cut.name for cut in model.cuts)):
-        rest = bare.removeprefix(f"{joint}.")
-        if rest != bare and (
-            rest.removeprefix(f"{REACTION}.") in COMPONENTS or rest.split(".")[0] == ACTUATION
-        ):
-            return True
-    return False
 
 
 def _components(table: Table, joint: str) -> list[str]:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags
-from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.table import COMPONENTS
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from mbd_bridge.arguments import flag, name_list
 from mbd_bridge.errors import StateError, one_of, unknown_name
 from mbd_bridge.formats import Joint, Limits
 from mbd_bridge.loads.convention import PLANES
-from mbd_bridge.loads.export import ACTUATION, FORCES, MOMENTS
-from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.table import ACTUATION, FORCES, MOMENTS
 from mbd_bridge.plots import (
     Line,
     Panel,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.loads.export import ACTUATION, COMPONENTS, FORCES
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.units import FORCE_UNIT, actuation_units
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -24,7 +24,6 @@ from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import At, Convention, Point
-from mbd_bridge.loads.motion import Motion
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import (
@@ -36,6 +35,7 @@ from mbd_bridge.loads.selected import (
 )
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.motions.motion import Motion
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.loads.durability.pictures import joint_panels
-from mbd_bridge.loads.export import FORCES, MOMENTS
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
+from mbd_bridge.motions.table import FORCES, MOMENTS
 from mbd_bridge.plots import Line, Panel, draw_panels, style
 from mbd_bridge.plots.spectrum import draw_spectra
 from mbd_bridge.plots.style import FAINT, VERMILION

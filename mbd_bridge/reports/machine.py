@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mbd_bridge.errors import count
-from mbd_bridge.loads.motion_warnings import left_out
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.warnings import left_out
 from mbd_bridge.reports import outline
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table
 from mbd_bridge.solve import LoopReport

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import SolveError, StateError, real_number
-from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
+from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import Table
 from mbd_bridge.simulate.inputs.table import check_covers

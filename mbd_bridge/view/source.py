@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, Motion
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.quaternions import unit_quaternions

@@ -11,7 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.formats.tables.text import header_text, rows_text
-from mbd_bridge.loads.motion import motion_from_table
+from mbd_bridge.motions.motion import motion_from_table
 from tests.robots import OWN
 
 ARM = str(OWN / "kuka_iiwa.urdf")
@@ -127,7 +127,7 @@ def test_the_summary_has_the_reaction_if_it_was_asked_for(run, tmp_path):
 
 
 def test_pieces_of_a_motion_give_what_the_whole_gives(run, monkeypatch):
-    from mbd_bridge.loads.streaming import pieces
+    from mbd_bridge.motions import pieces
 
     words = "loads", ARM, MOTION, "--joints", JOINT, "--digits", "8"
     _, whole, _ = run(*words)

@@ -11,10 +11,11 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.formats.tables import Column, TableWriter, open_table, read_table
-from mbd_bridge.loads.motion import motion_from_table
-from mbd_bridge.loads.streaming import LoadHistoryCounter, load_history, pieces, stream_loads
+from mbd_bridge.loads.streaming import LoadHistoryCounter, load_history, stream_loads
 from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
-from mbd_bridge.loads.streaming.pieces import MotionPieces
+from mbd_bridge.motions import pieces
+from mbd_bridge.motions.motion import motion_from_table
+from mbd_bridge.motions.pieces import MotionPieces
 from tests.machines import four_bar
 
 ARM = mbd.load("urdf/kuka_iiwa.urdf")

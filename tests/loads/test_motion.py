@@ -11,9 +11,9 @@ from mbd_bridge.formats import read_urdf_text
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.formats.tables.text import header_text, rows_text
-from mbd_bridge.loads.derivatives import rotation_rates
-from mbd_bridge.loads.motion import motion_from_table
 from mbd_bridge.mechanism import build_model
+from mbd_bridge.motions.derivatives import rotation_rates
+from mbd_bridge.motions.motion import motion_from_table
 from tests.robots import own_urdfs
 
 LINKS = ("ground", "arm", "slide", "ball", "tip", "finger", "thumb")

@@ -33,9 +33,9 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
 from mbd_bridge.mechanism.model import ROOT_JOINT
+from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.inputs.torques import Torque as Forces
 from mbd_bridge.simulate.run.start import start_state
 from mbd_bridge.simulate.steps.coupled import CoupledStep

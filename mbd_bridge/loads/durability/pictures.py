@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.export import ACTUATION, FORCES, MOMENTS
+from mbd_bridge.motions.table import ACTUATION, FORCES, MOMENTS
 from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 
 if TYPE_CHECKING:

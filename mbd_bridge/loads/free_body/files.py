@@ -14,8 +14,8 @@ from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.formats.nastran import Combination, Grid, LoadSet, nastran_text
 from mbd_bridge.formats.tables.text import no_formula
 from mbd_bridge.formats.whole_file import check_place, whole_file
-from mbd_bridge.loads.export import COMPONENTS
 from mbd_bridge.loads.free_body.free_body import Acting, FreeBody
+from mbd_bridge.motions.table import COMPONENTS
 from mbd_bridge.spatial import Array
 
 BULK = (".bdf", ".dat", ".nas", ".blk")

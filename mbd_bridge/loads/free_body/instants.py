@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.export import COMPONENTS, FORCES
 from mbd_bridge.loads.peaks import SAME, first_largest
+from mbd_bridge.motions.table import COMPONENTS, FORCES
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body.free_body import FreeBody

@@ -6,7 +6,6 @@ from mbd_bridge.loads.streaming.load_history import (
     LoadHistoryCounter,
     load_history,
 )
-from mbd_bridge.loads.streaming.pieces import MotionParts, MotionPieces, Pieces
 from mbd_bridge.loads.streaming.statistics import Extreme, SignalStatistics
 from mbd_bridge.loads.streaming.stream import loads_writer, lost_components, stream_loads
 from mbd_bridge.loads.streaming.traces import Traces
@@ -16,9 +15,6 @@ __all__ = [
     "Extreme",
     "LoadHistory",
     "LoadHistoryCounter",
-    "MotionParts",
-    "MotionPieces",
-    "Pieces",
     "SignalStatistics",
     "Traces",
     "load_history",

@@ -13,19 +13,13 @@ import numpy as np
 from mbd_bridge.errors import some
 from mbd_bridge.formats.tables import TableWriter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.export import (
-    COMPONENTS,
-    TIME,
-    attributes,
-    load_attributes,
-    load_columns,
-    load_rows,
-)
-from mbd_bridge.loads.motion import Motion
+from mbd_bridge.loads.export import load_attributes, load_columns, load_rows
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags
 from mbd_bridge.loads.streaming.load_history import LoadHistory, LoadHistoryCounter
-from mbd_bridge.loads.streaming.pieces import Pieces
+from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.pieces import Pieces
+from mbd_bridge.motions.table import COMPONENTS, TIME, attributes
 
 Answer = Callable[[Motion], JointLoads]
 """What gives the loads along a piece of a motion."""

@@ -23,7 +23,7 @@ from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.simulate.batch.lanes import Clock
+    from mbd_bridge.simulate.batch.clock import Clock
 
 AT_ONCE = 1_000
 """Steps of the march between two looks at what it says."""

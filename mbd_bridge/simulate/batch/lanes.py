@@ -6,7 +6,6 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.alone import Alone, Road
+from mbd_bridge.simulate.batch.clock import Clock
 from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import MOST_BYTES
@@ -36,25 +36,6 @@ HELD = 200
 
 STREAM_NUMBERS = 2**20
 """Numbers of a stream that are made at a time (8 MiB)."""
-
-
-class Clock(NamedTuple):
-    """So many steps of h seconds from the start, every `every`-th recorded."""
-
-    start: float
-    h: float
-    steps: int
-    every: int
-
-    def times(self) -> Array:
-        """Return the times of the records, with the roundings of the steps that add them up."""
-        at = self.of_steps(self.start, self.steps)
-        times = at[:: self.every]
-        return times if self.steps % self.every == 0 else np.append(times, at[-1])
-
-    def of_steps(self, start: float, count: int) -> Array:
-        """Return the times (count + 1,) of steps that begin at `start`."""
-        return np.add.accumulate(np.concatenate([[start], np.full(count, self.h)]))
 
 
 Led = tuple[int, int, list[Now]]

@@ -15,9 +15,9 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of

@@ -20,11 +20,12 @@ from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES
-from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.batch.alone import Road
-from mbd_bridge.simulate.batch.lanes import Clock, Lanes
+from mbd_bridge.simulate.batch.clock import Clock
+from mbd_bridge.simulate.batch.lanes import Lanes
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
     GOOD,

@@ -11,19 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import an_instance, name_list, place_among
-from mbd_bridge.errors import StateError, real_number, unknown_name
+from mbd_bridge.errors import StateError, real_number
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.export import save_motion
+from mbd_bridge.loads.export import beside_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
-from mbd_bridge.loads.motion_warnings import motion_notes
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.table import save_motion
+from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.checks.closure import closure
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.history import History
 from mbd_bridge.simulate.results.interpolation import Between, State
+from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces
 from mbd_bridge.simulate.results.reported_loads import reported_loads
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.events import Events, Watch, check_watches
@@ -38,25 +40,6 @@ if TYPE_CHECKING:
 
 EVERY = slice(None)
 """All records."""
-
-
-@dataclass(frozen=True, eq=False)
-class PrescribedForces:
-    """Forces along prescribed coordinates: N m or N, positive along the coordinate.
-
-    Attributes
-    ----------
-    names : of the coordinates
-    force : (K, D)
-    """
-
-    names: tuple[str, ...]
-    force: Array
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.names:
-            raise StateError(unknown_name("prescribed coordinate", name, self.names))
-        return np.asarray(self.force[:, self.names.index(name)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +335,8 @@ class Simulation:
         notes = name_list("notes", notes, "facts, as texts")
         said = notes if self.finished else (*notes, self.status)
         parts = [self.time, self.q, self.v, self.a]
-        options: dict[str, Any] = {"loads": loads, "digits": digits, "notes": said, "gaps": gaps}
-        save_motion(path, self.model, parts, **options)
+        beside = None if loads is None else beside_motion(loads)
+        save_motion(path, self.model, parts, beside=beside, digits=digits, notes=said, gaps=gaps)
 
     def free_body(self, link: str, at: str | ArrayLike = "peak") -> FreeBody:
         """Return all that acts on a link at chosen records; see `FreeBody.at`.
@@ -383,7 +366,7 @@ class Simulation:
         quantities : of "q", "v", "a" and "tau"; angles and lengths have panels of their own
         ax : axes to draw into, one a panel; None makes a figure
         """
-        from mbd_bridge.loads.motion_pictures import plot_motion
+        from mbd_bridge.motions.pictures import plot_motion
         from mbd_bridge.simulate.results.pictures import marks
 
         asked = name_list("quantities", quantities, "q, v, a, tau")

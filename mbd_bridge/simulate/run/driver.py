@@ -26,9 +26,9 @@ from mbd_bridge.errors import (
     warn,
     whole_number,
 )
-from mbd_bridge.loads.motion_warnings import warn_left_out
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
+from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.checks.balance import unbalanced
 from mbd_bridge.simulate.checks.watch import first_open
 from mbd_bridge.simulate.inputs.motions import Prescribed

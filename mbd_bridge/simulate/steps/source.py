@@ -16,7 +16,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import c_source, trace
 from mbd_bridge.kernels.elementary.table import Table as Lookup
 from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.loads.units import model_notes
+from mbd_bridge.mechanism.units import model_notes
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import REPORTED, STATE

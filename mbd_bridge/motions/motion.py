@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
-from mbd_bridge.loads.columns import in_si, times
-from mbd_bridge.loads.derivatives import FEWEST, degree, derivatives, rates_of
-from mbd_bridge.loads.export import LOAD, UNDETERMINED, save_motion
-from mbd_bridge.loads.history import is_load
-from mbd_bridge.loads.motion_warnings import NAMED, MotionWarnings
-from mbd_bridge.loads.units import RATE, model_units
 from mbd_bridge.mechanism import Body, Model, ModelJoint
+from mbd_bridge.mechanism.units import RATE, model_units
+from mbd_bridge.motions.columns import in_si, times
+from mbd_bridge.motions.derivatives import FEWEST, degree, derivatives, rates_of
+from mbd_bridge.motions.table import LOAD, UNDETERMINED, is_load, save_motion
+from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +98,7 @@ class Motion:
         """
         if self.model is None:
             raise StateError("this motion does not know its mechanism, so its units neither")
-        from mbd_bridge.loads.motion_pictures import plot_motion
+        from mbd_bridge.motions.pictures import plot_motion
 
         asked = name_list("quantities", quantities, "q, v, a")
         parts = {what: np.asarray(getattr(self, what, ())) for what in asked}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.loads.units import FORCE_UNIT, RATE, model_units
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, RATE, model_units
 from mbd_bridge.plots import Line, Panel, draw_panels
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
-from mbd_bridge.loads.units import UNITS
+from mbd_bridge.mechanism.units import UNITS
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Any
 from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.formats.bags import OTHERS, is_bag, read_bag
 from mbd_bridge.formats.tables import read_table
-from mbd_bridge.loads.motion import Motion, motion_from_table
-from mbd_bridge.loads.motion_warnings import NAMED
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.warnings import NAMED
 
 
 def motion_from_file(

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
-from mbd_bridge.loads.history import is_load
-from mbd_bridge.loads.motion import Motion, motion_from_table
-from mbd_bridge.loads.motion_warnings import MotionWarnings
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.table import is_load
+from mbd_bridge.motions.warnings import MotionWarnings
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import count, some, warn
-from mbd_bridge.loads.units import velocity_units
 from mbd_bridge.mechanism import Model, ModelJoint
+from mbd_bridge.mechanism.units import velocity_units
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
