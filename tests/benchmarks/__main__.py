@@ -21,6 +21,7 @@ from tests.benchmarks import (
     loops,
     operations,
     questions,
+    reported,
     robots,
     table3,
     work_precision,
@@ -40,6 +41,7 @@ PARTS = {
     "questions": questions,
     "compile": compile,
     "guard": guard,
+    "reported": reported,
 }
 
 

@@ -10,6 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError
 from mbd_bridge.simulate.steps.coupled import CoupledStep
+from tests.benchmarks import reported
 from tests.machines import four_bar
 
 LINK = "coupler"
@@ -199,6 +200,12 @@ def test_a_run_with_loads_compiles_two_modules_and_chooses_rows_once(bar, monkey
     run = mbd.simulate(fresh, 0.1, q=q, v=v, torque={"crank": 1.25}, loads=["elbow", "crank"])
     assert np.isfinite(run.loads.force).all()
     assert len(made) <= 2
+
+
+def test_loads_of_two_joints_cost_less_than_a_tenth_of_the_operations_of_a_step():
+    code, _ = reported.steps()
+    plain, loads = (sum(code[name].counts.values()) for name in ("plain", "loads"))
+    assert plain < loads < 1.1 * plain
 
 
 def test_what_does_not_go_together_is_explained(bar):
