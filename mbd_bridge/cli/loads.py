@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import loop_loads, loop_tables, motion_file
+from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
-    from mbd_bridge.cli import screen
+    from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.formats.tables import check_output
     from mbd_bridge.motions.warnings import left_out
 

@@ -112,9 +112,10 @@ def load_robot(options: Namespace) -> Mechanism:
     """Return the mechanism that the options ask for; say how much is odd in its file."""
     robot, remarks = robot_and_remarks(options, pictures=False)
     if remarks:
-        noun = "warning" if len(remarks) == 1 else "warnings"
-        shows = f"mbd info shows {'it' if len(remarks) == 1 else 'them'}"
-        say(f"{len(remarks)} {noun} in {basename(options.robot)} ({shows})", "warning")
+        one = len(remarks) == 1
+        what = f"{'entry' if one else 'entries'} of {basename(options.robot)}"
+        looks, them = ("looks", "it") if one else ("look", "them")
+        say(f"{len(remarks)} {what} {looks} wrong (mbd info shows {them})", "warning")
     return robot
 
 

@@ -102,6 +102,7 @@ class Stage:
             "view": (30.0, 20.0),
             "prescribed_names": None,
             "equations": self.equations,
+            "request": mbd.LoadRequest.of(machine.model, joints, **self.always),
             "name": "step",
             "t": 0.25,
             "x": self.equations.start,

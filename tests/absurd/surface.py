@@ -180,6 +180,12 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("LoadSolver.__call__", "external"): lambda g: None,
     ("LoadSolver.__call__", "lam"): lambda g: None,
     ("LoadSolver", "parameters"): lambda g: None,
+    ("LoadSolver.along", "motion"): lambda g: mbd.Motion(
+        np.array([0.0, 1.0]),
+        *(np.stack([g[name]] * 2) for name in "qva"),
+        g["mechanism"].model.coordinate_names,
+        g["mechanism"].model.velocity_names,
+    ),
     ("LoadSolver.flags", "basis"): lambda g: np.ones((5, 1)),
     ("LoadSolver.result", "outputs"): lambda g: (np.ones((2, 3)), np.ones((2, 3)), np.ones(1)),
     ("Simulation.save", "loads"): lambda g: None,

@@ -29,7 +29,7 @@ def sensed(stepper, sensors, tau):
     """Step; return our loads and pybullet's, raw and without what it counts twice."""
     q, v = stepper.q, stepper.v
     stepper.push(tau)
-    actuations, h = stepper._pushed.actuations, stepper._pushed.h
+    actuations, h = stepper._pushed.actuation, stepper._pushed.h
     p.stepSimulation(stepper.client.number)
     theirs, echo = sensors.read(q, v, actuations, h), sensors._echo(q, v, actuations, h)
     stepper.take()

@@ -36,9 +36,9 @@ def test_gravity_is_that_of_the_planet_asked_for(run, tmp_path):
     motion = swing(tmp_path / "m.csv")
     command = ("loads", PENDULUM, motion, "--joints", "hinge", "-o", tmp_path / "o.csv")
     assert run(*command, "--gravity", "0,0,0")[0] == 0
-    still = read_table(tmp_path / "o.csv").column("hinge.drive")
+    still = read_table(tmp_path / "o.csv").column("hinge.actuation")
     assert run(*command, "--gravity=0,0,-1.62")[0] == 0
-    moon = read_table(tmp_path / "o.csv").column("hinge.drive")
+    moon = read_table(tmp_path / "o.csv").column("hinge.actuation")
     assert still[5] == pytest.approx(2 / 3, rel=1e-6)  # m L² / 3 times 2 rad/s²
     angle = np.arange(12) ** 2 / 100
     assert moon - still == pytest.approx(1.62 / 2 * np.sin(angle), abs=1e-6)
@@ -52,17 +52,17 @@ def test_gravity_is_that_of_the_planet_asked_for(run, tmp_path):
 def test_payloads_are_added(run, tmp_path):
     motion = swing(tmp_path / "m.csv")
     command = ("loads", PENDULUM, motion, "--joints", "hinge", "-o", tmp_path / "o.csv")
-    drives = {}
+    torques = {}
     for payload in ((), ("tip,2",), ("tip,2,0.5,0,0", "rod,1")):
         words = [word for one in payload for word in ("--payload", one)]
         assert run(*command, *words)[0] == 0
-        drives[payload] = read_table(tmp_path / "o.csv").column("hinge.drive")
+        torques[payload] = read_table(tmp_path / "o.csv").column("hinge.actuation")
     rod = mbd.load(PENDULUM)
     moved = rod.with_payload("tip", 2.0, (0.5, 0, 0)).with_payload("rod", 1.0)
     path = mbd.load_motion(motion, rod)
-    for robot, payload in ((rod.with_payload("tip", 2.0), ("tip,2",)), (moved, tuple(drives)[2])):
+    for robot, payload in ((rod.with_payload("tip", 2.0), ("tip,2",)), (moved, tuple(torques)[2])):
         expected = robot.inverse_dynamics(path.q, path.v, path.a)[:, 0]
-        assert drives[payload] == pytest.approx(expected, rel=1e-8, abs=1e-9)
+        assert torques[payload] == pytest.approx(expected, rel=1e-8, abs=1e-9)
     _, out, _ = run("info", PENDULUM, "--payload", "tip,2")
     assert "3 kg" in out.splitlines()[0]
     for wrong, told in (("tip", "LINK,kg"), ("tip,x", "LINK,kg"), ("top,1", "did you mean 'tip'")):
@@ -103,7 +103,7 @@ def test_the_rank_of_a_joint_among_cuts_is_shown_where_there_are_loops(run):
 # -- how much is said --------------------------------------------------------------------------
 
 
-def test_oddities_are_listed_by_info_and_counted_by_others(run, tmp_path):
+def test_warnings_are_listed_by_info_and_counted_by_others(run, tmp_path):
     odd = tmp_path / "odd.urdf"
     odd.write_text(ODD)
     _, out, err = run("info", odd)
@@ -112,7 +112,7 @@ def test_oddities_are_listed_by_info_and_counted_by_others(run, tmp_path):
     assert all(line.startswith("warning: odd.urdf: ") for line in warnings)
     assert any("b.stl" in line for line in warnings)
     _, _, err = run("export", odd, "--what", "mass_matrix")
-    assert err.splitlines() == ["warning: 2 oddities in odd.urdf (mbd info shows them)"]
+    assert err.splitlines() == ["warning: 2 entries of odd.urdf look wrong (mbd info shows them)"]
     odd.write_text(ODD.replace('ixx="9"', 'ixx="1"').replace('lower="1"', 'lower="-2"'))
     assert run("export", odd, "--what", "mass_matrix")[2] == ""  # only a mesh is missing
 

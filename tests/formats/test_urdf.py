@@ -119,7 +119,7 @@ def test_unturned_inertia_keeps_its_digits():
 
 
 @pytest.mark.parametrize("mass", ["0", "1"])
-def test_massless_links_and_point_masses_are_no_oddity(mass):
+def test_massless_links_and_point_masses_are_nothing_to_warn_of(mass):
     inside = (
         f'<inertial><mass value="{mass}"/>'
         '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -82,7 +82,7 @@ def test_every_link_of_a_delta_is_in_balance_with_the_spins_solved_for(axial):
     external = {link: np.array([push]) for link, push in pushes.items()}
     state = {"q": at.q[None], "v": at.v[None], "a": loads.a[None], "tau": tau[None]}
     none = SimpleNamespace(names=())
-    run = SimpleNamespace(model=model, external=external, prescribed=none, **state)
+    run = SimpleNamespace(model=model, external=external, prescribed_forces=none, **state)
     many = machine.joint_loads(at.q[None], at.v, at.a, names, **options)
     left = free_bodies.left_over(run, many, 0)
     assert left.force < LOOPS * left.largest, left
