@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.dynamics import MechanismDynamics
 from mbd_bridge.api.loops import Loops
+from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError, warn
@@ -199,6 +200,7 @@ class Mechanism(MechanismDynamics):
 
     def solver(self, request: LoadRequest) -> LoadSolver:
         """Return what gives the loads of a request, prepared when it is first asked for."""
+        request = an_instance("request", request, LoadRequest, "mbd.LoadRequest.of(...)")
         form = request.form
         solver = self.prepared.get(form, lambda: LoadSolver(self.model, form))
         return solver if solver.request == request else solver.at(request.convention.at)

@@ -252,6 +252,7 @@ class LoadSolver:
 
     def along(self, motion: Motion, *, threads: int = 1) -> JointLoads:
         """Return the loads along a motion without external wrenches, with their times."""
+        motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
         return self(motion.q, motion.v, motion.a, threads=threads).along(motion.time, motion.v)
 
     def single(self) -> Single:

@@ -130,6 +130,7 @@ class Prepared:
         if (
             external is None
             and check is True
+            and type(external_in) is str
             and external_in == "link"
             and type(threads) is int
             and threads == 1

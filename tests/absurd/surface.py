@@ -38,7 +38,7 @@ BEHIND: dict[str, Callable[..., Any]] = {
 OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
-INNER = ("LoadSolver.flags", "LoadSolver.result", "Simulation.part")
+INNER = ("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer")
 """Steps of the library's own, which take what it has made."""
 
 ELSEWHERE = {"show", "render", "report", "load_history", "load_loads", "load_motion", "load"}
