@@ -148,7 +148,7 @@ def test_a_comparison_needs_a_state(states):
 
 LIES = {
     "joint loads": "inverse",
-    "prescribed": "inverse",
+    "generalised forces": "inverse",
     "bias forces": "inverse",
     "mass matrix": "mass_matrix",
     "forward dynamics": "forward",
