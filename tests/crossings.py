@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from tests.curves import MACHINES, Curve
-from tests.roads import ROADS, moved
+from tests.roads import METHODS, ROADS, moved
 from tests.sharp_turns import turned
 
 RIGHT = 1e-7
@@ -61,7 +61,7 @@ def main() -> int:
     """Print how many motions are right to 1e-7, were stopped with a status, or are wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.crossings", description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="of crossings, for each road")
-    parser.add_argument("--roads", nargs="*", choices=ROADS, default=["run"])
+    parser.add_argument("--roads", nargs="*", choices=[*ROADS, *METHODS[1:]], default=["run"])
     parser.add_argument("--machines", nargs="*", choices=list(MACHINES), default=list(MACHINES))
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

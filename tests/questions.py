@@ -5,12 +5,19 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Iterator
+from itertools import islice, permutations
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import mbd_bridge as mbd
+
+MASSES = {f"weld_{k}": 1.0 + 0.25 * k for k in range(15)}
+"""kg on each of the welds of `star`."""
+
+AT_A_TIME = 4
+"""Welds of a question: 32,760 questions."""
 
 
 class Left(NamedTuple):
@@ -28,6 +35,16 @@ def pendulum() -> mbd.Mechanism:
     return mbd.Mechanism.build(builder)
 
 
+def star() -> mbd.Mechanism:
+    """Return masses that are welded to a plate on a slide."""
+    builder = mbd.Builder("star").link("plate", 1.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    builder.joint("slide", "prismatic", "base", "plate", axis=(0, 0, 1))
+    for name, mass in MASSES.items():
+        builder.link(f"{name}_mass", mass, (0, 0, 0), (0.1, 0.1, 0.1))
+        builder.joint(name, "fixed", "plate", f"{name}_mass")
+    return mbd.Mechanism.build(builder)
+
+
 def held(questions: int) -> Left:
     """Return what this process holds now."""
     gc.collect()
@@ -38,17 +55,15 @@ def held(questions: int) -> Left:
 
 
 def ask(number: int, every: int, mechanisms: int = 1) -> Iterator[Left]:
-    """Ask for the load at ever new points; yield what is held, from time to time.
+    """Ask for the loads of ever other selections of welds; yield what is held, from time to time.
 
-    Each point is a question of its own, with machine code of its own. An answer is m·g, and the
-    moment about the point.
+    Each selection, in its order, is a question with machine code of its own. A load is m·g.
     """
-    machines = [pendulum() for _ in range(mechanisms)]
+    machines = [star() for _ in range(mechanisms)]
     zero = np.zeros(1)
-    for k in range(1, number + 1):
-        x = 1e-5 * k
-        loads = machines[k % mechanisms].joint_loads(zero, zero, zero, ["hinge"], at=(x, 0.0, 0.0))
-        moment = np.asarray(loads.moment).ravel()
-        assert np.isclose(abs(moment[1]), 2.0 * 9.81 * x, rtol=1e-9, atol=0.0)
+    for k, names in enumerate(islice(permutations(MASSES, AT_A_TIME), number), 1):
+        loads = machines[k % mechanisms].joint_loads(zero, zero, zero, names)
+        weights = [9.81 * MASSES[name] for name in names]
+        assert np.allclose(np.linalg.norm(loads.force.reshape(-1, 3), axis=1), weights, 1e-9, 0.0)
         if k % every == 0:
             yield held(k)

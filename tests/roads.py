@@ -11,6 +11,8 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 
 ROADS = ("run", "batch", "svd", "stepper")
+METHODS = ("svd", "qr", "projection-reference", "multipliers")
+"""Actuated from Python."""
 
 
 @lru_cache(maxsize=4)

@@ -134,6 +134,11 @@ STRAYED_RISK = 1.2e14
 hundredth from a singular position 1e-11 rad are too much, and 1e-5 rad where nothing is near.
 `step`, `trust`."""
 
+HELD_STRAYED_RISK = 0.1 * STEP_RISK
+"""Risk of having come off its branch below which a step is taken if its correction holds the
+coordinates that were independent where it began: near a sharp turn it then leads the motion on, or
+back, by a part of what it takes back. `reduced_method`."""
+
 RETRIED_RISK = 0.2 * STEP_RISK
 """Risk of stages from which on jumps are tried once more. `passage`, as what follows."""
 
@@ -191,6 +196,10 @@ which the second one takes to a millionth. Compiled projection run from Python."
 OPEN_LOOP = 1e-5
 """Residual, relative, from which on a loop is open: ten times what a step may leave. Runs, batches
 and the stepper."""
+
+OPENING = 1e-4
+"""Φ̈ by its largest terms from which on accelerations do not belong to the loops: those of a right
+step leave 1e-7, of differences. `opening`."""
 
 # Steps that are too long --------------------------------------------------------------------------
 

@@ -193,7 +193,12 @@ def test_ever_new_questions_leave_nothing_behind(monkeypatch, mechanisms):
     """`python -m tests.benchmarks questions` asks 30,000, which ended by SIGSEGV."""
     monkeypatch.setattr(prepared, "MOST_KEPT", 5)
     monkeypatch.setattr(store, "MOST_RECENT", 5)
+    loaded, load = [], machine.Loaded.__init__
+    monkeypatch.setattr(
+        machine.Loaded, "__init__", lambda self, code: loaded.append(load(self, code))
+    )
     first, *_, last = ask(60, 20, mechanisms)
+    assert len(loaded) >= 60  # each has machine code of its own
     assert last.maps <= first.maps + 10
     assert last.MiB < first.MiB + 5.0
 

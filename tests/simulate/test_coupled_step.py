@@ -11,9 +11,12 @@ import mbd_bridge as mbd
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import SolveError
+from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.singular import passage
 from mbd_bridge.simulate.steps import coupled as coupled_step
 from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulate.steps.reference import ReferenceStep
+from tests.crossings import curve
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs
 from tests.trees import random_tree
@@ -72,9 +75,9 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     none, tau = np.zeros((len(machine.model.bodies), 6)), np.zeros(machine.nv)
     core, state = CoupledStep(machine.model, at.q, at.v), (at.q, at.v)
     passed = []
-    over = passage.Passage.over
+    ahead = passage.Passage.ahead
     monkeypatch.setattr(
-        passage.Passage, "over", lambda *given, **more: passed.append(given) or over(*given, **more)
+        passage.Passage, "ahead", lambda *given, **more: passed.append(1) or ahead(*given, **more)
     )
     monkeypatch.setattr(coupled_step, "STEP_RISK", 1e3)
     monkeypatch.setattr(passage, "STEP_RISK", 1e3)
@@ -83,6 +86,32 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     assert len(passed) > 0
     easy = mbd.simulate(machine, 1.8, step=1e-3, q=at.q, v=at.v, every=100)
     assert np.abs(state[0] - easy.q[-1]).max() < 1e-8
+
+
+@pytest.mark.parametrize("force", [0.0, 5.0])
+def test_the_way_past_a_flat_position_is_kept_while_forces_stay(monkeypatch, force):
+    """Else the next step begins where only the slow road in Python leads on: a second or so."""
+    slow = []
+    acceleration = ReferenceStep.acceleration
+    monkeypatch.setattr(
+        ReferenceStep, "acceleration", lambda *given: slow.append(1) or acceleration(*given)
+    )
+    way, h = curve("parallelogram"), 1e-3
+    start, speed = way.motion(way.flat[0] + 5e-9, 3.0, -20 * h)
+    q, v = way.state(start, speed)
+    bar, none, tau = way.machine, np.zeros((len(way.machine.model.bodies), 6)), np.zeros(3)
+    core = CoupledStep(bar.model, q, v)
+    for _ in range(20):
+        q, v = core(q, v, tau, none, h)
+    half = q, v
+    for _ in range(20):
+        q, v = core(q, v, np.array([force, 0.0, 0.0]), none, h)
+    assert bool(slow) == bool(force)
+    if not force:
+        assert way.apart(q, way.motion(start, speed, 40 * h)[0]) < 1e-9
+    energy = energy_kernel(bar.model)
+    gained = float((energy(q, v)[0] - energy(*half)[0])[0])
+    assert gained == pytest.approx(force * (q - half[0])[0], abs=1e-8)
 
 
 def test_rows_are_chosen_anew_where_others_have_come_to_matter():

@@ -8,6 +8,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.steps import runge_kutta as simulate_step
 from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.solve import closed as solve_closed
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -47,6 +48,70 @@ def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypa
         BAR, 0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd"
     )
     assert "energy comes from nowhere" in run.status
+
+
+# -- what is broken in the loops' own equations ----------------------------------------------------
+
+ROADS = ("run", "batch", "stepper", "svd", "multipliers", "ab3", "abm", "scipy")
+
+
+def went(road, torque, steps=500):
+    """Return what became of a motion by this road."""
+    given = {"step": 2e-3, "torque": torque}
+    if road == "stepper":
+        core = CoupledStep(mbd.System(BAR, torque=torque), AT.q, AT.v)
+        try:
+            gone(core, AT.q, AT.v, steps, 2e-3)
+        except SolveError as met:
+            return str(met)
+        return "finished"
+    if road == "batch":
+        many = mbd.simulate_batch(BAR, steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
+        return many.status[1]
+    options = PYTHON.get(road, {})
+    return mbd.simulate(BAR, steps * 2e-3, q=AT.q, v=AT.v, check=False, **given, **options).status
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_right_gamma_is_not_suspected(road):
+    assert went(road, lambda t, q, v: 0.0 * v, 100) == "finished"
+
+
+@pytest.mark.parametrize("factor", [0.99, -1.0])
+@pytest.mark.parametrize("road", ROADS)
+def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
+    """Of one percent; corrections bring the motion back, and its energy is right to a percent."""
+    right, terms = solve_closed.constraints, Equations.terms
+
+    def compiled(model, state):
+        found = right(model, state)
+        return found._replace(gamma=factor * found.gamma)
+
+    def in_python(self, q, v, t):
+        found = terms(self, q, v, t)
+        return found._replace(gamma=factor * found.gamma)
+
+    if PYTHON.get(road, {}).get("method"):
+        monkeypatch.setattr(Equations, "terms", in_python)
+    else:
+        monkeypatch.setattr(solve_closed, "constraints", compiled)
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    assert "lead off the loops" in went(road, lambda t, q, v: 0.0 * v)
+
+
+@pytest.mark.parametrize("road", [road for road in ROADS if road != "scipy"])
+def test_a_wrong_projection_does_not_finish(monkeypatch, road):
+    """It doubles what it should take back. (SciPy's integrators are not projected.)"""
+    right, residual = simulate_step.correction, Equations.residual
+
+    def wrong_lack(self, q, v, t):
+        found = residual(self, q, v, t)
+        return found._replace(phi=-found.phi, rate=-found.rate)
+
+    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
+    monkeypatch.setattr(Equations, "lack", wrong_lack)
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+    assert went(road, lambda t, q, v: 0.0 * v) != "finished"
 
 
 # -- steps in somebody else's loop -----------------------------------------------------------------

@@ -11,7 +11,7 @@ from mbd_bridge.simulate.steps import runge_kutta as simulate_step
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
 from tests.machines import four_bar
-from tests.roads import ROADS
+from tests.roads import METHODS, ROADS
 from tests.robots import own_urdfs
 from tests.sharp_turns import sharp_turn, turned
 
@@ -55,6 +55,14 @@ def test_a_linkage_that_just_fails_to_be_flat_turns_as_its_energy_says(e):
 @pytest.mark.parametrize("e", [1e-4, -1e-7])
 def test_every_road_turns_with_a_linkage_that_just_fails_to_be_flat(road, e):
     error, status = turned(e, 1e-3, road)
+    assert status == "finished"
+    assert error < 1e-7
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("e", [1e-3, -1e-3])
+def test_a_correction_that_holds_coordinates_does_not_lead_a_sharp_turn_astray(method, e):
+    error, status = turned(e, 1e-3, method)
     assert status == "finished"
     assert error < 1e-7
 

@@ -46,6 +46,7 @@ from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
+from mbd_bridge.simulate.opening import opening
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation
@@ -56,9 +57,12 @@ from mbd_bridge.simulate.system import HasModel, System, agreed, model_of, syste
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import OPEN_LOOP
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
+
+LOOKS = 3
+"""Records at which accelerations of a batch are looked at."""
 
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
@@ -206,7 +210,8 @@ class _Batch:
                 march = prepared_step(system, rows, MOST_LANES)
             except SolveError:  # masses vanish: each one alone says which
                 continue
-            self.lanes.run(march, going, threads, partial(_road, system, rows))
+            if not self._opens(rows, going[:1], 1):
+                self.lanes.run(march, going, threads, partial(_road, system, rows))
 
     def check(self) -> None:
         """Look at what ended: whether all loops are closed, and where its energy comes from."""
@@ -217,11 +222,40 @@ class _Batch:
             least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
             phi = self.constraints(self.qs[ended, -1], self.vs[ended, -1], ended)[0]
             lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
+            for rows, members in self.sets:
+                if self._opens(rows, members[lanes.done[members]][:1], LOOKS):
+                    lanes.done[members] = False
             ended = np.flatnonzero(lanes.done)
         if len(ended):
             energy = partial(_energy, energy_kernel(model, variants), variants, ended)
             q, v = self.qs[ended], self.vs[ended]
             lanes.done[ended] = keep_energy(model, energy, q, v, lanes.work[ended])
+
+    def _opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
+        """Return whether the accelerations of these steps lead off the loops.
+
+        One trajectory, k (1,), tells it of all that go by the same machine code.
+        """
+        system, clock, constraints = self.system, self.clock, self.constraints
+        if constraints is None or not len(k):
+            return False
+        march, trajectory = prepared_step(system, rows, MOST_LANES), Trajectory(system, int(k[0]))
+
+        def values(q: Array, v: Array) -> tuple[Array, ...]:
+            return constraints(q, v, np.repeat(k, len(q)))
+
+        for record in np.unique(np.linspace(0, len(self.time) - 1, looks).astype(int)):
+            t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
+            at = np.array([t, 0.0]), np.array([clock.h])
+            stage = march.start(q, v, *at, *trajectory.more(t, q, v))
+            stream = trajectory.stream(np.array([t, t + clock.h]), clock.h)
+            if stream is not None:
+                stream = np.repeat(stream, march.lanes, axis=2)
+            _, out = march.advance(stage, 1, 1, stream=stream)
+            a, risks = (np.reshape(out[j], (march.lanes, -1))[0] for j in (3, 4))
+            if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
+                return True
+        return False
 
     def run_alone(self, duration: float, step: float) -> None:
         """Run what did not start in a lane, or stopped there, as `simulate` does it."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 CORRECTIONS = 8
@@ -23,7 +24,14 @@ def stays_open(phi: Array) -> SolveError:
 
 
 class Method(ABC):
-    """One of the roads to the motion of a constrained mechanism, state by state."""
+    """One of the roads to the motion of a constrained mechanism, state by state.
+
+    Attributes
+    ----------
+    most_strayed : risk of having come off its branch below which a fixed step is taken
+    """
+
+    most_strayed = STEP_RISK
 
     @abstractmethod
     def init(self, q: Array, v: Array, t: float) -> None:

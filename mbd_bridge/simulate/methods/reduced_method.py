@@ -16,12 +16,14 @@ from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
 from mbd_bridge.simulate.results.history import Correction
 from mbd_bridge.solve.bases import Held, NullSpace
 from mbd_bridge.solve.reduced import with_basis
-from mbd_bridge.solve.tolerances import METHOD_CLOSED, METHOD_OPEN
+from mbd_bridge.solve.tolerances import HELD_STRAYED_RISK, METHOD_CLOSED, METHOD_OPEN
 from mbd_bridge.spatial import Array
 
 
 class ReducedMethod(Method):
     """The methods svd, qr and projection-reference."""
+
+    most_strayed = HELD_STRAYED_RISK
 
     def __init__(
         self, system: Equations, basis: NullSpace, correction: Correction = "state"

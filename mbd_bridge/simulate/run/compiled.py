@@ -17,6 +17,7 @@ from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.checks.watch import too_long
+from mbd_bridge.simulate.opening import opening
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
@@ -24,7 +25,7 @@ from mbd_bridge.simulate.run.identity import identity_of
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import Problem, Records
 from mbd_bridge.simulate.singular.passage import Passage
-from mbd_bridge.simulate.singular.trust import Now, Step
+from mbd_bridge.simulate.singular.trust import Now, Step, Taken
 from mbd_bridge.simulate.steps.compiled import one_step, passage_of, prepared_step
 from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.solve.tolerances import STEP_RISK
@@ -38,6 +39,9 @@ STREAM_NUMBERS = 2**18
 
 LOOKS = 8
 """Records at which a step is compared with two of half its length."""
+
+SELDOM = 4
+"""Of those records, one of so many at which accelerations are looked at."""
 
 
 def run_compiled(
@@ -202,7 +206,10 @@ class _Run:
         t, q, v = self.now()
         work = float(self.march.state_of(self.stage)[2][1]) - energy(q, v)
         left, begins = problem.steps - self.done, self.done == 0
-        now = Now(t, q, v)
+        now, one = Now(t, q, v), self._once(q, v, t, self.h)
+        fault = self._opening(q, v, one.a) if one.near < STEP_RISK else None
+        if fault is not None:  # why the step is not trusted
+            raise SolveError(fault)
         with problem.trajectory.holding(now):
             led = self._passage.over(now, left, begins)
         for place in led:
@@ -279,17 +286,25 @@ class _Run:
         """Return the motion up to where its steps are too long, if they are."""
         model = self.problem.model
         looks = np.linspace(0, len(found.time) - 2, min(LOOKS, len(found.time) - 1)).astype(int)
-        for k in np.unique(looks):
+        for number, k in enumerate(np.unique(looks)):
             whole, halves = (self._step(found, int(k), parts) for parts in (1, 2))
             if whole is None or halves is None:
                 continue  # near a singular position, where steps are taken with more care
-            problem = too_long(model, whole, halves, self.h)
+            problem = too_long(model, whole.q, halves.q, self.h)
+            if problem is None and number % SELDOM == 0:
+                problem = self._opening(found.q[k], found.v[k], whole.a)
             if problem is not None:
                 return found.until(int(k), problem, self.problem)
         return found
 
-    def _step(self, found: Records, k: int, parts: int) -> Array | None:
-        """Return the position a step after a record, made of so many parts."""
+    def _opening(self, q: Array, v: Array, a: Array) -> str | None:
+        loops = self.problem.loops
+        if loops is None:
+            return None
+        return opening(self.problem.model, loops.values, self._rows, q, v, a)
+
+    def _step(self, found: Records, k: int, parts: int) -> Taken | None:
+        """Return what comes of a step after a record, made of so many parts: of the last one."""
         t, q, v = float(found.time[k]), found.q[k], found.v[k]
         for part in range(parts):
             one = self._once(q, v, t + part * self.h / parts, self.h / parts)
@@ -299,7 +314,7 @@ class _Run:
             ):
                 return None
             q, v = one.q, one.v
-        return np.asarray(q)
+        return one
 
     @cached_property
     def _once(self) -> Step:

@@ -29,6 +29,7 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
+from mbd_bridge.simulate.opening import opening
 from mbd_bridge.simulate.results.history import Recorder
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
@@ -122,7 +123,7 @@ class _Run:
         self._fixed = integrator in FIXED
         # variable steps end at the records, fixed ones at every step
         self._stride = 1 if self._fixed else problem.every
-        self._stride_look = max(1, problem.steps // LOOKS)
+        self._stride_look, self._looks = max(1, problem.steps // LOOKS), 0
         self._power = Power(problem)
         # y: coordinates, velocities, and the work if something acts
         work = [] if self._power.none else [0.0]
@@ -161,8 +162,11 @@ class _Run:
         if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
             self._pass(taken, SolveError(DEPENDENT_ROWS))
             return
-        if self._begun and self._fixed and self.done % self._stride_look == 0:
-            self._judge(end)
+        if self._begun and self._looks <= self.done:
+            self._looks = self.done + self._stride_look
+            if self._fixed:
+                self._judge(end)
+            self._check_loops()
         self._allow(taken)
         y = self._advanced(end)
         if y is None and self._begun and not isinstance(self._met, BudgetError):
@@ -174,6 +178,27 @@ class _Run:
             self._pass(taken, self._met)
             return
         self._arrive(end, y, taken)
+
+    def _check_loops(self) -> None:
+        """Complain of accelerations that lead off the loops."""
+        p, (q, v) = self.problem, self._state(self.y)
+        if p.loops is None:
+            return
+        try:
+            if self._risk is not None and not self._risk(self.t, q, v)[1] < STAGE_RISK:
+                return
+            self._second.init(q, v, self.t)
+            a = self._second.acceleration(q, v, self.t)
+        except (SolveError, np.linalg.LinAlgError):
+            return  # the step itself will tell
+        problem = opening(p.model, p.loops.values, self._kept_rows, q, v, a)
+        if problem is not None:
+            raise SolveError(problem)
+
+    @cached_property
+    def _kept_rows(self) -> tuple[int, ...]:
+        p = self.problem
+        return independent_rows(p.model, p.q, p.motions, p.v, p.loops)
 
     def _allow(self, steps: int) -> None:
         """Let variable steps evaluate as often as so many steps may, and what is left of before."""
@@ -251,8 +276,7 @@ class _Run:
         p = self.problem
         if self._fixed or not p.model.has_loops or isinstance(self.method, CompiledMethod):
             return None
-        rows = independent_rows(p.model, p.q, p.motions, p.v, p.loops)
-        return Rate(p.trajectory.without_torques(), rows)
+        return Rate(p.trajectory.without_torques(), self._kept_rows)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
         q, v = self._state(y)
@@ -276,7 +300,7 @@ class _Run:
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem)
+        return passage_of(self.problem, most_strayed=self.method.most_strayed)
 
     @cached_property
     def _ahead(self) -> Passage:
@@ -284,7 +308,8 @@ class _Run:
         if self._passage.traced:
             return self._passage
         still = self.problem.trajectory.without_torques()
-        return passage_of(self.problem._replace(trajectory=still))
+        problem = self.problem._replace(trajectory=still)
+        return passage_of(problem, most_strayed=self.method.most_strayed)
 
     def _now(self) -> Now:
         return Now(self.t, *self._state(self.y))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -105,6 +106,7 @@ class Passage:
     slow : makes the Python reference
     energy : of a state, J; controlled steps must agree in it
     traced : whether the step is machine code
+    most_strayed : risk of having come off its branch below which a step of the grid is taken
     """
 
     def __init__(
@@ -115,8 +117,10 @@ class Passage:
         slow: Callable[[], ReferenceStep],
         energy: Callable[[Array, Array], float],
         traced: bool = True,
+        most_strayed: float = STEP_RISK,
     ) -> None:
         self.model, self.h, self.traced = model, h, traced
+        self._most_strayed = most_strayed
         self._step, self._make_slow, self.energy = step, slow, energy
         self._slow: ReferenceStep | None = None
         self._end: tuple[float, SolveError] | None = None
@@ -143,25 +147,29 @@ class Passage:
         """
         if self._end is not None and self._end[0] == start.t:
             raise self._end[1]
-        # from here on times count from the start: digits do not depend on when that is
-        self._origin, here, t = start.t, start._replace(t=0.0), start.t
         found: list[Now] = []
         try:
-            for place in self._places(here, min(most, EPISODE), begins):
-                t += self.h
-                found.append(place._replace(t=t))
+            for place in islice(self.ahead(start, begins), min(most, EPISODE)):
+                found.append(place)
         except SolveError as met:
             if not found:
                 raise
-            self._end = t, met  # what there is comes first
+            self._end = found[-1].t, met  # what there is comes first
         finally:
             self._origin = 0.0
         return found
 
-    def _places(self, start: Now, most: int, begins: bool) -> Iterator[Now]:
+    def ahead(self, start: Now, begins: bool = False) -> Iterator[Now]:
+        """Yield these states one by one, each computed when it is asked for."""
+        # from here on times count from the start: digits do not depend on when that is
+        self._origin, t = start.t, start.t
+        for place in self._places(start._replace(t=0.0), begins):
+            t += self.h
+            yield place._replace(t=t)
+
+    def _places(self, start: Now, begins: bool) -> Iterator[Now]:
         now, time, self._length, cut = start, start.t + self.h, self.h, 0
-        done = 0
-        while done < most:
+        while True:
             bridge = self._bridge(now, time, begins and now is start)
             if bridge is None:
                 now = self.controlled(now, time, RETRIED_RISK)
@@ -169,7 +177,7 @@ class Passage:
             if bridge is None:
                 now = self.controlled(now, time)
                 yield now
-                done, time = done + 1, time + self.h
+                time += self.h
                 cut = cut + 1 if self._length < self.h / CUT else 0
                 if cut > CUTS:
                     raise SolveError(
@@ -180,15 +188,15 @@ class Passage:
                     return
                 continue
             ended = False
-            while done < most and time <= bridge.end.t + ON_GRID * self.h:
+            while time <= bridge.end.t + ON_GRID * self.h:
                 yield bridge.at(time)
                 ended = abs(time - bridge.end.t) <= ON_GRID * self.h
-                done, time = done + 1, time + self.h
+                time += self.h
             if ended:
                 return
             now = bridge.end
             last = self._taken(now, time - now.t)
-            if done < most and last is not None:
+            if last is not None:
                 yield Now(time, last.q, last.v)
                 return
 
@@ -200,7 +208,7 @@ class Passage:
             found = self._at(now, length)
         good = found.near < limit
         good = good and (over or found.crossed < STEP_RISK)
-        good = good and (over or limit > STEP_RISK or found.strayed < STEP_RISK)
+        good = good and (over or limit > STEP_RISK or found.strayed < self._most_strayed)
         finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
         return found if good and finite else None
 
@@ -306,9 +314,8 @@ class Passage:
             self._slow = self._make_slow()
         slow = self._slow
         fastest = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
-        first = slow.acceleration(
-            now.q, now.v, self._origin + now.t
-        )  # at rest it says that nothing tells the way
+        # at rest it says that nothing tells the way
+        first = slow.acceleration(now.q, now.v, self._origin + now.t)
         if fastest <= 0.0:
             return None
 

@@ -29,6 +29,7 @@ from mbd_bridge.simulate.steps.runge_kutta import (
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 NONE = np.zeros(0)
@@ -98,7 +99,10 @@ def prepared_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> Marc
 
 
 def passage_of(
-    problem: Problem, rows: tuple[int, ...] | None = None, march: March | None = None
+    problem: Problem,
+    rows: tuple[int, ...] | None = None,
+    march: March | None = None,
+    most_strayed: float = STEP_RISK,
 ) -> Passage:
     """Return the way past singular positions in compiled steps; rows may be known already."""
     model, trajectory = problem.model, problem.trajectory
@@ -122,7 +126,7 @@ def passage_of(
         return float(kernel(q, v)[0][0])
 
     slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
-    return Passage(model, step, problem.h, slow, energy, traced)
+    return Passage(model, step, problem.h, slow, energy, traced, most_strayed)
 
 
 def one_step(trajectory: Trajectory, march: March) -> Step:

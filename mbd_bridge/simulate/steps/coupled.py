@@ -8,6 +8,7 @@ the body moves meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
+from mbd_bridge.simulate.opening import opening
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
@@ -52,6 +54,45 @@ def coupled(system: System) -> System:
     )
 
 
+LOOK = 100
+"""Steps from one look to the next whether accelerations keep the loops closed."""
+
+SAME_TIME = 1e-6
+"""Of a step: times that are as close are one. Where nothing depends on time, callers need not tell
+it."""
+
+
+class Way:
+    """The way past a singular position, step by step, as long as these follow each other.
+
+    Parameters
+    ----------
+    places : the states along it
+    under : what it holds for
+    leeway : s, that times may be apart
+    """
+
+    def __init__(
+        self, places: Iterable[Now] = (), under: Hashable = None, leeway: float = 0.0
+    ) -> None:
+        self._places, self._under, self._leeway = iter(places), under, leeway
+        self._last: Now | None = None
+
+    def next(self, now: Now, under: Hashable) -> Now | None:
+        """Return the next state if the last one is this; None if the way leads elsewhere."""
+        last = self._last
+        if under != self._under:
+            return None
+        if last is not None and not (
+            abs(last.t - now.t) <= self._leeway
+            and np.array_equal(last.q, now.q)
+            and np.array_equal(last.v, now.v)
+        ):
+            return None
+        self._last = next(self._places, None)
+        return self._last
+
+
 class CoupledStep:
     """Compiled Runge-Kutta steps with projection, one at a time.
 
@@ -65,6 +106,8 @@ class CoupledStep:
         given = System(system) if isinstance(system, Model) else system
         if given.number > 1:
             raise StateError("a step is that of one trajectory; give one value of each")
+        timeless = not (given.torques or given.wrenches or given.prescribed_velocities)
+        self._leeway = np.inf if timeless else SAME_TIME
         self.system = coupled(given)
         self.trajectory = Trajectory(self.system)
         self.model = self.trajectory.model
@@ -72,6 +115,9 @@ class CoupledStep:
         self._loops = LoopChecker(self.model) if self.model.has_loops else None
         self._steps: dict[tuple[int, ...], Step] = {}
         self._knots: dict[float, Knots] = {}
+        self._passages: dict[tuple[float, tuple[int, ...]], Passage] = {}
+        self._way = Way()
+        self._looks = 0
         self._work = 0.0
         self._rates: dict[tuple[int, ...], Rate] = {}
         self.choose(q, v)
@@ -160,13 +206,19 @@ class CoupledStep:
 
     def _once(self, now: Now, h: float) -> tuple[Array, Array]:
         found = self._step(now.q, now.v, now.t, h)
-        if found.risk < STEP_RISK and np.isfinite(found.q).all() and np.isfinite(found.v).all():
+        trusted = found.risk < STEP_RISK
+        if self._loops is not None and found.near < STEP_RISK:
+            self._looks += 1
+            if self._looks % LOOK == 1 or not trusted:
+                values = self._loops.values
+                problem = opening(self.model, values, self.rows, now.q, now.v, found.a)
+                if problem is not None:
+                    raise SolveError(problem)
+        if trusted and np.isfinite(found.q).all() and np.isfinite(found.v).all():
             self._work += found.work
             return found.q, found.v
-        before = self._total(now.q, now.v)
-        with self.trajectory.holding(now):
-            place = self._passage(h).over(now, 1, begins=True)[0]
-        self._work += self._total(place.q, place.v) - before  # the passage checks it
+        place = self._past(now, h)
+        self._work += self._total(place.q, place.v) - self._total(now.q, now.v)
         return place.q, place.v
 
     def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
@@ -183,11 +235,29 @@ class CoupledStep:
             self._rates[self.rows] = Rate(self.trajectory, self.rows)
         return self._rates[self.rows]
 
+    def _past(self, now: Now, h: float) -> Now:
+        """Return the state a step past a position at which steps are not trusted.
+
+        The way past it is kept: the next step goes on along it where this one came to, under the
+        same forces.
+        """
+        under = h, self.rows, self.trajectory.sampled(*now).tobytes()
+        with self.trajectory.holding(now):
+            place = self._way.next(now, under)
+            if place is None:
+                self._way = Way(self._passage(h).ahead(now, begins=True), under, self._leeway * h)
+                place = self._way.next(now, under)
+        assert place is not None, "a way has a first step"
+        return place
+
     def _passage(self, h: float) -> Passage:
-        """Return the way past singular positions under these forces."""
-        model, stage = self.model, self.trajectory.stage
-        slow = partial(ReferenceStep, model, stage.torque, stage.motions, self.rows)
-        return Passage(model, self._step, h, slow, self._total)
+        """Return what leads past singular positions, in steps of h seconds."""
+        if (h, self.rows) not in self._passages:
+            model, stage = self.model, self.trajectory.stage
+            slow = partial(ReferenceStep, model, stage.torque, stage.motions, self.rows)
+            found = Passage(model, self._step, h, slow, self._total)
+            self._passages = {(h, self.rows): found}
+        return self._passages[h, self.rows]
 
     @cached_property
     def _account(self) -> Account:

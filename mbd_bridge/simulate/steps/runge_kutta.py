@@ -131,12 +131,15 @@ def crossed(start: Closed, middle: Closed, end: Closed) -> Any:
     """Return the risk that a step has stepped over a singular position.
 
     Its distance, σ = risk^(-1/2), goes down to nothing there and up again: in the middle it is less
-    than the mean of both ends.
+    than the mean of both ends. Of its ratio ρ to that, ρ² takes one root and one division:
+    (1 - ρ²) / (2 - `BENT_DISTANCE`) stands for 1 - ρ, to which it is equal at `BENT_DISTANCE`.
     """
     if start.inner is None:
         return 0.0
-    first, half, last = (1.0 / np.sqrt(at.risk) for at in (start, middle, end))
-    bent = (first + last - 2.0 * half) / (first + last) * (1.0 / BENT_DISTANCE)
+    both = start.risk * end.risk
+    whole = start.risk + end.risk + 2.0 * np.sqrt(both)
+    square = 4.0 * both / (middle.risk * whole)
+    bent = (1.0 - square) * (1.0 / (BENT_DISTANCE * (2.0 - BENT_DISTANCE)))
     squared = bent * bent
     fourth = squared * squared
     return CROSSED_RISK * (fourth * fourth)
