@@ -5,6 +5,7 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
+from mbd_bridge import forces as forces
 from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
     Equations,
@@ -70,6 +71,7 @@ __all__ = [
     "__version__",
     "assemble_batch",
     "crosscheck",
+    "forces",
     "load",
     "load_history",
     "load_loads",

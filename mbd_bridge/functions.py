@@ -233,6 +233,17 @@ class Table:
         """Return the values at x."""
         return operate("table", x, data=self._data)
 
+    def antiderivative(self) -> Table:
+        """Return the table of the integral from the first place to x."""
+        result = Table.__new__(Table)
+        result._data = self._data.integral()
+        return result
+
+    @property
+    def digest(self) -> str:
+        """A text that two tables share if all their numbers are equal."""
+        return self._data.digest
+
     def __repr__(self) -> str:
         return f"<Table of {len(self._data.knots)} knots>"
 

@@ -27,6 +27,7 @@ ORDER = (
     "equations",
     "kernels",
     "functions",
+    "forces",
     "solve",
     "motions",
     "loads",

@@ -26,37 +26,52 @@ BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
 
 
-def left_out(model: Model, of: str) -> str:
+Replaced = frozenset[tuple[str, str]]
+"""What of the file acts, as ("damping", "friction" or "limits", joint)."""
+
+
+def left_out(model: Model, of: str, replaced: Replaced = frozenset()) -> str:
     """Return a sentence about what the file gives and nothing here uses, "" if there is nothing."""
-    joints = [joint for joint in model.description.joints if joint.damping or joint.friction]
-    kinds = [kind for kind in ("damping", "friction") if any(getattr(j, kind) for j in joints)]
+    unused = {
+        kind: {
+            joint.name
+            for joint in model.description.joints
+            if getattr(joint, kind) and (kind, joint.name) not in replaced
+        }
+        for kind in ("damping", "friction")
+    }
+    kinds = [kind for kind, names in unused.items() if names]
+    joints = set().union(*unused.values())
     if not joints:
         return ""
     verb = "is" if len(kinds) == 1 else "are"
     return f"{' and '.join(kinds)} of {count(len(joints), 'joint')} {verb} not part of {of}"
 
 
-def warn_left_out(model: Model) -> None:
+def warn_left_out(model: Model, replaced: Replaced = frozenset()) -> None:
     """Warn that a motion is computed without what the file gives, if it gives something."""
-    unused = left_out(model, "this motion")
+    unused = left_out(model, "this motion", replaced)
     if unused:
-        warn(f"{unused}: give it as torque=, for example lambda t, q, v: -damping * v")
+        warn(f"{unused}; to use the file's: forces=mbd.forces.from_urdf(robot)")
 
 
-def motion_notes(model: Model, time: Floats, q: Floats) -> tuple[str, ...]:
+def motion_notes(
+    model: Model, time: Floats, q: Floats, replaced: Replaced = frozenset()
+) -> tuple[str, ...]:
     """Return sentences about what the file gives and a simulated motion knows nothing of.
 
     Parameters
     ----------
     time, q : (K,) s and (K, nq); what is nan is passed over
+    replaced : what of the file acts
     """
     there = np.isfinite(q).all(axis=1)
-    unused = left_out(model, "this motion")
+    unused = left_out(model, "this motion", replaced)
     found = [unused] if unused else []
     if there.any():
         seen = MotionWarnings(model)
         seen.add(time[there], q[there], ())
-        found += [f"{said}; nothing stops it there" for said in seen.beyond_limits(advice=False)]
+        found += [f"{said}; nothing stops it there" for said in seen.beyond_limits(False, replaced)]
     return tuple(found)
 
 
@@ -165,13 +180,18 @@ class MotionWarnings:
             f"there"
         ]
 
-    def beyond_limits(self, advice: bool = True) -> list[str]:
-        """Return a sentence about joints beyond their limits; `advice`: maybe in degrees."""
+    def beyond_limits(self, advice: bool = True, stopped: Replaced = frozenset()) -> list[str]:
+        """Return a sentence about joints beyond their limits; `advice`: maybe in degrees.
+
+        Joints with stops (("limits", joint) in `stopped`) are passed over.
+        """
         model = self._model
         limits = {joint.name: joint.limits for joint in model.description.joints}
         found, degrees = list[str](), ""
         for joint in model.joints:
-            if joint.name not in limits or joint.type.nq != 1 or joint.follows is not None:
+            if joint.name not in limits or ("limits", joint.name) in stopped:
+                continue
+            if joint.type.nq != 1 or joint.follows is not None:
                 continue
             limit = limits[joint.name]
             place = model.bodies[joint.body].q.start

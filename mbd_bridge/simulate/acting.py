@@ -14,6 +14,7 @@ from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
@@ -64,6 +65,8 @@ class Acting:
         signal = system.parts[part].signal
         if isinstance(signal, Expression):
             return signal.function(*state)
+        if isinstance(signal, ElementForces):
+            return signal.of(self.model, *state)
         if part not in system.layout.held:
             return self._numbers(part)
         mine = self._held[system.layout.held[part]]

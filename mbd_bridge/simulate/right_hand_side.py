@@ -9,7 +9,7 @@ is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a frac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import SolveError, StateError, real_number
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
@@ -78,6 +79,7 @@ def right_hand_side(
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
     prescribed: Mapping[str, Prescribed] | None = None,
     parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -89,8 +91,8 @@ def right_hand_side(
     Parameters
     ----------
     machine : a `Mechanism`, its model, or a `System`
-    q, v, torque, external, external_in, prescribed, parameters, inputs : as for `simulate`; a
-        `Sampled` function is called at every evaluation
+    q, v, torque, external, external_in, forces, prescribed, parameters, inputs : as for `simulate`;
+        a `Sampled` function is called at every evaluation
     span : s, from start to end (a table must cover it; a time beyond a table is refused)
     stabilisation : α, 1/s, with which open loops and prescribed motions are closed
 
@@ -108,12 +110,13 @@ def right_hand_side(
         torque=torque,
         external=external,
         external_in=external_in,
+        forces=forces,
         prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
     )
     model = system.model
-    warn_left_out(model)
+    warn_left_out(model, system.replaced)
     if system.number > 1:
         raise StateError("right_hand_side is that of one trajectory; give one value of each")
     trajectory = Trajectory(system)

@@ -8,18 +8,21 @@ varies is a `Signal`; where its numbers are in the inputs of machine code, the `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.acting import acting_kernel
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
+from mbd_bridge.simulate.inputs.elements import element_parts
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.inputs.motions import (
     MotionPart,
@@ -60,7 +63,7 @@ class System:
     Parameters
     ----------
     mechanism : a `Mechanism`, or its model
-    torque, external, external_in, prescribed, parameters, inputs, loads, outputs : as for
+    torque, external, external_in, forces, prescribed, parameters, inputs, loads, outputs : as for
         `simulate`, and of several trajectories as for `simulate_batch`
     start, end : s, which tables must cover; without an end they are taken as they are
 
@@ -70,6 +73,7 @@ class System:
     torques, wrenches, prescribed : what acts along velocities, on links; what follows a function
     parameters : numbers of the mechanism that are inputs of the machine code, or none
     outputs : what a step tells of the state that it begins with, or none
+    forces : force elements, bound to the model
     prepared : machine code of the mechanism
 
     Examples
@@ -84,6 +88,7 @@ class System:
     prescribed: tuple[MotionPart, ...]
     parameters: Parameters | None
     outputs: Outputs | None
+    forces: tuple[ForceElement, ...]
     prepared: Prepared
 
     def __init__(
@@ -93,6 +98,7 @@ class System:
         torque: Torque = None,
         external: External | None = None,
         external_in: Axes = "link",
+        forces: Iterable[ForceElement] | None = None,
         prescribed: Mapping[str, Prescribed] | None = None,
         parameters: ParameterValues | None = None,
         inputs: Mapping[str, Any] | None = None,
@@ -113,6 +119,9 @@ class System:
             Parameters.of(model, named) if named else None,
         )
         self.torques, self.wrenches = resolved(self, inputs)
+        self.forces = bound(model, forces)
+        torques, wrenches = element_parts(model, self.forces)
+        self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         self.outputs = Outputs.of(model, loads, outputs)
         if end is not None:
             self.check_covers(start, end)
@@ -144,7 +153,7 @@ class System:
     ) -> System:
         """Return the system with other parts."""
         other = System.__new__(System)
-        other.prepared, other.outputs = self.prepared, self.outputs
+        other.prepared, other.outputs, other.forces = self.prepared, self.outputs, self.forces
         other._put(
             self.model,
             self.torques if torques is None else torques,
@@ -171,7 +180,9 @@ class System:
         names = self.model.velocity_names
         found = []
         for part in self.parts:
-            if isinstance(part, WrenchPart):
+            if isinstance(part.signal, ElementForces):
+                found.append(part.signal.names)
+            elif isinstance(part, WrenchPart):
                 found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
                 found.append(f"prescribed motion {part.name!r}")
@@ -244,8 +255,19 @@ class System:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Links that carry external wrenches."""
+        """Links that carry wrenches, of force elements too, in the order of the wrenches."""
         return tuple(part.name for part in self.wrenches)
+
+    @property
+    def external_links(self) -> dict[str, int]:
+        """Links that carry external wrenches, and the numbers of these."""
+        parts = enumerate(self.wrenches)
+        return {one.name: k for k, one in parts if not isinstance(one.signal, ElementForces)}
+
+    @property
+    def replaced(self) -> frozenset[tuple[str, str]]:
+        """What force elements stand for in the file; see `ForceElement.replaces`."""
+        return frozenset().union(*(element.replaces(self.model) for element in self.forces))
 
     @property
     def free(self) -> bool:
@@ -274,7 +296,9 @@ class System:
         """What of the machine code depends on what acts; None where only its graph tells."""
         said = []
         for name, signal in self.signals:
-            if isinstance(signal, Expression):
+            if isinstance(signal, ElementForces):
+                name += f" {signal.text}"
+            elif isinstance(signal, Expression):
                 if signal.text is None:
                     return None
                 name += f" = {signal.text!r}"

@@ -41,6 +41,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "external: table": {"external": {"coupler": (TIMES, np.outer(TIMES, PUSH))}},
     "external: called from Python": {"external": {"coupler": mbd.Sampled(lambda t, q, v: PUSH)}},
     "external: an input": {"external": {"coupler": mbd.Input("wind", PUSH)}},
+    "forces: a spring": {"forces": [mbd.forces.JointSpring("crank", 5.0)]},
     "loads while it runs": {"loads": ["elbow"]},
     "outputs while it runs": {"outputs": {"tip": lambda t, q, v: q[0]}},
     "parameters": {"parameters": {"coupler.mass": 2.0}},

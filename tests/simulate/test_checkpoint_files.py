@@ -77,7 +77,7 @@ def test_a_problem_that_differs_anywhere_is_another_one(tmp_path, kind, way):
     file, (one, other) = tmp_path / "run.npz", PAIRS[kind]
     first = run(file, **way, **one)
     np.testing.assert_array_equal(run(file, **way, **one).q, first.q)
-    part = "(start; )?prescribed motions" if kind == "actuation" else "torque or external"
+    part = "(start; )?prescribed motions" if kind == "actuation" else "torque, external or forces"
     with pytest.raises(FileError, match=f"another simulation: {part} must be the same"):
         run(file, **way, **other)
 
@@ -87,7 +87,7 @@ def test_a_problem_that_differs_anywhere_is_another_one(tmp_path, kind, way):
     [
         ({"q": np.zeros(3), "check": False}, "start"),
         ({"step": 2e-3}, "duration, step or every"),
-        ({"torque": {"crank": 1e-300}}, "torque or external"),
+        ({"torque": {"crank": 1e-300}}, "torque, external or forces"),
         (HAND, "method or integrator"),
     ],
 )

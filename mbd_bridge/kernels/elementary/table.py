@@ -35,7 +35,7 @@ class Table:
     Attributes
     ----------
     knots : (n,) where the intervals begin, increasing
-    coefficients : (d, n) with d <= 4, the lowest power first
+    coefficients : (d, n) with d <= 5, the lowest power first
     end : where the last interval ends
     hold : arguments outside [knots[0], end] are moved to the ends; else the first and the last
         polynomial go on
@@ -99,6 +99,21 @@ class Table:
         if not len(rates):
             rates = np.zeros((1, len(self.knots)))
         return Table(self.knots, rates, self.end, False)
+
+    def integral(self) -> Table:
+        """Return the table of an antiderivative, 0 at the first knot; it does not hold."""
+        knots, rates = self.knots, self.coefficients
+        if self.hold:  # the held value before the first knot is an interval of its own
+            knots = np.append(knots[0] - 1.0, knots)
+            before = np.zeros((len(rates), 1))
+            before[0] = rates[0, 0]
+            rates = np.append(before, rates, axis=1)
+        powers = np.arange(1.0, len(rates) + 1)[:, None]
+        pieces = np.append(np.zeros((1, len(knots))), rates / powers, axis=0)
+        grown = (pieces * np.append(np.diff(knots), 0.0) ** np.append(0.0, powers)[:, None]).sum(0)
+        pieces[0, 1:] = np.cumsum(grown[:-1])
+        pieces[0] -= pieces[0, 1] if self.hold else 0.0
+        return Table(knots, pieces, self.end, False)
 
     def evaluate(self, x: Any) -> Any:
         """Return the values at floats, of any shape."""

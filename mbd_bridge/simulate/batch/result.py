@@ -87,9 +87,8 @@ class SimulationBatch:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the file says that has no part in the motions: damping, friction, limits passed."""
-        return motion_notes(
-            self.model, np.tile(self.time, len(self)), self.q.reshape(-1, self.model.nq)
-        )
+        times, q = np.tile(self.time, len(self)), self.q.reshape(-1, self.model.nq)
+        return motion_notes(self.model, times, q, self.system.replaced)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -146,7 +145,7 @@ class SimulationBatch:
     @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (N, K, 6) N and N m at the link's origin, in its axes."""
-        return {name: self._acting[1][:, :, k] for k, name in enumerate(self.system.links)}
+        return {name: self._acting[1][:, :, k] for name, k in self.system.external_links.items()}
 
     @property
     def a(self) -> Array:

@@ -8,7 +8,7 @@ not depend on its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, function_or_none
 from mbd_bridge.errors import SolveError, StateError, whole_number
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES
@@ -46,7 +47,7 @@ from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
-from mbd_bridge.simulate.opening import opening
+from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation
@@ -83,6 +84,7 @@ def simulate_batch(
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
     prescribed: Mapping[str, Prescribed] | None = None,
     parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -103,6 +105,7 @@ def simulate_batch(
     torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
         (N, n): one for each trajectory
     loads, outputs : as for `simulate`
+    forces : force elements as for `simulate`, the same in all trajectories
     external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
     prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
         with values (N, n), one row for each trajectory
@@ -129,13 +132,14 @@ def simulate_batch(
         torque=torque,
         external=external,
         external_in=external_in,
+        forces=forces,
         prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
         loads=loads,
         outputs=outputs,
     )
-    warn_left_out(system.model)
+    warn_left_out(system.model, system.replaced)
     number = _number(system, q, v)
     if system.parameters is not None:
         system = system.with_parts(parameters=system.parameters.repeated(number))

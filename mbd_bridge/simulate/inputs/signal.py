@@ -4,7 +4,7 @@ How a signal enters the machine code of a step:
 
     constant, input, sampled    held: numbers that stay during a step, an input of it
     table                       streamed: the numbers at the three times of each step
-    expression                  traced: it is part of the step
+    expression, force element   traced: it is part of the step
 
 A signal gives `size` numbers (1 along a velocity, 6 for a wrench), the same for all trajectories or
 others for each.
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.jet import Jet, lift
 from mbd_bridge.simulate.inputs.table import FEWEST, table_rows
 from mbd_bridge.spatial import Array
@@ -160,7 +161,7 @@ class Input:
     number = 1
 
 
-Signal: TypeAlias = Constant | Expression | Table | Sampled | Input
+Signal: TypeAlias = Constant | Expression | Table | Sampled | Input | ElementForces
 
 HELD = Constant, Sampled, Input
 """Signals whose numbers stay during a step."""

@@ -21,6 +21,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.checks.closure import closure
+from mbd_bridge.simulate.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.history import History
@@ -98,7 +99,7 @@ class Simulation:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the file says that has no part in the motion: damping, friction, limits passed."""
-        return motion_notes(self.model, self.time, self.q)
+        return motion_notes(self.model, self.time, self.q, self.system.replaced)
 
     @cached_property
     def _dynamics(self) -> Answer:
@@ -137,7 +138,7 @@ class Simulation:
 
     @property
     def tau(self) -> Array:
-        """Generalised forces (K, nv) that moved it, N m or N.
+        """Generalised forces (K, nv) that moved it, N m or N, of force elements on joints too.
 
         Those of external wrenches and of prescribed motions are not among them.
         """
@@ -146,7 +147,7 @@ class Simulation:
     @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
-        return {name: self._acting[1][:, k] for k, name in enumerate(self.system.links)}
+        return {name: self._acting[1][:, k] for name, k in self.system.external_links.items()}
 
     @cached_property
     def loads(self) -> JointLoads:
@@ -227,6 +228,11 @@ class Simulation:
         if self.reported is not None and np.isfinite(self.reported["energy"]).all():
             return np.asarray(self.reported["energy"].sum(axis=1))
         return energy_kernel(self.model)(self.q, self.v)[0][:, 0]
+
+    @cached_property
+    def force_elements(self) -> ForceElements:
+        """What each force element did: its report, stored energy and dissipated power."""
+        return force_elements(self.system, self.time, self.q, self.v, self.trajectory.p)
 
     @cached_property
     def closure(self) -> Array:
@@ -348,7 +354,8 @@ class Simulation:
         """
         loads = self.joint_loads(joints_of(self.model, link))
         states = self.q, self.v, self.a
-        own = self.external.get(link)
+        parts = [k for k, name in enumerate(self.system.links) if name == link]
+        own = self._acting[1][:, parts].sum(axis=1) if parts else None
         return free_body(self.model, link, *states, loads, external=own).at(at)
 
     def plot(

@@ -7,7 +7,7 @@ run from Python (`python_run`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -26,6 +26,7 @@ from mbd_bridge.errors import (
     warn,
     whole_number,
 )
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
@@ -84,6 +85,7 @@ def simulate(
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
     prescribed: Mapping[str, Prescribed] | None = None,
     parameters: ParameterValues | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -123,6 +125,8 @@ def simulate(
         `Mechanism.velocity` where the link is and how it moves. The loads of the motion count
         these wrenches
     external_in : these are given in the axes of their "link" or of the "world"
+    forces : force elements: springs, bushings, friction, stops, drag (see `mbd_bridge.forces`);
+        `Simulation.force_elements` reports what they did
     prescribed : motions prescribed by coordinate name, whatever force they take: a number (0 locks
         the joint), a formula of t as a text or as a function made like that of the torque, or a
         table (times, values), through which a cubic spline goes. `Simulation.prescribed_forces` has
@@ -175,6 +179,7 @@ def simulate(
         torque=torque,
         external=external,
         external_in=external_in,
+        forces=forces,
         prescribed=prescribed,
         parameters=parameters,
         inputs=inputs,
@@ -182,7 +187,7 @@ def simulate(
         outputs=outputs,
     )
     model = system.model
-    warn_left_out(model)
+    warn_left_out(model, system.replaced)
     if system.number > 1:
         listed = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
         raise StateError(

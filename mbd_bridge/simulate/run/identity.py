@@ -14,6 +14,7 @@ from mbd_bridge.errors import MbdError, StateError
 from mbd_bridge.kernels.graph.trace import trace
 from mbd_bridge.kernels.native.identity import source_fingerprint
 from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Signal, Table, jets
 from mbd_bridge.simulate.run.problem import Problem
 from mbd_bridge.spatial import Array
@@ -40,7 +41,7 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
-        "torque or external": repr((acts, places)),
+        "torque, external or forces": repr((acts, places)),
         "prescribed": repr((prescribed, system.prescribed_velocities)),
         "method or integrator": repr(method),
         "program": _program(),
@@ -54,6 +55,8 @@ def _signal(model: Model, signal: Signal) -> str:
             "checkpoint: a Sampled function cannot be told from another one when the run goes on. "
             "Give numbers, tables or formulas, or leave the checkpoint out"
         )
+    if isinstance(signal, ElementForces):
+        return signal.text
     if isinstance(signal, Expression):
         return _graph(signal, model)
     if isinstance(signal, Table):

@@ -29,7 +29,7 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
-from mbd_bridge.simulate.opening import opening
+from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.results.history import Recorder
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows

@@ -1,0 +1,28 @@
+"""Force elements: springs, dampers, bushings, friction, stops, drag.
+
+>>> spring = mbd.forces.PointSpring(("ground", "bob"), stiffness=100.0)      # doctest: +SKIP
+>>> run = mbd.simulate(robot, 1.0, forces=[spring])                          # doctest: +SKIP
+
+To add an element, write one final frozen class in a file here, see `base.ForceElement`.
+"""
+
+from mbd_bridge.forces.base import Effect, ForceElement
+from mbd_bridge.forces.bushing import Bushing
+from mbd_bridge.forces.drag import Drag
+from mbd_bridge.forces.joint_friction import JointFriction
+from mbd_bridge.forces.joint_spring import JointSpring
+from mbd_bridge.forces.joint_stop import JointStop
+from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.urdf import from_urdf
+
+__all__ = [
+    "Bushing",
+    "Drag",
+    "Effect",
+    "ForceElement",
+    "JointFriction",
+    "JointSpring",
+    "JointStop",
+    "PointSpring",
+    "from_urdf",
+]

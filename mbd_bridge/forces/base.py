@@ -1,0 +1,151 @@
+"""What every force element promises: an effect at one state, as a pure function.
+
+    effect(model, t, q, v) -> generalised forces, wrenches on links, energy U, dissipated power D
+
+    P = Σ forces · v + Σ wrenches · velocities = -dU/dt - D,    D >= 0
+
+The function takes floats or symbols and branches on structure only, so the same text is the Python
+reference and the machine code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.errors import ModelError, StateError, real_number
+from mbd_bridge.functions import Table
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+
+Units = dict[str, str]
+"""Unit of each number of a report, by name."""
+
+
+class Effect(NamedTuple):
+    """What a force element does at one state.
+
+    Attributes
+    ----------
+    forces : generalised forces by the index of the velocity, N m or N
+    wrenches : (6,) force N and moment N m by link index, at the link's origin, in its axes
+    energy : U, stored, J
+    dissipation : D, W
+    report : the element's own numbers by name
+    """
+
+    forces: Mapping[int, Any]
+    wrenches: Mapping[int, Array]
+    energy: Any
+    dissipation: Any
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceElement(ABC):
+    """A force element with constant numbers; concrete elements are final.
+
+    Parameters
+    ----------
+    name : in results and messages; by default the kind and a number, such as "PointSpring 1"
+    """
+
+    name: str = field(default="", kw_only=True)
+
+    @abstractmethod
+    def bind(self, model: Model) -> Self:
+        """Return the element with its names and numbers checked and its defaults filled in."""
+
+    @abstractmethod
+    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+        """Return what a bound element does at time t (s), coordinates q and velocities v."""
+
+    @abstractmethod
+    def units(self, model: Model) -> Units:
+        """Return names and units of the report."""
+
+    def link_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the links on which it exerts wrenches."""
+        return ()
+
+    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the velocities along which it exerts generalised forces."""
+        return ()
+
+    def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
+        """Return what it stands for in a file: ("damping", "friction" or "limits", joint)."""
+        return frozenset()
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+
+    @property
+    def identity(self) -> str:
+        """A text that says all numbers of a bound element."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        parts = {k: x.digest if isinstance(x, Table) else x for k, x in values.items()}
+        return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()
+
+    def number(self, name: str, value: Any, unit: str, least: float = -np.inf) -> float:
+        """Return one finite number of the element, not below `least`."""
+        where = f"{self.label}: {name}"
+        expected = f"one number, {unit}" if unit else "one number"
+        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+            raise StateError(
+                f"{where}: expected {expected}, got {value!r:.60}; numbers of force elements are "
+                f"the same in all trajectories: simulate one after the other"
+            )
+        number = real_number(where, value, expected)
+        if number < least:
+            raise StateError(f"{where}: expected {expected}, at least {least:g}, got {number:g}")
+        return number
+
+    def vector(self, name: str, value: Any, size: int = 3) -> tuple[float, ...]:
+        """Return a vector of so many finite numbers."""
+        found = finite_numbers(f"{self.label}: {name}", value, (size,))
+        return tuple(found.tolist())
+
+
+def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
+    """Return the force elements of a machine, bound to its model and named."""
+    if elements is None:
+        return ()
+    expected = "forces: expected a list of force elements, forces=[mbd.forces.PointSpring(...)]"
+    if isinstance(elements, ForceElement) or not isinstance(elements, Iterable):
+        raise StateError(f"{expected}, got {elements!r:.60}")
+    names: dict[str, int] = {}
+    result: list[ForceElement] = []
+    for number, element in enumerate(elements, start=1):
+        if not isinstance(element, ForceElement):
+            raise StateError(f"{expected}, got {element!r:.60} in it")
+        if not isinstance(element.name, str):
+            raise StateError(f"{type(element).__name__}: name: expected a text")
+        own = element.bind(model)
+        name = own.name or f"{type(own).__name__} {number}"
+        if name in names:
+            raise StateError(
+                f"forces: elements {names[name]} and {number} are both named {name!r}; choose "
+                f"another name"
+            )
+        names[name] = number
+        result.append(replace(own, name=name))
+    return tuple(result)
+
+
+def model_in(machine: Any, call: str) -> Model:
+    """Return the model of a `Mechanism`, or the model itself."""
+    model = getattr(machine, "model", machine)
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"{call}: expected a Mechanism, got {type(machine).__name__}; load it first: "
+            f'mbd.load("robot.urdf")'
+        )
+    return model

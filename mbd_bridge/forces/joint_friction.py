@@ -1,0 +1,107 @@
+"""Friction in a joint: Coulomb with the Stribeck effect, made smooth, and viscous.
+
+    F = (F_c + (F_s - F_c) exp(-(ṡ/v_s)²)) tanh(ṡ/v_0) + c ṡ,   on the coordinate: -F
+    U = 0,   D = F ṡ >= 0
+
+The tanh makes it a function of the state. A joint does not stick but creeps: at a load F < F_c with
+about v_0 artanh(F/F_c). Near rest it is a damper of F_s/v_0, which bounds the step of Runge-Kutta:
+h < 2.78 m v_0/F_s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.joints import joint_coordinate
+from mbd_bridge.functions import exp, tanh
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+
+SMOOTHING = 0.01
+"""rad/s or m/s: v_0 where none is given; three quarters of the friction act at this speed."""
+
+STRIBECK = 10.0
+"""v_s by v_0 where none is given: the static peak is then passed before it fades."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointFriction(ForceElement):
+    """Dry and viscous friction in a joint.
+
+    Parameters
+    ----------
+    joint : name of a coordinate: of the joint, or "joint.suffix" where it has several
+    coulomb : F_c, N m or N
+    static : F_s, at least F_c; None for F_c
+    viscous : c, N m s/rad or N s/m
+    smoothing_velocity : v_0, rad/s or m/s
+    stribeck_velocity : v_s, rad/s or m/s; None for ten times v_0
+    """
+
+    joint: str
+    coulomb: float = 0.0
+    static: float | None = None
+    viscous: float = 0.0
+    smoothing_velocity: float = SMOOTHING
+    stribeck_velocity: float | None = None
+
+    def bind(self, model: Model) -> Self:
+        """Return the element checked, with its defaults."""
+        place = joint_coordinate(self, model, self.joint)
+        force, rate = place.force_unit, f"{place.unit}/s"
+        coulomb = self.number("coulomb", self.coulomb, force, 0.0)
+        smoothing = self._speed("smoothing_velocity", self.smoothing_velocity, rate)
+        static, stribeck = self.static, self.stribeck_velocity
+        return replace(
+            self,
+            coulomb=coulomb,
+            static=coulomb if static is None else self.number("static", static, force, coulomb),
+            viscous=self.number("viscous", self.viscous, f"{force} s/{place.unit}", 0.0),
+            smoothing_velocity=smoothing,
+            stribeck_velocity=STRIBECK * smoothing
+            if stribeck is None
+            else self._speed("stribeck_velocity", stribeck, rate),
+        )
+
+    def _speed(self, name: str, value: Any, unit: str) -> float:
+        number = self.number(name, value, unit)
+        expected = f"a number above 0, {unit}"
+        return real_number(f"{self.label}: {name}", number, expected, positive=True)
+
+    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+        """Return the force along the coordinate, and the report."""
+        place = joint_coordinate(self, model, self.joint)
+        _, rate = place.at(q, v)
+        if self.static is None or self.stribeck_velocity is None:
+            raise StateError(f"{self.label}: bind(model) it first")
+        dry: Any = self.coulomb
+        if self.static > self.coulomb:
+            along = rate * (1.0 / self.stribeck_velocity)
+            dry = dry + (self.static - self.coulomb) * exp(-(along * along))
+        force = dry * tanh(rate * (1.0 / self.smoothing_velocity)) + self.viscous * rate
+        return Effect(
+            forces=place.force(-force),
+            wrenches={},
+            energy=0.0,
+            dissipation=force * rate,
+            report={"force": -force, "rate": rate},
+        )
+
+    def units(self, model: Model) -> Units:
+        """Return the units of the report; the force is that on the coordinate."""
+        place = joint_coordinate(self, model, self.joint)
+        return {"force": place.force_unit, "rate": f"{place.unit}/s"}
+
+    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the velocity of the coordinate."""
+        return (joint_coordinate(self, model, self.joint).v,)
+
+    def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
+        """Return the file's friction and damping of the joint, where it has some itself."""
+        joint = joint_coordinate(self, model, self.joint).joint
+        kinds = {"friction": self.coulomb, "damping": self.viscous}
+        return frozenset((kind, joint) for kind, number in kinds.items() if number)

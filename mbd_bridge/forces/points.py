@@ -1,0 +1,117 @@
+"""Points and frames on links and on the ground: where they are, and how they move.
+
+Two links are seen from the root frame, so that digits do not depend on where the machine is; what
+is fixed to the ground is seen from the world.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.model import GROUND
+from mbd_bridge.spatial import Array, cross
+
+SMALLEST = 1e-200
+"""m²: squares of lengths are taken as no smaller, so that a direction at length 0 is 0, not nan."""
+
+
+class Placed(NamedTuple):
+    """A point of a link, or of the ground, in the frame that it is seen from.
+
+    Attributes
+    ----------
+    link : its index, or None for the ground
+    inside : (3,) m, the point in the link's frame
+    rotation : (3, 3) of the link
+    position, velocity : (3,) m, m/s of the point
+    omega : (3,) rad/s of the link
+    """
+
+    link: int | None
+    inside: Array
+    rotation: Array
+    position: Array
+    velocity: Array
+    omega: Array
+
+    def wrench(self, force: Array, moment: Array | None = None) -> Array:
+        """Return the wrench (6,) on the link of a force and a moment at the point."""
+        turn = self.rotation.T
+        pushed = turn @ force
+        twist = cross(self.inside, pushed)
+        return np.concatenate([pushed, twist if moment is None else twist + turn @ moment])
+
+
+def link_or_ground(model: Model, name: Any) -> int | None:
+    """Return the index of a link, None for "ground", unless a link has that name."""
+    if isinstance(name, str) and name == GROUND and name not in model.link_index:
+        return None
+    try:
+        return model.link_number(name)
+    except ModelError as problem:
+        raise ModelError(f"{problem}; or {GROUND!r}") from None
+
+
+def two_links(element: ForceElement, model: Model, names: Any) -> tuple[str, str]:
+    """Return the names of the two links that an element connects, checked."""
+    if isinstance(names, str) or not isinstance(names, tuple | list) or len(names) != 2:
+        raise StateError(
+            f"{element.label}: links: expected two names, such as ('{GROUND}', 'arm'), got "
+            f"{names!r:.60}"
+        )
+    first, second = names
+    try:
+        same = link_or_ground(model, first) == link_or_ground(model, second)
+    except ModelError as problem:
+        raise ModelError(f"{element.label}: {problem}") from None
+    if same:
+        raise StateError(
+            f"{element.label}: links: expected two different links, got {first!r} twice"
+        )
+    return str(first), str(second)
+
+
+def placed(model: Model, state: MechanismState, name: str, inside: Array) -> Placed:
+    """Return a point of a link, or of the ground, in the frame of the state vectors."""
+    link = link_or_ground(model, name)
+    still = np.zeros(3)
+    if link is None:
+        return Placed(None, inside, np.eye(3), inside, still, still)
+    entry = model.links[link]
+    body = state.bodies[entry.body]
+    rotation = body.rotation @ entry.frame.rotation
+    position = body.position + body.rotation @ (
+        entry.frame.translation + entry.frame.rotation @ inside
+    )
+    omega = body.Y[3:]
+    return Placed(link, inside, rotation, position, body.Y[:3] - cross(position, omega), omega)
+
+
+def both(
+    model: Model, q: Array, v: Array, links: tuple[str, str], points: Any
+) -> tuple[Placed, Placed]:
+    """Return two points in one frame."""
+    grounded = any(link_or_ground(model, name) is None for name in links)
+    state = state_vectors(model, q, v, "world" if grounded else "root")
+    first, second = (
+        placed(model, state, name, np.array(point))
+        for name, point in zip(links, points, strict=True)
+    )
+    return first, second
+
+
+def link_numbers(model: Model, links: tuple[str, str]) -> tuple[int, ...]:
+    """Return the indices of two links; the ground has none."""
+    numbers = (link_or_ground(model, name) for name in links)
+    return tuple(number for number in numbers if number is not None)
+
+
+def on_links(*pushed: tuple[Placed, Array]) -> dict[int, Array]:
+    """Return wrenches by link; what the ground takes is left out."""
+    return {at.link: wrench for at, wrench in pushed if at.link is not None}

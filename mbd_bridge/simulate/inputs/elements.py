@@ -1,0 +1,29 @@
+"""What force elements exert, as parts of a system: a wrench on each link, forces along velocities.
+
+So all that acts on a machine goes the same way: into the steps, the loads of joints, the energy
+balance and the C source.
+"""
+
+from __future__ import annotations
+
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
+from mbd_bridge.simulate.inputs.torques import TorquePart
+from mbd_bridge.simulate.inputs.wrenches import WrenchPart
+
+
+def element_parts(
+    model: Model, elements: tuple[ForceElement, ...]
+) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
+    """Return the parts of bound elements: one along velocities, one for each link."""
+    along = tuple(element for element in elements if element.velocity_numbers(model))
+    places = tuple(sorted({k for element in along for k in element.velocity_numbers(model)}))
+    torques = (TorquePart(places, ElementForces(along, None, places)),) if along else ()
+    links = sorted({k for element in elements for k in element.link_numbers(model)})
+    wrenches = []
+    for link in links:
+        on_link = tuple(one for one in elements if link in one.link_numbers(model))
+        name = model.links[link].name
+        wrenches.append(WrenchPart(name, link, "link", ElementForces(on_link, link)))
+    return torques, tuple(wrenches)

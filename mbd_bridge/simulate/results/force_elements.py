@@ -1,0 +1,144 @@
+"""What force elements did along a motion: forces, deflections, energy, dissipated power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.forces.base import Effect, ForceElement
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.variants import KernelRequest
+from mbd_bridge.spatial import Array, zeros
+
+ENERGY = {"energy": "J", "dissipation": "W"}
+"""Unit of each number that all elements report."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElementReport(Mapping[str, Array]):
+    """Numbers of one element along time, by name.
+
+    Attributes
+    ----------
+    name, kind : of the element
+    units : by name
+    numbers : (K,) by name; `energy` is stored, J, `dissipation` is the power lost in it, W
+    """
+
+    name: str
+    kind: str
+    units: dict[str, str]
+    numbers: dict[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.numbers:
+            raise StateError(unknown_name(f"number of {self.kind}", name, self.numbers))
+        return self.numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name} {unit}" for name, unit in self.units.items())
+        return f"ElementReport({self.kind} {self.name!r}: {numbers})"
+
+
+@dataclass(frozen=True, eq=False)
+class ForceElements(Mapping[str, ElementReport]):
+    """Reports of all force elements of a motion, by name.
+
+    Attributes
+    ----------
+    time : (K,) s
+    reports : by name of the element
+    """
+
+    time: Array
+    reports: dict[str, ElementReport]
+
+    def __getitem__(self, name: str) -> ElementReport:
+        if name not in self.reports:
+            raise StateError(unknown_name("force element", name, self.reports))
+        return self.reports[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    @property
+    def energy(self) -> Array:
+        """Energy (K,) stored in all of them, J."""
+        return self._sum("energy")
+
+    @property
+    def dissipation(self) -> Array:
+        """Power (K,) lost in all of them, W."""
+        return self._sum("dissipation")
+
+    def _sum(self, name: str) -> Array:
+        rows = [report[name] for report in self.reports.values()]
+        return np.asarray(np.array(rows).reshape(-1, len(self.time)).sum(axis=0))
+
+    def __repr__(self) -> str:
+        return f"ForceElements({len(self.time)} states; {', '.join(self.reports) or 'none'})"
+
+
+def force_elements(
+    system: System, time: Array, q: Array, v: Array, p: Array | None = None
+) -> ForceElements:
+    """Return what the force elements of a system did at states (K, nq), (K, nv).
+
+    Parameters
+    ----------
+    p : numbers of the mechanism's parameters, if it has some
+    """
+    model, elements = system.model, system.forces
+    if not elements:
+        return ForceElements(time, {})
+    units = [element.units(model) | ENERGY for element in elements]
+    inputs = {"q": model.nq, "v": model.nv, "t": 1}
+    identity = f"force elements {[element.identity for element in elements]}"
+
+    def of(own: Model) -> Traceable:
+        def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
+            return tuple(_row(element, own, q, v, t) for element in elements)
+
+        return report
+
+    names = tuple(f"element {k}" for k in range(len(elements)))
+    kernel = KernelRequest(of, inputs, names, "force_elements", identity).kernel(
+        model, system.parameters
+    )
+    more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
+    tables = kernel(q, v, time[:, None], *more)
+    reports = {
+        element.name: ElementReport(
+            element.name,
+            type(element).__name__,
+            unit,
+            {name: table[:, k] for k, name in enumerate(unit)},
+        )
+        for element, unit, table in zip(elements, units, tables, strict=True)
+    }
+    return ForceElements(time, reports)
+
+
+def _row(element: ForceElement, model: Model, q: Array, v: Array, t: Array) -> Array:
+    """Return report, energy and dissipation of one element."""
+    effect: Effect = element.effect(model, t[0], q, v)
+    values = [*(effect.report[name] for name in element.units(model))]
+    values += [effect.energy, effect.dissipation]
+    row = zeros(len(values), q, v)
+    for k, value in enumerate(values):
+        row[k] = value
+    return row
