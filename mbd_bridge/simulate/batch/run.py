@@ -42,12 +42,12 @@ from mbd_bridge.simulate.batch.start import (
 )
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
+from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.checks.watch import coordinate_scale
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
-from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation

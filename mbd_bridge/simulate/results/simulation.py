@@ -21,9 +21,9 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.checks.closure import closure
-from mbd_bridge.simulate.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
+from mbd_bridge.simulate.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulate.results.history import History
 from mbd_bridge.simulate.results.interpolation import Between, State
 from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces

@@ -16,8 +16,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.checks.opening import opening
+from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept

@@ -15,6 +15,7 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.checks import diagnosis
+from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.integrators import (
     INTEGRATORS,
@@ -29,7 +30,6 @@ from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
 from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
-from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.results.history import Recorder
 from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows

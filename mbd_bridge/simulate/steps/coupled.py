@@ -19,11 +19,11 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.checks.balance import Account
+from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
-from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
