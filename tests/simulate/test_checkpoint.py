@@ -31,11 +31,11 @@ WAYS = [
 ]
 """Methods and integrators beside the compiled step."""
 
-BY_HAND = """
+IN_PYTHON = """
 import sys
-from tests.simulate.test_checkpoint import by_hand
+from tests.simulate.test_checkpoint import in_python
 print("ready", flush=True)
-by_hand(sys.argv[2], sys.argv[3], sys.argv[1])
+in_python(sys.argv[2], sys.argv[3], sys.argv[1])
 print("done", flush=True)
 """
 
@@ -133,9 +133,9 @@ def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
 
 
 @pytest.mark.parametrize(("method", "integrator"), [("svd", "rk4"), ("projection", "scipy:LSODA")])
-def test_a_run_by_hand_that_is_killed_goes_on_to_the_same_digits(tmp_path, method, integrator):
+def test_a_run_in_python_that_is_killed_goes_on_to_the_same_digits(tmp_path, method, integrator):
     file = tmp_path / "run.npz"
-    killed(BY_HAND, file, method, integrator, after=lambda file: file.exists())
+    killed(IN_PYTHON, file, method, integrator, after=lambda file: file.exists())
     resumed = in_python(method, integrator, file)
     assert same(resumed, in_python(method, integrator, tmp_path / "other.npz"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.npz", "run.npz"]
@@ -189,7 +189,7 @@ def test_two_runs_cannot_have_one_file(tmp_path):
 def test_two_processes_cannot_have_one_file_until_one_is_killed(tmp_path):
     file = tmp_path / "run.npz"
     child = subprocess.Popen(
-        [sys.executable, "-c", BY_HAND, str(file), "svd", "rk4"],
+        [sys.executable, "-c", IN_PYTHON, str(file), "svd", "rk4"],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(["."])},
     )

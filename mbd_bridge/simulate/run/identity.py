@@ -42,7 +42,7 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
         "torque, external or forces": repr((acts, places)),
-        "prescribed": repr((prescribed, system.prescribed_velocities)),
+        "prescribed motions": repr((prescribed, system.prescribed_velocities)),
         "method or integrator": repr(method),
         "program": _program(),
     }
