@@ -251,10 +251,11 @@ class _Batch:
         for record in np.unique(np.linspace(0, len(self.time) - 1, looks).astype(int)):
             t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
             at = np.array([t, 0.0]), np.array([clock.h])
-            stage = march.start(q, v, *at, *trajectory.more(t, q, v))
+            stage = march.start()
+            march.put(stage, q, v, *at, *trajectory.more(t, q, v))
             stream = trajectory.stream(np.array([t, t + clock.h]), clock.h)
             if stream is not None:
-                stream = np.repeat(stream, march.lanes, axis=2)
+                stream = np.ascontiguousarray(np.repeat(stream, march.lanes, axis=2))
             _, out = march.advance(stage, 1, 1, stream=stream)
             a, risks = (np.reshape(out[j], (march.lanes, -1))[0] for j in (3, 4))
             if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
