@@ -5,7 +5,6 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
-from mbd_bridge import forces as forces
 from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
     Equations,
@@ -15,6 +14,7 @@ from mbd_bridge.api import (
     System,
     assemble_batch,
     crosscheck,
+    forces,
     load,
     load_history,
     load_loads,

@@ -1,5 +1,6 @@
 """What a user holds and calls."""
 
+from mbd_bridge import forces
 from mbd_bridge.api.functions import (
     assemble_batch,
     crosscheck,
@@ -27,6 +28,7 @@ __all__ = [
     "System",
     "assemble_batch",
     "crosscheck",
+    "forces",
     "load",
     "load_history",
     "load_loads",

@@ -10,6 +10,7 @@ reference and the machine code.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -119,11 +120,15 @@ def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceE
     if elements is None:
         return ()
     expected = "forces: expected a list of force elements, forces=[mbd.forces.PointSpring(...)]"
-    if isinstance(elements, ForceElement) or not isinstance(elements, Iterable):
+    listed: list[object] | None = None
+    if not isinstance(elements, ForceElement):
+        with contextlib.suppress(TypeError):  # what cannot be iterated over
+            listed = list(elements)
+    if listed is None:
         raise StateError(f"{expected}, got {elements!r:.60}")
     names: dict[str, int] = {}
     result: list[ForceElement] = []
-    for number, element in enumerate(elements, start=1):
+    for number, element in enumerate(listed, start=1):
         if not isinstance(element, ForceElement):
             raise StateError(f"{expected}, got {element!r:.60} in it")
         if not isinstance(element.name, str):

@@ -37,7 +37,7 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
     wanted : how many of the outputs are returned
     """
     array, ends = np.ndarray, quaternion_ends(model)
-    spare: list[tuple[Callable[..., Any], Array, Any, list[Callable[..., Array]]]] = []
+    spare: list[tuple[Callable[..., Any], Array, list[Callable[..., Array]]]] = []
     asked = 0
 
     def answer(*values: ArrayLike) -> list[Array] | None:
@@ -53,11 +53,11 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
                 return None
             single = kernel.single(strict=True)
             copies: list[Callable[..., Array]] = [output.copy for output in single.outputs[:wanted]]
-            caller = single.run, single.results, single.results.dot, copies
-        run, results, times, copies = caller
+            caller = single.run, single.results, copies
+        run, results, copies = caller
         found: list[Array] | None = None
-        # The square is not finite if a result is not, or if it overflows.
-        if run(*values) is not None and isfinite(times(results)):
+        # The first of nan, else the largest and the least: no sum that could overflow.
+        if run(*values) is not None and _finite(results):
             found = []
             for copy in copies:
                 found.append(copy())
@@ -67,6 +67,14 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
         return found
 
     return answer
+
+
+def _finite(results: Array) -> bool:
+    """Return whether all numbers are finite."""
+    if not results.size:
+        return True
+    largest, least = results.item(results.argmax()), results.item(results.argmin())
+    return isfinite(largest) and isfinite(least)
 
 
 def _are_unit(q: Any, ends: list[int]) -> bool:
