@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         console, f"{body.link}: forces on it, in its axes, moments about the points; N, N m"
     )
     for k in range(len(body.time)):
-        sums = f"sum: {body.residual[k]:.0e} of the largest"
+        sums = f"equilibrium residual {body.residual[k]:.0e} (relative)"
         screen.show(console, "", _heading(body, k), _table(body, k), sums)
     if not all(one.unique.all() for one in body.acting):
         screen.show(console, "", "(...) is not determined by rigid-body mechanics")

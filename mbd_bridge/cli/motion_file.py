@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rest",
         action="store_true",
-        help="hold coordinates that MOTION has not in their neutral position, at rest",
+        help="hold joints missing from MOTION in their neutral position, at rest",
     )
     bag = parser.add_argument_group("of a ROS bag")
     bag.add_argument("--topic", metavar="TOPIC", help="with joint states, if it has several")

@@ -45,7 +45,7 @@ def read_inertial(document: Document, link: Element) -> Inertia | None:
     central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     why = unphysical(mass, central)
     if why:
-        document.remark_at("inertia that no body can have, read as it stands", moments, why)
+        document.remark_at("physically impossible inertia, used unchanged", moments, why)
     frame = document.origin(element)
     inertia = Inertia(mass, np.zeros(3), central)
     if np.array_equal(frame.rotation, np.eye(3)):

@@ -59,7 +59,7 @@ class Scale(NamedTuple):
 def in_words(scale: float, unit: str, longest: float) -> str:
     """Return a scale in words: how long a round load is drawn."""
     size = round_number(longest / scale)
-    return f"{size:g} {unit} are {size * scale:.3g} m"
+    return f"{size * scale:.3g} m = {size:g} {unit}"
 
 
 def round_number(value: float) -> float:
