@@ -1,8 +1,9 @@
-"""What a step tells of the state that it begins with: loads of joints, energy, functions of a user.
+"""What a step reports of the state that it begins with: joint loads, energy, users' functions.
 
-The step has formed the equations there: accelerations and multipliers are known, so that the loads
-of chosen joints cost no more than their own recursion (KimYou97 (30), (31), (36) from the K, L, M
-and P of the equations of motion).
+The step has formed the equations there: kinematics, accelerations and multipliers are known, and
+the graph shares them, so that the loads of chosen joints cost their own recursion and no more. That
+is the point of KimYou97 (30), (31), (36); theirs and the recursion give the same numbers
+(`equations.reactions`), and in one graph the recursion has fewer operations.
 """
 
 from __future__ import annotations

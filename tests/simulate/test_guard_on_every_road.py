@@ -109,7 +109,7 @@ def test_a_wrong_projection_does_not_finish(monkeypatch, road):
         return found._replace(phi=-found.phi, rate=-found.rate)
 
     monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
-    monkeypatch.setattr(Equations, "lack", wrong_lack)
+    monkeypatch.setattr(Equations, "residual", wrong_lack)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     assert went(road, lambda t, q, v: 0.0 * v) != "finished"
 

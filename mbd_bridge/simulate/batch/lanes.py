@@ -12,8 +12,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
-from mbd_bridge.simulate.batch.alone import Alone, Road
 from mbd_bridge.simulate.batch.clock import Clock
+from mbd_bridge.simulate.batch.lane_passage import Alone, Road
 from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import MOST_BYTES

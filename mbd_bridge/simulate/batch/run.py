@@ -24,8 +24,8 @@ from mbd_bridge.kernels.run.march import MOST_LANES
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
-from mbd_bridge.simulate.batch.alone import Road
 from mbd_bridge.simulate.batch.clock import Clock
+from mbd_bridge.simulate.batch.lane_passage import Road
 from mbd_bridge.simulate.batch.lanes import Lanes
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (

@@ -1,7 +1,7 @@
-"""Integrators of y' = f(t, y), run from Python; the compiled Runge-Kutta step is in `step`.
+"""Integrators of y' = f(t, y), run from Python; the compiled Runge-Kutta step is in `steps`.
 
 To add one: a file with one final class that derives from `Integrator`, and its name in
-`INTEGRATORS`.
+`INTEGRATORS` and in `run.problem.IntegratorName`.
 """
 
 from mbd_bridge.simulate.integrators.adams import AdamsBashforthMoulton

@@ -157,7 +157,7 @@ class AdamsBashforthMoulton(Integrator):
         self._rates = [rate, *self._rates[: HIGHEST + 1]]
 
     def _weights_of(self, y: Array) -> Array:
-        return self.tolerance * (1.0 + np.abs(y))
+        return self.absolute(y) + self.tolerance * np.abs(y)
 
 
 def _norm(x: Array) -> float:

@@ -6,8 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import numpy as np
+
 from mbd_bridge.errors import SolveError
 from mbd_bridge.spatial import Array
+
+UNCOUNTED = 1e300
+"""Error that is allowed in what only goes with the motion."""
 
 Rate = Callable[[float, Array], Array]
 """f(t, y)."""
@@ -31,6 +36,8 @@ class Integrator(ABC):
     Attributes
     ----------
     last : s, beyond which no step may go: there forces jump
+    counted : components of y whose errors decide about variable steps; behind them is the work,
+        which the motion does not depend on. None: all
     allowed : evaluations from which on `advance` gives up (variable steps only)
     """
 
@@ -38,6 +45,7 @@ class Integrator(ABC):
         self.rate, self.settle, self.tolerance = rate, settle, tolerance
         self.steps = self.evaluations = self.rejected = 0
         self.allowed = self.last = math.inf
+        self.counted: int | None = None
 
     @abstractmethod
     def advance(self, t: float, y: Array, end: float) -> Array:
@@ -54,6 +62,13 @@ class Integrator(ABC):
     @abstractmethod
     def order(self) -> int:
         """Order of the method in the last step; 0 if it is not told."""
+
+    def absolute(self, y: Array) -> Array:
+        """Return the absolute error that is allowed in each component of y."""
+        allowed = np.full(len(y), self.tolerance)
+        if self.counted is not None:
+            allowed[self.counted :] = UNCOUNTED
+        return allowed
 
     def check_evaluations(self, t: float, h: float) -> None:
         """Give up if too much was evaluated by t, where steps have h seconds."""

@@ -40,7 +40,7 @@ class ScipyIntegrator(Integrator):
         if self._way is None or self._way.status != "running":  # it has ended at a jump
             kind, tolerance = getattr(scipy, self._name), self.tolerance
             last = max(end, min(self.last, self._end))
-            self._way = kind(self.f, t, y, last, rtol=tolerance, atol=tolerance)
+            self._way = kind(self.f, t, y, last, rtol=tolerance, atol=self.absolute(y))
         while self._way.t < end:
             problem = self._way.step()
             self.steps += 1

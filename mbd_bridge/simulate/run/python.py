@@ -120,6 +120,7 @@ class _Run:
         stateless = isinstance(self.method, CompiledMethod)
         self._second = self.method if stateless else make_method(problem, options)
         self.way = self._way(integrator, tolerance)
+        self.way.counted = self._end
         self._fixed = integrator in FIXED
         # variable steps end at the records, fixed ones at every step
         self._stride = 1 if self._fixed else problem.every

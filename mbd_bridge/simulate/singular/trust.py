@@ -44,7 +44,7 @@ class Taken(NamedTuple):
 
 
 def taken(outputs: Sequence[Array]) -> Taken:
-    """Return what came of a compiled step (`simulate.step`), from its outputs."""
+    """Return what came of a compiled step (`simulate.steps.runge_kutta`), from its outputs."""
     q, v, t, a, risks, *_ = outputs
     near, crossed, square = (float(x) for x in risks)
     return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5, float(t[1]))
