@@ -2,8 +2,8 @@
 
 The step has formed the equations there: kinematics, accelerations and multipliers are known, and
 the graph shares them, so that the loads of chosen joints cost their own recursion and no more. That
-is the point of KimYou97 (30), (31), (36); theirs and the recursion give the same numbers
-(`equations.reactions`), and in one graph the recursion has fewer operations.
+is the point of KimYou97 (30), (31), (36), whose sums from K, L and M are in `equations.reactions`;
+here the recursion gives the same loads.
 """
 
 from __future__ import annotations
