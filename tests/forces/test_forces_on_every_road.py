@@ -116,7 +116,7 @@ def test_links_are_in_balance_with_their_springs_and_loads(bar):
             v=run.v,
             a=run.a,
             tau=run.tau,
-            prescribed=run.prescribed_forces,
+            prescribed_forces=run.prescribed_forces,
             external=external,
         )
         left = free_bodies.left_over(seen, loads, k)

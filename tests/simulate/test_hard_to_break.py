@@ -168,7 +168,7 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
     assert np.isfinite(held.wrench).all()
     with pytest.raises(
         SolveError,
-        match=r"2 degrees of freedom, and the prescribed motions \(crank0\) move 1 of them",
+        match=r"2 degrees of freedom, and the actuators \(crank0\) move 1 of them",
     ):
         m.joint_loads(q, still, still, actuated=["crank0"])
 
