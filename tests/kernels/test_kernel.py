@@ -11,7 +11,7 @@ import pytest
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel, trace
 from mbd_bridge.kernels.instructions.program import lower
-from mbd_bridge.kernels.text import body_text
+from mbd_bridge.kernels.text import places
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
 
@@ -304,7 +304,7 @@ def test_it_says_what_it_computes():
 
 @pytest.mark.parametrize("length", [1, 3, 7])
 def test_cutting_the_body_into_parts_changes_no_digit(kernel, monkeypatch, length):
-    monkeypatch.setattr(body_text, "PART_LENGTH", length)
+    monkeypatch.setattr(places, "PART_LENGTH", length)
     cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
     q, v = states(21, seed=10)
     for a, b in zip(cut(q, v), kernel(q, v), strict=True):

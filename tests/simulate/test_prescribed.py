@@ -149,7 +149,7 @@ def test_rrc_arm_of_kim_and_you():
     assert np.allclose(run.q[:, 1], np.pi / 3 * np.sin(np.pi * run.time / 5), atol=1e-12)
     gain = run.energy[-1] - run.energy[0]
     fine = mbd.simulate(arm, 5.0, step=1e-3, prescribed=prescribed, every=5)
-    power = fine.prescribed["joint_2"] * fine.v[:, 1]
+    power = fine.prescribed_forces["joint_2"] * fine.v[:, 1]
     assert np.isclose(simpson(power, x=fine.time), gain, rtol=1e-5)
 
 
