@@ -70,7 +70,7 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
     """Return what a reader of the columns must know."""
     said = {
         LOAD: str(loads.convention),
-        ACTUATION: "generalised force of the joint, N m or N; it is part of the load",
+        ACTUATION: "generalised force along the joint's own degrees of freedom; part of the load",
     }
     if loads.reaction_force is not None:
         said[REACTION] = "the load without the actuation's part: what the bearing carries"

@@ -48,4 +48,4 @@ def test_every_example_is_on_the_page_of_examples() -> None:
 def test_the_reference_says_what_a_parameter_means(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", (site / "reference.html").read_text(encoding="utf-8"))
     assert "gravity – (3,) m/s², in the world’s axes" in text
-    assert "on, at, in_" in text  # and not a link that leads nowhere
+    assert "\nin_ – axes of the" in text  # and not a link that leads nowhere

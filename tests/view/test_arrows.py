@@ -198,7 +198,7 @@ def test_what_is_not_determined_is_grey_and_dashed_and_the_rest_is_not():
     take = Take(source)
     moment = take.of(source)
     colours = {piece.colour for piece in moment.over}
-    assert look.OPEN in colours
+    assert look.UNDETERMINED in colours
     assert look.FORCE in colours
     assert any(label.text.endswith("?") for label in moment.labels)
     assert any("not determined" in words for words, _ in take.legend())
@@ -207,7 +207,7 @@ def test_what_is_not_determined_is_grey_and_dashed_and_the_rest_is_not():
     assert load.open_force[0, [0, 2]] == pytest.approx([0.0, 0.0])
     assert abs(load.open_force[0, 1]) > 0.1
     upright = Rest(bar.model, ("elbow",), ("crank",)).start(start)
-    assert look.OPEN not in {piece.colour for piece in Take(upright).of(upright).over}
+    assert look.UNDETERMINED not in {piece.colour for piece in Take(upright).of(upright).over}
 
 
 def test_the_largest_load_has_a_long_arrow_and_none_is_too_long():
