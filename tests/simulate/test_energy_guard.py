@@ -44,7 +44,7 @@ def many(**options):
 def test_good_trajectories_stay_in_their_lanes(what):
     batch = many(**GIVEN[what])
     assert batch.finished.all()
-    assert not batch.lane_passage
+    assert not batch.alone
 
 
 def test_wrong_lanes_are_found_and_run_again(monkeypatch):
@@ -56,7 +56,7 @@ def test_wrong_lanes_are_found_and_run_again(monkeypatch):
 
     monkeypatch.setattr(lanes.Lanes, "run", wrong)
     batch = many(**GIVEN["torque"])
-    assert batch.lane_passage == (3, 4)
+    assert batch.alone == (3, 4)
     assert np.abs(np.diff(batch.q, axis=0)).max() < 1e-12
 
 

@@ -86,7 +86,7 @@ def test_a_batch_ends_its_steps_there_too(every, threads):
     options = {"step": 1e-3, "every": every, "threads": threads}
     batch = mbd.simulate_batch(WHEEL, END, torque={"axle": table}, **options)
     q, v = parabola(batch.time)
-    assert not batch.lane_passage
+    assert not batch.alone
     assert np.abs(batch.q[:, :, 0] - scale[:, None] * q).max() < 2e-13
     assert np.abs(batch.v[:, :, 0] - scale[:, None] * v).max() < 2e-13
 

@@ -108,7 +108,7 @@ def test_records_do_not_depend_on_the_portions(bar, start, portions, every):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
         np.testing.assert_array_equal(getattr(other, name), getattr(batch, name))
     assert batch.status == other.status == ("finished",)
-    assert not batch.lane_passage
+    assert not batch.alone
 
 
 @pytest.mark.parametrize("every", [1, 10, 200])
