@@ -202,7 +202,7 @@ class LoadedBody:
         model, client, number = self.model, self.client, self.number
         if model.floating:
             root = model.bodies[0]
-            # by hand: pybullet's multiplyTransforms has single precision
+            # not by pybullet: its multiplyTransforms has single precision
             centre, own = map(np.array, client.getDynamicsInfo(number, BASE)[3:5])
             pose, twist = q[root.q], v[root.v]
             turn = quaternion_matrix(pose[3:])
