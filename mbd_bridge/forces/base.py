@@ -1,6 +1,7 @@
 """What every force element promises: an effect at one state, as a pure function.
 
-    effect(model, t, q, v) -> generalised forces, wrenches on links, energy U, dissipated power D
+    effect(model, t, q, v, z) -> generalised forces, wrenches on links, energy U,
+                                 dissipated power D, rates ż of the element's own states
 
     P = Σ forces · v + Σ wrenches · velocities = -dU/dt - D,    D >= 0
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,9 @@ from mbd_bridge.errors import ModelError, StateError, real_number
 from mbd_bridge.functions import Table
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
+
+NO_STATES = np.zeros(0)
+"""States z of an element that has none."""
 
 Units = dict[str, str]
 """Unit of each number of a report, by name."""
@@ -39,6 +43,7 @@ class Effect(NamedTuple):
     energy : U, stored, J
     dissipation : D, W
     report : the element's own numbers by name
+    rates : ż, one for each of the element's own states (`ForceElement.states`)
     """
 
     forces: Mapping[int, Any]
@@ -46,6 +51,7 @@ class Effect(NamedTuple):
     energy: Any
     dissipation: Any
     report: Mapping[str, Any]
+    rates: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +70,21 @@ class ForceElement(ABC):
         """Return the element with its names and numbers checked and its defaults filled in."""
 
     @abstractmethod
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
-        """Return what a bound element does at time t (s), coordinates q and velocities v."""
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
+        """Return what a bound element does at time t (s), coordinates q and velocities v.
+
+        Parameters
+        ----------
+        z : the element's own states (`states`), such as a tyre's deflection that relaxes
+        """
 
     @abstractmethod
     def units(self, model: Model) -> Units:
         """Return names and units of the report."""
+
+    def states(self, model: Model) -> Units:
+        """Return names and units of the element's own states z; they begin at zero."""
+        return {}
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links on which it exerts wrenches."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import both, link_numbers, on_links, two_links
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Frame, cross, zeros
@@ -77,7 +77,7 @@ class Bushing(ForceElement):
             damping=damping,
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrenches on the links, and the report in the axes of the first frame."""
         ends = both(model, q, v, self.links, self.points)
         K, C = np.array(self.stiffness), np.array(self.damping)

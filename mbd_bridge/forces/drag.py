@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
-from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import SMALLEST, on_links, placed
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.mechanism import Model
@@ -54,7 +54,7 @@ class Drag(ForceElement):
             medium=self.vector("medium", self.medium),
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the link, and the report."""
         state = state_vectors(model, q, v, "world")
         at = placed(model, state, self.link, np.array(self.point))

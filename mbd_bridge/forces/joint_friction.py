@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.errors import StateError, real_number
-from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import joint_coordinate
 from mbd_bridge.functions import exp, tanh
 from mbd_bridge.mechanism import Model
@@ -72,7 +72,7 @@ class JointFriction(ForceElement):
         expected = f"a number above 0, {unit}"
         return real_number(f"{self.label}: {name}", number, expected, positive=True)
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the force along the coordinate, and the report."""
         place = joint_coordinate(self, model, self.joint)
         _, rate = place.at(q, v)

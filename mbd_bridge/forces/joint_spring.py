@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import joint_coordinate
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.mechanism import Model
@@ -48,7 +48,7 @@ class JointSpring(ForceElement):
             preload=self.number("preload", self.preload, force),
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the force along the coordinate, and the report."""
         place = joint_coordinate(self, model, self.joint)
         s, rate = place.at(q, v)

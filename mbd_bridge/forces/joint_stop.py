@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.errors import StateError, real_number
-from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import joint_coordinate
 from mbd_bridge.functions import maximum, minimum
 from mbd_bridge.mechanism import Model
@@ -69,7 +69,7 @@ class JointStop(ForceElement):
             depth=real_number(f"{self.label}: depth", depth, expected, positive=True),
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the force along the coordinate, and the report."""
         place = joint_coordinate(self, model, self.joint)
         s, rate = place.at(q, v)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import Effect, ForceElement, Units, model_in
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.forces.points import SMALLEST, both, link_numbers, on_links, two_links
 from mbd_bridge.functions import maximum, sqrt
@@ -91,7 +91,7 @@ class PointSpring(ForceElement):
         first, second = both(model, q, np.zeros(model.nv), self.links, self.points)
         return float(np.linalg.norm(np.asarray(second.position - first.position, dtype=float)))
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array) -> Effect:
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrenches on the links, and the report."""
         first, second = both(model, q, v, self.links, self.points)
         d = second.position - first.position
