@@ -28,10 +28,16 @@ KIMYOU97_TABLE_2 = [
 ]
 """Mass, Ixx, Iyy, Izz of links 1 to 7."""
 
-MASS = {"humanoid": 50.0, "kuka_iiwa": 22.7, "pendulum": 1.0, "rrc_arm": 505 * POUND}
+MASS = {
+    "five_dof_vehicle": (290 + 4500 + 2 * 96.6) * POUND,
+    "humanoid": 50.0,
+    "kuka_iiwa": 22.7,
+    "pendulum": 1.0,
+    "rrc_arm": 505 * POUND,
+}
 """kg, with the base."""
 
-FREEDOMS = {"humanoid": 28, "kuka_iiwa": 7, "pendulum": 1, "rrc_arm": 7}
+FREEDOMS = {"five_dof_vehicle": 5, "humanoid": 28, "kuka_iiwa": 7, "pendulum": 1, "rrc_arm": 7}
 
 ROUNDING = 1e-14
 

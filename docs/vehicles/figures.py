@@ -1,0 +1,75 @@
+"""The figures of the page on vehicles.
+
+    python docs/vehicles/figures.py [five_dof] [...]
+
+Runs the examples. Needs the packages of the `test` extra. Writes its pictures beside itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+
+import mbd_bridge as mbd  # noqa: E402
+from tests.oracles import five_dof_vehicle  # noqa: E402
+from tests.vehicles.scripts import example  # noqa: E402
+
+
+def main() -> None:
+    """Draw what is asked for, or everything."""
+    for name in sys.argv[1:] or FIGURES:
+        FIGURES[name]()
+
+
+def panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    """Return a figure with so many panels over one time axis."""
+    figure, axes = plt.subplots(count, 1, sharex=True, figsize=size, layout="constrained")
+    for ax in np.atleast_1d(axes):
+        ax.grid(alpha=0.3)
+    np.atleast_1d(axes)[-1].set_xlabel("time, s")
+    return figure, axes
+
+
+def save(figure: Any, name: str) -> None:
+    """Write a figure."""
+    figure.savefig(HERE / f"{name}.png", dpi=100)
+    plt.close(figure)
+    print("written:", name)
+
+
+def five_dof() -> None:
+    """Lee94, Figs 8 to 12: the five displacements over the bump."""
+    run = example("17")["run"]
+    linear = five_dof_vehicle.solve(five_dof_vehicle.linear, run.time)
+    curves = {name: curve - curve[0] for name, curve in run.outputs.items()}
+    curves = {
+        "driver's seat, m": curves["seat"],
+        "chassis, m": curves["chassis"],
+        "pitch, nose up, rad": -run.q[:, 1],
+        "front wheel, m": curves["front_wheel"],
+        "rear wheel, m": curves["rear_wheel"],
+    }
+    figure, axes = panels(5, (7, 9))
+    for k, (ax, (name, curve)) in enumerate(zip(axes, curves.items(), strict=True)):
+        ax.plot(run.time, curve, lw=2, label="mbd_bridge")
+        ax.plot(run.time, linear[:, k], "k--", lw=1, label="linear equations")
+        ax.set_ylabel(name)
+    axes[0].legend(loc="upper right")
+    save(figure, "five_dof_vehicle")
+    at = run.time[np.argmax(run.outputs["front_wheel"])]
+    mbd.render(
+        run, HERE / "five_dof_vehicle_seen.png", time=float(at), view=(35, 15), size=(720, 420)
+    )
+
+
+FIGURES = {"five_dof": five_dof}
+
+if __name__ == "__main__":
+    main()
