@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.instructions.inlined import inlined
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
-from mbd_bridge.kernels.text.c_functions import TYPES, expression, functions_text, literal, names_of
+from mbd_bridge.kernels.text.c_functions import (
+    TYPES,
+    expression,
+    functions_text,
+    literal,
+    names_of,
+    routine_name,
+)
 from mbd_bridge.kernels.text.c_names import identifier
 
 if TYPE_CHECKING:
@@ -41,7 +47,7 @@ def c_source(
     notes : units, frames and conventions, for the comment at the head
     """
     if isinstance(what, Graph):
-        program, own_name = depth_first(inlined(lower(what))), "kernel"
+        program, own_name = depth_first(lower(what)), "kernel"
         counts: Mapping[str, int] = what.counts()
         own_outputs: Sequence[str] = [f"out{k}" for k in range(len(what.shapes))]
     else:
@@ -57,6 +63,7 @@ def c_source(
             "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n",
             _prototypes(function, given, results),
             functions_text(program, function),
+            *(_routine(one, function, k) for k, one in enumerate(program.routines)),
             _one(program, function, given, results),
             _batch(program, function, given, results),
         ]
@@ -125,17 +132,48 @@ def _prototypes(function: str, given: list[str], results: list[str]) -> str:
     )
 
 
+def _routine(program: Program, function: str, number: int) -> str:
+    """Return the function of a routine, which the main function calls several times."""
+    (size,), (indices,) = program.inputs.values(), program.outputs
+    lines, names = _body(program, [f"x[{k}]" for k in range(size)], function)
+    lines += [f"    y[{k}] = {names[index]};" for k, index in enumerate(indices)]
+    head = f"static void {routine_name(function, number)}(const double *x, double *y)"
+    return "\n".join([head, "{", *lines, "}\n"])
+
+
 def _one(program: Program, function: str, given: list[str], results: list[str]) -> str:
-    code = program.instructions
     component = [
         f"{name}[{k}]"
         for name, size in zip(given, program.inputs.values(), strict=True)
         for k in range(size)
     ]
+    lines, names = _body(program, component, function)
+    used = {one.data for one in program.instructions if one.op == "load"}
+    first = 0
+    for name, size in zip(given, program.inputs.values(), strict=True):
+        if not used.intersection(range(first, first + size)):
+            lines.append(f"    (void){name};")
+        first += size
+    for name, indices in zip(results, program.outputs, strict=True):
+        lines += [f"    {name}[{k}] = {names[index]};" for k, index in enumerate(indices)]
+        if not indices:
+            lines.append(f"    (void){name};")
+    head = f"void {function}({', '.join(_arguments(given, results)) or 'void'})"
+    return "\n".join([head, "{", *lines, "}\n"])
+
+
+def _body(program: Program, component: Sequence[str], function: str) -> tuple[list[str], list[str]]:
+    """Return the statements that compute a program's instructions, and what each is called.
+
+    Parameters
+    ----------
+    component : C expressions of the numbers of the inputs
+    """
+    routines = {id(one): k for k, one in enumerate(program.routines)}
     names: list[str] = []
-    lines = [f"void {function}({', '.join(_arguments(given, results)) or 'void'})", "{"]
+    lines: list[str] = []
     sines: dict[int, tuple[str, str]] = {}
-    for index, one in enumerate(code):
+    for index, one in enumerate(program.instructions):
         if one.op == "const":
             names.append(literal(one.data))
             continue
@@ -149,20 +187,20 @@ def _one(program: Program, function: str, given: list[str], results: list[str]) 
                 lines.append(f"    {function}_sincos({values[0]}, &_s{index}, &_c{index});")
             names.append(sines[angle][one.op == "cos"])
             continue
+        if one.op == "call":
+            names.append(f"_y{index}")
+            called = routine_name(function, routines[id(one.data)])
+            lines.append(f"    const double _x{index}[] = {{{', '.join(values)}}};")
+            lines.append(f"    double _y{index}[{len(one.data.outputs[0])}];")
+            lines.append(f"    {called}(_x{index}, _y{index});")
+            continue
+        if one.op == "part":
+            names.append(f"{values[0]}[{one.data}]")
+            continue
         formed = component[one.data] if one.op == "load" else expression(one, values, function)
         lines.append(f"    const {TYPES[OPERATIONS[one.op].kind]} {name} = {formed};")
         names.append(name)
-    used = {one.data for one in code if one.op == "load"}
-    first = 0
-    for name, size in zip(given, program.inputs.values(), strict=True):
-        if not used.intersection(range(first, first + size)):
-            lines.append(f"    (void){name};")
-        first += size
-    for name, indices in zip(results, program.outputs, strict=True):
-        lines += [f"    {name}[{k}] = {names[index]};" for k, index in enumerate(indices)]
-        if not indices:
-            lines.append(f"    (void){name};")
-    return "\n".join([*lines, "}\n"])
+    return lines, names
 
 
 def _batch(program: Program, function: str, given: list[str], results: list[str]) -> str:

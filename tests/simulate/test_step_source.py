@@ -135,7 +135,7 @@ def test_c_tells_loads_energies_and_functions_of_each_step(bar, tmp_path):
 
 @pytest.mark.parametrize("name", ["humanoid", "stewart"])
 def test_large_machines_with_quaternions_step_in_c(tmp_path, name):
-    """Their machine code calls its slopes; the C file holds them written out, with its digits."""
+    """Their machine code calls its slopes, and so does the C file, with the same digits."""
     robot = mbd.load(f"urdf/{name}.urdf", floating=name == "humanoid")
     q, v = robot.assemble().q, np.linspace(-0.1, 0.1, robot.nv)
     if robot.model.has_loops:

@@ -29,9 +29,14 @@ def literal(value: float) -> str:
 def names_of(program: Program, function: str) -> set[str]:
     """Return the names that the file's own functions and constants have."""
     names = {f"{function}_sincos", f"{function}_bits", f"{function}_from_bits"}
-    for name in helpers_of(program.instructions):
+    for name in helpers_of(program.whole()):
         names |= {f"{function}_{name}{end}" for end in ("", "_knots", "_rows")}
-    return names
+    return names | {routine_name(function, k) for k in range(len(program.routines))}
+
+
+def routine_name(function: str, number: int) -> str:
+    """Return the name of the function of a routine, which the main function calls."""
+    return f"{function}_routine{number}"
 
 
 def expression(one: Instruction, values: list[str], function: str, data: str = "") -> str:
@@ -44,7 +49,7 @@ def expression(one: Instruction, values: list[str], function: str, data: str = "
 
 def functions_text(program: Program, function: str) -> str:
     """Return the functions that the program calls, exactly as the machine code forms them."""
-    code = program.instructions
+    code = program.whole()
     helpers = helpers_of(code)
     texts = []
     for name, one in helpers.items():
