@@ -5,29 +5,20 @@ from __future__ import annotations
 import hashlib
 import inspect
 import uuid
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.mechanism.model import Model
 from mbd_bridge.spatial import Frame, Inertia
 
-_KNOWN: WeakKeyDictionary[Model, str] = WeakKeyDictionary()
-"""Of models that were asked for: they are frozen."""
 
-
+@once_a_model
 def digest(model: Model) -> str:
     """Return the SHA-256 of everything that the equations of a model depend on.
 
     Names have no part in it: a renamed joint moves in the same way.
     """
-    known = _KNOWN.get(model)
-    if known is None:
-        known = _KNOWN[model] = _digest(model)
-    return known
-
-
-def _digest(model: Model) -> str:
     sink = hashlib.sha256()
 
     def numbers(*values: object) -> None:

@@ -245,6 +245,8 @@ class Model:
 
     def integrate(self, q: Array, step: Array) -> Array:
         """Return q moved by the velocities `step` for one second."""
+        if self._adds_up:
+            return np.asarray(q, dtype=np.float64) + step
         out = np.array(q, dtype=np.float64)
         for body in self.bodies:
             if not body.coupled:
@@ -253,11 +255,22 @@ class Model:
 
     def difference(self, start: Array, end: Array) -> Array:
         """Return the velocities (nv,) that lead from one position to another in one second."""
+        if self._adds_up:
+            return np.asarray(end - start, dtype=np.float64)
         out = np.zeros(self.nv)
         for body in self.bodies:
             if not body.coupled:
                 out[body.v] = body.type.difference(start[body.q], end[body.q])
         return out
+
+    @cached_property
+    def _adds_up(self) -> bool:
+        """Whether each coordinate changes by its velocity: no joint has a quaternion."""
+        own = [type(body.type) for body in self.bodies if not body.coupled]
+        return all(
+            kind.integrate is JointType.integrate and kind.difference is JointType.difference
+            for kind in own
+        )
 
     @cached_property
     def size(self) -> float:

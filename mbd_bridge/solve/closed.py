@@ -34,6 +34,7 @@ from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.solve.factor import (
     Factor,
     factorise,
@@ -139,6 +140,7 @@ def correction(at: Closed, residual: Array) -> Array:
     return -inward(at.mass, at.Y @ substitute(at.inner, residual))
 
 
+@once_a_model
 def needs_support(model: Model) -> bool:
     """Return whether the mass matrix of the tree is singular wherever it is."""
     if not all(_is_known(body.inertia) for body in model.bodies):

@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.rank import pivoted
@@ -259,7 +260,6 @@ class Positions(NamedTuple):
     phi_q: Array
 
 
-_PLACES: WeakKeyDictionary[Model, Positions] = WeakKeyDictionary()
 _CHOICES: WeakKeyDictionary[Model, dict[tuple[int, ...], RowChoice]] = WeakKeyDictionary()
 """Of models that were asked for: they are frozen, and whoever comes first finds the same."""
 
@@ -274,13 +274,6 @@ def row_choice(model: Model, prescribed_velocities: tuple[int, ...] = ()) -> Row
             model, prescribed_velocities, *closed_positions(model)[1:]
         )
     return known[prescribed_velocities]
-
-
-def closed_positions(model: Model) -> Positions:
-    """Return the positions that choices go by."""
-    if model not in _PLACES:
-        _PLACES[model] = _places(model)
-    return _PLACES[model]
 
 
 def _choose(
@@ -326,7 +319,8 @@ def _floor(phi_q: Array, rows: tuple[int, ...], prescribed_velocities: tuple[int
     return float(np.exp(np.mean(np.log(np.maximum(least, ROUNDED)))))
 
 
-def _places(model: Model) -> Positions:
+@once_a_model
+def closed_positions(model: Model) -> Positions:
     """Return closed positions in general position.
 
     The first is the one nearest to zero (else to some guess); if none closes, it stays alone.

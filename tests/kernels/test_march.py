@@ -92,6 +92,31 @@ def test_a_march_stops_where_numbers_end():
     assert taken == 8 and np.isfinite(rows[0]).all()
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_steps_from_each_of_many_places_are_those_of_each_alone(streamed):
+    """nan from where one of the steps is not taken."""
+
+    def pushed(x, v, h, push):
+        return euler(x, v + h[0] * push, h)
+
+    sizes = SIZES | ({"push": 2} if streamed else {})
+    march = compile_march(pushed if streamed else euler, sizes, 2, cache=None, streamed=streamed)
+    rng = np.random.default_rng(3)
+    inputs = np.hstack([rng.normal(size=(6, 4)), np.full((6, 1), 0.1)])
+    inputs[:, 0] = [0.1, 0.2, 0.3, 0.75, 0.9, np.nan]
+    inputs[:, 2] = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0]  # the fourth goes over the limit in its steps
+    streams = list(rng.normal(size=(6, 3, 2, 1))) if streamed else []
+    found = march.from_each(inputs, 3, 0.64, streams)
+    for k in range(6):
+        stage = march.start()
+        stage[:5] = inputs[k]
+        own = streams[k] if streamed else None
+        taken, rows = march.advance(stage, 3, 3, limit=0.64, stream=own)
+        assert taken == (3 if k < 3 else 1 if k == 3 else 0)
+        for ours, alone in zip(found, rows, strict=True):
+            assert np.array_equal(ours[k], alone[0]) if k < 3 else np.isnan(ours[k]).all()
+
+
 def test_steps_that_do_not_fit_are_refused():
     with pytest.raises(KernelError, match="sizes of its first inputs"):
         compile_march(lambda x: (x[:1], x[:1]), {"x": 2}, 1, cache=None)

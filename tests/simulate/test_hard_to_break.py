@@ -244,6 +244,21 @@ def test_steps_that_are_too_long_for_a_tree_or_become_so():
     assert batch.status[1] == "finished"
 
 
+PUSHES = {
+    "a table": ([0.0, 0.5, 3.0], [60.0, 60.0, 60.0]),
+    "a Python function": mbd.Sampled(lambda t, q, v: 60.0),
+}
+
+
+@pytest.mark.parametrize("push", PUSHES)
+def test_steps_become_too_long_whatever_pushes(push):
+    b = mbd.Builder("pendulum").link("bob", 1.0, (0, 0, -1))
+    m = mbd.Mechanism.build(b.joint("pin", "revolute", "base", "bob", axis=Y))
+    run = mbd.simulate(m, 3.0, step=0.1, torque={"pin": PUSHES[push]}, check=False)
+    assert 0.0 < run.time[-1] < 3.0
+    assert "too long" in run.status and "one step errs by" in run.status
+
+
 def test_forces_that_run_away_name_the_joint():
     b = mbd.Builder("wheel").link("rim", 1.0, (0, 0, 0), (1, 1, 1))
     m = mbd.Mechanism.build(b.joint("hub", "revolute", "base", "rim"))

@@ -52,6 +52,8 @@ class March:
     shapes : sizes of the outputs; the first `state` are the next step's inputs, the last one (of
         size 1) tells how risky the step is
     lanes : trajectories that advance together
+    code : the machine code: stage, steps, every, places, limit, stream -> steps taken (see
+        `advance_into`), of addresses
     """
 
     def __init__(self, artifact: Artifact, from_cache: bool, state: int) -> None:
@@ -59,8 +61,8 @@ class March:
         self.shapes = artifact.shapes
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
         self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
-        self._code = machine.Loaded(artifact.code)
-        self._march = _MARCH(self._code.address("march"))
+        self._loaded = machine.Loaded(artifact.code)
+        self.code = _MARCH(self._loaded.address("march"))
         self._bytes = artifact.stage_bytes
         self._sizes = [prod(shape) for shape in artifact.shapes]
 
@@ -148,13 +150,49 @@ class March:
         """
         assert places.shape == (len(self.shapes), self.lanes)
         assert places.flags.c_contiguous
-        at = None
-        if stream is not None:
-            size = list(self.inputs.values())[-1]
-            assert stream.shape == (steps, size, self.lanes)
-            assert stream.flags.c_contiguous
-            at = stream.ctypes.data
-        return int(self._march(stage.ctypes.data, steps, every, places.ctypes.data, limit, at))
+        at = None if stream is None else self.stream_at(stream, steps)
+        return int(self.code(stage.ctypes.data, steps, every, places.ctypes.data, limit, at))
+
+    def stream_at(self, stream: Floats, steps: int) -> int:
+        """Return the address of a stream for so many steps (see `advance_into`)."""
+        size = list(self.inputs.values())[-1]
+        assert stream.shape == (steps, size, self.lanes)
+        assert stream.flags.c_contiguous
+        return int(stream.ctypes.data)
+
+    def from_each(
+        self,
+        inputs: Floats,
+        steps: int,
+        limit: float,
+        streams: Sequence[Floats] = (),
+    ) -> list[Floats]:
+        """Take the same number of steps from each of N places, one after the other, in one lane.
+
+        Parameters
+        ----------
+        inputs : (N, n) all inputs but a stream, side by side
+        streams : of each, if there are any (see `advance_into`)
+
+        Returns
+        -------
+        list
+            each output (N, size) of the last step; nan where a step was not taken
+        """
+        assert self.lanes == 1
+        stage, (number, size) = self.start(), inputs.shape
+        ends = [0, *itertools.accumulate(self._sizes)]
+        found = np.empty((number, ends[-1]))
+        places = found.ctypes.data + found.itemsize * (
+            np.arange(number, dtype=np.int64)[:, None] * ends[-1] + np.array(ends[:-1])
+        )
+        at, where = stage.ctypes.data, places.ctypes.data
+        for k in range(number):
+            stage[:size] = inputs[k]
+            stream = self.stream_at(streams[k], steps) if streams else None
+            if self.code(at, steps, steps, where + k * places.strides[0], limit, stream) < steps:
+                found[k] = np.nan
+        return [found[:, a:b] for a, b in itertools.pairwise(ends)]
 
     def steps_of(self, stage: Floats) -> Floats:
         """Return how many steps each lane took in the last `advance` (lanes,)."""
@@ -185,13 +223,15 @@ class OneStep:
         self._inputs = [self._stage[a:b] for a, b in itertools.pairwise(ends)]
         self._out = [np.empty(prod(shape)) for shape in march.shapes]
         self._places = np.array([[out.ctypes.data] for out in self._out], dtype=np.int64)
+        self._addresses = self._stage.ctypes.data, self._places.ctypes.data
         self._more = list(more)
 
     def __call__(self, *values: Floats | float, stream: Floats | None = None) -> list[Floats]:
         """Return the outputs for such inputs: views of these places; nan if they are not finite."""
         for place, value in zip(self._inputs, [*values, *self._more], strict=False):
             place[:] = value
-        if not self._march.advance_into(self._stage, 1, 1, self._places, np.inf, stream):
+        at = None if stream is None else self._march.stream_at(stream, 1)
+        if not self._march.code(self._addresses[0], 1, 1, self._addresses[1], np.inf, at):
             for out in self._out:
                 out[:] = np.nan
         return self._out

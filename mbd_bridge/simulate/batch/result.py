@@ -190,7 +190,7 @@ class SimulationBatch:
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (N, K) J; zero potential at the world's origin."""
-        (found,) = self._all(energy_kernel(self.model, self.parameters), self.q, self.v)
+        found, _ = self._all(energy_kernel(self.model, self.parameters), self.q, self.v)
         return np.asarray(found[:, :, 0])
 
     @cached_property

@@ -43,7 +43,7 @@ from mbd_bridge.simulate.batch.start import (
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.watch import coordinate_scale
+from mbd_bridge.simulate.checks.watch import coordinate_scale, spread
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
@@ -248,7 +248,7 @@ class _Batch:
         def values(q: Array, v: Array) -> tuple[Array, ...]:
             return constraints(q, v, np.repeat(k, len(q)))
 
-        for record in np.unique(np.linspace(0, len(self.time) - 1, looks).astype(int)):
+        for record in spread(len(self.time), looks):
             t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
             at = np.array([t, 0.0]), np.array([clock.h])
             stage = march.start()
@@ -309,12 +309,17 @@ class _Batch:
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
 
 
-def _energy(kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array) -> Array:
-    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...)."""
+def _energy(
+    kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array
+) -> tuple[Array, Array]:
+    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...), and its potential
+    part.
+    """
     given = [q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])]
     if variants is not None:
         given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
-    return np.asarray(kernel(*given)[0].reshape(q.shape[:2]))
+    whole, still = kernel(*given)
+    return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
 
 
 def _number(system: System, q: ArrayLike | None, v: ArrayLike | None) -> int:

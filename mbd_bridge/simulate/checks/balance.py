@@ -17,7 +17,9 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.simulate.checks.diagnosis import step_too_long
+from mbd_bridge.simulate.checks.watch import spread
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.problem import Records
@@ -50,8 +52,7 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     """
     if found.work is None or len(found.time) < 2:
         return 0.0, None
-    last = len(found.time) - 1
-    looks = np.unique(np.linspace(0, last, min(LOOKS, last + 1)).astype(int))
+    looks = spread(len(found.time), LOOKS)
     energy = _energies(model, found, looks)
     imbalance, scale = _imbalance(*energy, found.work[looks])
     nothing = _nothing(model)
@@ -72,20 +73,22 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
 
 
 def keep_energy(
-    model: Model, energy: Callable[[Array, Array], Array], q: Array, v: Array, work: Array
+    model: Model,
+    energy: Callable[[Array, Array], tuple[Array, Array]],
+    q: Array,
+    v: Array,
+    work: Array,
 ) -> Array:
     """Return which of many motions (N,) keep their energy, as a few of their records tell.
 
     Parameters
     ----------
-    energy : J at states (..., nq), (..., nv) of the motions
+    energy : and its potential part, J at states (..., nq), (..., nv) of the motions
     q, v : (N, K, nq), (N, K, nv)
     work : (N,) J done on each in all
     """
-    last = q.shape[1] - 1
-    looks = np.unique(np.linspace(0, last, min(FEW, last + 1)).astype(int))
-    q, v = q[:, looks], v[:, looks]
-    whole, still = energy(q, v), energy(q, np.zeros_like(v))
+    looks = spread(q.shape[1], FEW)
+    whole, still = energy(q[:, looks], v[:, looks])
     scale = np.maximum((whole - still).max(axis=1), np.ptp(still, axis=1))
     scale = np.maximum(scale, np.abs(work))
     imbalance = np.abs(whole[:, -1] - whole[:, 0] - work)
@@ -163,8 +166,7 @@ def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]
     if found.reported is not None and np.isfinite(found.reported["energy"][looks]).all():
         kinetic, potential = found.reported["energy"][looks].T
         return kinetic, potential
-    kernel, q, v = energy_kernel(model), found.q[looks], found.v[looks]
-    whole, still = kernel(q, v)[0][:, 0], kernel(q, np.zeros_like(v))[0][:, 0]
+    whole, still = (x[:, 0] for x in energy_kernel(model)(found.q[looks], found.v[looks]))
     return whole - still, still
 
 
@@ -190,6 +192,7 @@ def _lifted(model: Model, q: Array) -> float:
     return SLANTED * (way + between) * _lift(model)
 
 
+@once_a_model
 def _nothing(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
     own = [body.inertia for body in model.bodies]
@@ -197,6 +200,7 @@ def _nothing(model: Model) -> float:
     return max(REST * _lift(model), STILL**2 * (mass * model.size**2 + turning))
 
 
+@once_a_model
 def _lift(model: Model) -> float:
     """Return the energy, J, that lifting a machine by its own size takes."""
     mass = sum(float(body.inertia.mass) for body in model.bodies)

@@ -25,37 +25,50 @@ STILL = 1e-4
 """rad/s, or sizes a second: what moves and accelerates less is at rest."""
 
 
+Constraints = Callable[[Array, Array], tuple[Array, ...]]
+"""Φ, Φ_q, γ at q (N, nq) and v (N, nv)."""
+
+
 def opening(
-    model: Model,
-    constraints: Callable[[Array, Array], tuple[Array, ...]],
-    rows: Sequence[int],
-    q: Array,
-    v: Array,
-    a: Array,
+    model: Model, constraints: Constraints, rows: Sequence[int], q: Array, v: Array, a: Array
 ) -> str | None:
     """Return what is to be said of an acceleration that opens loops; None if it does not.
 
     Parameters
     ----------
-    constraints : Φ, Φ_q, γ at q (N, nq) and v (N, nv)
     rows : that the motion keeps; redundant ones may be imprecise
     """
-    scale, picked = model.velocity_scale, list(rows)
-    if not picked or not (np.isfinite(v).all() and np.isfinite(a).all()):
-        return None
-    fast, change = (float(np.abs(x / scale).max(initial=0.0)) for x in (v, a))
-    rate = max(fast, change**0.5, STILL)
-    tau = REACH / rate
-    there, rates = zip(
-        *((model.integrate(q, x * v + 0.5 * x * x * a), v + x * a) for x in (tau, -tau)),
-        strict=True,
-    )
-    phi_q = constraints(np.array(there), np.array(rates))[1][:, picked]
-    ahead, behind = np.einsum("kij,kj->ki", phi_q, np.array(rates)) / model.row_scale[picked]
-    size = float(np.abs(phi_q / model.row_scale[picked][:, None] * scale).max()) * rate * rate
-    part = float(np.abs(ahead - behind).max()) / (2.0 * tau * size)
-    if part <= OPENING:
-        return None
+    part = float(openings(model, constraints, rows, q[None], v[None], a[None])[0])
+    return None if part <= OPENING else leads_off(part)
+
+
+def openings(
+    model: Model, constraints: Constraints, rows: Sequence[int], q: Array, v: Array, a: Array
+) -> Array:
+    """Return Φ̈ by its largest terms (N,) in motions q (N, nq), v and a (N, nv); 0 where these are
+    not finite.
+    """
+    picked, finite = list(rows), np.isfinite(v + a).all(axis=1)
+    found = np.zeros(len(q))
+    if not picked or not finite.any():
+        return found
+    q, v, a = q[finite], v[finite], a[finite]
+    scale, heights = model.velocity_scale, model.row_scale[picked]
+    fast, change = (np.abs(x / scale).max(axis=1, initial=0.0) for x in (v, a))
+    rate = np.maximum(np.maximum(fast, np.sqrt(change)), STILL)
+    tau = (REACH / rate)[:, None]
+    ways = [tau * v + 0.5 * tau * tau * a, -tau * v + 0.5 * tau * tau * a]
+    there = [model.integrate(*each) for way in ways for each in zip(q, way, strict=True)]
+    rates = np.concatenate([v + tau * a, v - tau * a])
+    phi_q = constraints(np.array(there), rates)[1][:, picked] / heights[:, None]
+    ahead, behind = (phi_q @ rates[:, :, None])[:, :, 0].reshape(2, len(q), -1)
+    largest = np.abs(phi_q * scale).reshape(2, len(q), -1).max(axis=(0, 2))
+    found[finite] = np.abs(ahead - behind).max(axis=1) / (2.0 * REACH * rate * largest)
+    return found
+
+
+def leads_off(part: float) -> str:
+    """Say that accelerations lead off the loops, by so much of their terms."""
     return (
         f"accelerations lead off the loops, by {part:.2g} of their terms where arithmetic leaves "
         f"1e-8: a fault of this library or of machine code. Please report it"

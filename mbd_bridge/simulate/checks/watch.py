@@ -17,8 +17,18 @@ from mbd_bridge.spatial import Array
 LOOKS = 50
 """Records that are looked at, if there are more."""
 
+SURELY = 0.1 * STEP_ERROR
+"""A difference of coordinates, by the smallest of their scales, that is no difference of positions
+as large as `STEP_ERROR`: a quaternion's is half the turn."""
+
 FAR = 2.0 * np.pi
 """rad, or sizes of the mechanism: an error whose figure says nothing more."""
+
+
+def spread(count: int, most: int) -> Array:
+    """Return at most so many of the numbers 0 to count - 1, evenly spread, the ends among them."""
+    number = min(count, most)
+    return np.arange(number) * (count - 1) // max(1, number - 1)
 
 
 def first_open(
@@ -34,7 +44,7 @@ def first_open(
         phi = kernel(q[places], v[places])[0]
         return np.asarray(np.abs(phi / model.row_scale))
 
-    some = np.unique(np.linspace(0, len(time) - 1, min(LOOKS, len(time))).astype(int))
+    some = spread(len(time), LOOKS)
     if np.all(residual(some).max(axis=1) < least):
         return None
     found = residual(np.arange(len(time)))
@@ -64,6 +74,8 @@ def coordinate_scale(model: Model) -> Array:
 
 def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
     """Return what is to be said of a step that differs too much from two of half its length."""
+    if np.abs(whole - halves).max(initial=0.0) <= SURELY * model.velocity_scale.min(initial=1.0):
+        return None
     apart = np.abs(model.difference(whole, halves) / model.velocity_scale)
     if apart.max(initial=0.0) <= STEP_ERROR:
         return None

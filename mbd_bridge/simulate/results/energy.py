@@ -14,18 +14,18 @@ from mbd_bridge.spatial import Array
 
 
 def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
-    """Return the kernel of the energy (1,) J at q and v, and of a variant's parameters."""
-    inputs = {"q": model.nq, "v": model.nv}
-    return KernelRequest(_energy_of, inputs, ("energy",), "energy", "energy").kernel(
-        model, parameters
-    )
+    """Return the kernel of the energy and of its potential part, (1,) J each, at q and v, and of a
+    variant's parameters.
+    """
+    inputs, outputs = {"q": model.nq, "v": model.nv}, ("energy", "potential")
+    return KernelRequest(_energy_of, inputs, outputs, "energy", "energy").kernel(model, parameters)
 
 
 def _energy_of(model: Model) -> Traceable:
     def energy(q: Array, v: Array) -> tuple[Array, ...]:
-        out = np.empty(1, dtype=object)
-        kinetic, potential = energies_of(model, q, v)
-        out[0] = kinetic + potential
-        return (out,)
+        whole, still = np.empty(1, dtype=object), np.empty(1, dtype=object)
+        kinetic, still[0] = energies_of(model, q, v)
+        whole[0] = kinetic + still[0]
+        return whole, still
 
     return energy

@@ -16,8 +16,8 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.watch import too_long
+from mbd_bridge.simulate.checks.opening import leads_off, opening, openings
+from mbd_bridge.simulate.checks.watch import spread, too_long
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
@@ -25,10 +25,10 @@ from mbd_bridge.simulate.run.identity import identity_of
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import Problem, Records
 from mbd_bridge.simulate.singular.passage import Passage
-from mbd_bridge.simulate.singular.trust import Now, Step, Taken
+from mbd_bridge.simulate.singular.trust import Now, Step
 from mbd_bridge.simulate.steps.compiled import one_step, passage_of, prepared_step
 from mbd_bridge.simulate.steps.knotted import step_in_parts
-from mbd_bridge.solve.tolerances import STEP_RISK
+from mbd_bridge.solve.tolerances import OPENING, STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -284,17 +284,22 @@ class _Run:
 
     def judged(self, found: Records) -> Records:
         """Return the motion up to where its steps are too long, if they are."""
-        model = self.problem.model
-        looks = np.linspace(0, len(found.time) - 2, min(LOOKS, len(found.time) - 1)).astype(int)
-        for number, k in enumerate(np.unique(looks)):
-            whole, halves = (self._step(found, int(k), parts) for parts in (1, 2))
-            if whole is None or halves is None:
-                continue  # near a singular position, where steps are taken with more care
-            problem = too_long(model, whole.q, halves.q, self.h)
-            if problem is None and number % SELDOM == 0:
-                problem = self._opening(found.q[k], found.v[k], whole.a)
-            if problem is not None:
-                return found.until(int(k), problem, self.problem)
+        problem, model = self.problem, self.problem.model
+        looks = spread(len(found.time) - 1, LOOKS)
+        whole, a = self._after(found, looks, 1)
+        halves, _ = self._after(found, looks, 2)
+        trusted = np.isfinite(whole).all(axis=1) & np.isfinite(halves).all(axis=1)
+        opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
+        if problem.loops is not None:
+            states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
+            opens[seldom] = openings(model, problem.loops.values, self._rows, *states)
+        # others are near a singular position, where steps are taken with more care
+        for k in np.flatnonzero(trusted):
+            what = too_long(model, whole[k], halves[k], self.h)
+            if what is None and not opens[k] <= OPENING:
+                what = leads_off(opens[k])
+            if what is not None:
+                return found.until(int(looks[k]), what, problem)
         return found
 
     def _opening(self, q: Array, v: Array, a: Array) -> str | None:
@@ -303,18 +308,26 @@ class _Run:
             return None
         return opening(self.problem.model, loops.values, self._rows, q, v, a)
 
-    def _step(self, found: Records, k: int, parts: int) -> Taken | None:
-        """Return what comes of a step after a record, made of so many parts: of the last one."""
-        t, q, v = float(found.time[k]), found.q[k], found.v[k]
-        for part in range(parts):
-            one = self._once(q, v, t + part * self.h / parts, self.h / parts)
-            if (
-                not max(one.near, one.crossed, one.strayed) < STEP_RISK
-                or not np.isfinite(one.q).all()
-            ):
-                return None
-            q, v = one.q, one.v
-        return one
+    def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array]:
+        """Return q (L, nq) after a step from some records, made of so many parts, and the
+        acceleration (L, nv) at the start of the last part; nan where a step is not trusted.
+        """
+        trajectory, h = self.problem.trajectory, self.h / parts
+        t, q, v = found.time[looks], found.q[looks], found.v[looks]
+        lost = np.zeros(len(looks), dtype=bool)
+        steps = 1 if self._sampled else parts  # Python is asked before each
+        for _ in range(0, parts, steps):
+            number = len(looks) if self._sampled else min(1, len(looks))
+            own = [trajectory.more(float(t[k]), q[k], v[k]) for k in range(number)]
+            more = [np.broadcast_to(x, (len(looks), len(x[0]))) for x in zip(*own, strict=True)]
+            clock = np.column_stack([t, np.zeros(len(t)), np.full(len(t), h)])
+            ends = t[:, None] + h * np.arange(steps + 1)
+            streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
+            out = self.march.from_each(np.hstack([q, v, clock, *more]), steps, STEP_RISK, streams)
+            lost |= np.isnan(out[-1][:, 0])
+            q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
+            t = t + steps * h
+        return np.where(lost[:, None], np.nan, q), out[3]
 
     @cached_property
     def _once(self) -> Step:
