@@ -24,6 +24,7 @@ from tests.benchmarks import (
     reported,
     robots,
     table3,
+    vehicles,
     work_precision,
 )
 
@@ -42,6 +43,7 @@ PARTS = {
     "compile": compile,
     "guard": guard,
     "reported": reported,
+    "vehicles": vehicles,
 }
 
 

@@ -34,10 +34,20 @@ MASS = {
     "kuka_iiwa": 22.7,
     "pendulum": 1.0,
     "rrc_arm": 505 * POUND,
+    "six_wheeler": 2575.0 + 6 * (227.38 + 25.0),
+    "tracked_vehicle": 44000.0 + 12 * 450.0,
 }
 """kg, with the base."""
 
-FREEDOMS = {"five_dof_vehicle": 5, "humanoid": 28, "kuka_iiwa": 7, "pendulum": 1, "rrc_arm": 7}
+FREEDOMS = {
+    "five_dof_vehicle": 5,
+    "humanoid": 28,
+    "kuka_iiwa": 7,
+    "pendulum": 1,
+    "rrc_arm": 7,
+    "six_wheeler": 12,
+    "tracked_vehicle": 12,
+}
 
 ROUNDING = 1e-14
 
