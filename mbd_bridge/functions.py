@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.kernels.elementary.table import Floats
+from mbd_bridge.kernels.elementary.table import Table as Polynomials
 from mbd_bridge.kernels.graph import tables
 from mbd_bridge.kernels.graph.operate import operate
 
@@ -228,16 +230,22 @@ class Table:
             raise StateError("a table needs finite values at places that increase")
         make = tables.linear if kind == "linear" else tables.cubic
         self._data = make(at, values, outside == "hold")
+        self.kind, self.outside = kind, outside
+        self._points = np.array([at, values])
 
     def __call__(self, x: Any) -> Any:
         """Return the values at x."""
         return operate("table", x, data=self._data)
 
-    def antiderivative(self) -> Table:
-        """Return the table of the integral from the first place to x."""
-        result = Table.__new__(Table)
-        result._data = self._data.integral()
-        return result
+    def antiderivative(self) -> Integral:
+        """Return the function of the integral from the first place to x."""
+        return Integral(self._data.integral())
+
+    @property
+    def points(self) -> tuple[Floats, Floats]:
+        """The places (n,) and values (n,) that it was made of."""
+        x, y = self._points
+        return x.copy(), y.copy()
 
     @property
     def digest(self) -> str:
@@ -246,6 +254,17 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table of {len(self._data.knots)} knots>"
+
+
+class Integral:
+    """The integral of a table, a function of its upper bound."""
+
+    def __init__(self, data: Polynomials) -> None:
+        self._data = data
+
+    def __call__(self, x: Any) -> Any:
+        """Return the values at x."""
+        return operate("table", x, data=self._data)
 
 
 def interp(

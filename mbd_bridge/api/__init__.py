@@ -12,6 +12,7 @@ from mbd_bridge.api.functions import (
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
+from mbd_bridge.forces import load_forces, save_forces
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled
@@ -30,12 +31,14 @@ __all__ = [
     "crosscheck",
     "forces",
     "load",
+    "load_forces",
     "load_history",
     "load_loads",
     "load_motion",
     "render",
     "report",
     "right_hand_side",
+    "save_forces",
     "show",
     "simulate",
     "simulate_batch",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers, name_list
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics
@@ -27,12 +28,24 @@ class MechanismDynamics:
     Attributes
     ----------
     model : the immutable `Model`
+    forces : its force elements, which act where nothing else is asked for
     prepared : what was made for it so far
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, forces: Iterable[ForceElement] = ()) -> None:
         self.model = model
+        self.forces = bound(model, forces)
         self.prepared = Prepared(model)
+
+    def _elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
+        """Return force elements bound to the model: those given, or the mechanism's own."""
+        if forces is None:
+            return self.forces
+        listed = tuple(forces) if isinstance(forces, tuple | list) else forces
+        try:
+            return self.prepared.get(("bound", listed), lambda: bound(self.model, listed))
+        except TypeError:  # something in it has no hash: it is no element
+            return bound(self.model, listed)
 
     def inverse_dynamics(
         self,
@@ -46,19 +59,25 @@ class MechanismDynamics:
         check: bool = True,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
+        forces: Iterable[ForceElement] | None = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the generalised forces (nv,) or (N, nv) that give the accelerations a.
 
-        In a mechanism with loops only the actuated joints have any. For `external`, `external_in`,
-        `actuated` and `minimum_norm`, here and below, see `joint_loads`.
+        They are what actuators must do beside gravity, `external` and the force elements. In a
+        mechanism with loops only the actuated joints have any. For `external`, `external_in`,
+        `actuated`, `minimum_norm`, `forces` and `t`, here and below, see `joint_loads`.
         """
+        elements = self._elements(forces)
         if self.model.has_loops:
             actuators = actuated_joints(self.model, actuated)
+            more = minimum_norm, elements, t
             return self.prepared.inverse(
-                (q, v, a), external, external_in, actuators, threads, check, minimum_norm
+                (q, v, a), external, external_in, actuators, threads, check, *more
             )
         inputs = {"q": q, "v": v, "a": a}
-        return self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
+        tau = self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
+        return tau - self.prepared.element_forces(elements, q, v, t)[0] if elements else tau
 
     def bias_forces(
         self,
@@ -69,10 +88,16 @@ class MechanismDynamics:
         external_in: Axes = "link",
         threads: int = 1,
         check: bool = True,
+        forces: Iterable[ForceElement] | None = None,
+        t: ArrayLike | None = None,
     ) -> Array:
-        """Return the generalised forces of gravity and velocity: they give no acceleration."""
-        inputs = {"q": q, "v": v}
-        return self.prepared.run("bias_forces", inputs, external, external_in, threads, check)
+        """Return the generalised forces that give no acceleration.
+
+        They hold gravity, what comes from velocities, `external` and the force elements.
+        """
+        inputs, elements = {"q": q, "v": v}, self._elements(forces)
+        h = self.prepared.run("bias_forces", inputs, external, external_in, threads, check)
+        return h - self.prepared.element_forces(elements, q, v, t)[0] if elements else h
 
     def mass_matrix(self, q: ArrayLike, *, threads: int = 1, check: bool = True) -> Array:
         """Return M (nv, nv) or (N, nv, nv)."""
@@ -88,25 +113,39 @@ class MechanismDynamics:
         external_in: Axes = "link",
         threads: int = 1,
         check: bool = True,
+        forces: Iterable[ForceElement] | None = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv) under the generalised forces tau, loops closed.
 
         The multipliers of the loops come with `constrained_dynamics`.
         """
+        elements = self._elements(forces)
+        if elements:
+            tau = (
+                np.asarray(tau, dtype=np.float64)
+                + self.prepared.element_forces(elements, q, v, t)[0]
+            )
         inputs = {"q": q, "v": v, "tau": tau}
         return self.prepared.run("forward_dynamics", inputs, external, external_in, threads, check)
 
     def constrained_dynamics(
         self, links: Sequence[str] = (), actuated: Iterable[str] | None = None
     ) -> ConstrainedDynamics:
-        """Return forward and inverse dynamics of the mechanism with its loops closed."""
+        """Return forward and inverse dynamics of the mechanism with its loops closed.
+
+        Its force elements have no part in them.
+        """
         numbers = tuple(map(self.model.link_number, name_list("links", links, "links")))
         return ConstrainedDynamics(self.model, numbers, actuated)
 
     def kernel(
         self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
     ) -> Kernel:
-        """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`."""
+        """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`.
+
+        Force elements have no part in it: `mbd.Equations` has kernels of all that acts.
+        """
         if not isinstance(what, str) or what not in FUNCTIONS:
             raise ModelError(f"what: {unknown_name('function', what, FUNCTIONS)}")
         return kernel_of(self.prepared, what, name_list("links", links, "links"), at)

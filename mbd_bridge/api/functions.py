@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from os import PathLike
+from os import PathLike, fsdecode
+from pathlib import Path
 
 from numpy.typing import ArrayLike
 
@@ -12,8 +13,11 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
+from mbd_bridge.forces import ForceElement, load_forces
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
+from mbd_bridge.formats.forces_sidecar import SUFFIX
+from mbd_bridge.formats.sidecar import sidecar_path
 from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
@@ -35,12 +39,13 @@ def load(
     cuts: Cuts = "authored",
     rank_tolerance: float = RANK_TOLERANCE,
     mesh_directories: Sequence[str | PathLike[str]] = (),
+    forces: str | PathLike[str] | Iterable[ForceElement] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
 
     Parameters
     ----------
-    path : the file; a sidecar ``NAME.loops.yaml`` beside it is read too
+    path : the file; ``NAME.loops.yaml`` and ``NAME.forces.yaml`` beside it are read too
     floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
@@ -49,6 +54,8 @@ def load(
         put a redundant constraint off; beyond it the constraint counts, and may hold the machine.
         ``loops.report()`` names what was taken for redundant, and by how much it is off
     mesh_directories : where to look for ``package://`` and relative meshes
+    forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
+        if it is there, () for none. They act by default (`Mechanism.forces`)
     """
     description = read(path, mesh_directories=mesh_directories)
     model = build_model(
@@ -58,7 +65,12 @@ def load(
         cuts=cuts,
         rank_tolerance=rank_tolerance,
     )
-    return Mechanism(model)
+    if forces is None:
+        beside = sidecar_path(Path(fsdecode(path)), SUFFIX)
+        return Mechanism(model, load_forces(beside, model) if beside.is_file() else ())
+    if isinstance(forces, str | PathLike):
+        return Mechanism(model, load_forces(forces, model))
+    return Mechanism(model, forces)
 
 
 def load_motion(
@@ -126,6 +138,7 @@ def load_history(
         in_=in_,
         actuated=actuated,
         minimum_norm=minimum_norm,
+        forces=mechanism.forces,
     )
     along = partial(mechanism.solver(request).along, threads=threads)
     return stream_loads(along, pieces, output=output, exponents=exponents, plane=plane)

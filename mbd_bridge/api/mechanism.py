@@ -8,6 +8,7 @@ is prepared and when, hold a `LoadSolver` or a `Kernel`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError, warn
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import Description
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
@@ -27,10 +29,7 @@ from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_mod
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.motions import Motion
-from mbd_bridge.solve import (
-    Assembly,
-    assemble,
-)
+from mbd_bridge.solve import Assembly, assemble
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.prepared import in_link_axes
 from mbd_bridge.solve.tolerances import ASSEMBLED
@@ -44,6 +43,8 @@ class Mechanism(MechanismDynamics):
     Attributes
     ----------
     model : the immutable `Model`
+    forces : force elements that belong to it, from ``NAME.forces.yaml`` or `with_forces`. They act
+        in simulations and count in loads and dynamics unless another `forces` is given there
     prepared : what was made for it so far
     """
 
@@ -139,6 +140,8 @@ class Mechanism(MechanismDynamics):
         check: bool = True,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
+        forces: Iterable[ForceElement] | None = None,
+        t: ArrayLike | None = None,
     ) -> JointLoads:
         """Return force, moment and actuation of chosen joints at one state or at N states.
 
@@ -164,6 +167,10 @@ class Mechanism(MechanismDynamics):
         actuated : in a mechanism with loops, the actuated joints, as many as it has
             degrees of freedom; None: those that the file names
         minimum_norm : allow more; what they share is then the smallest for the loop joints
+        forces : force elements that act; None: the mechanism's own (`Mechanism.forces`), () none.
+            What an element exerts in a joint, such as a torsion bar, is part of that joint's load
+            and actuation
+        t : s or (N,) s, for elements that depend on time; a motion knows its own
         """
         if isinstance(q, Motion):
             if v is not None or a is not None:
@@ -175,7 +182,7 @@ class Mechanism(MechanismDynamics):
         else:
             motion, state = None, (q, v, a)
         plain = external is None and actuated is None and reaction is False
-        plain = plain and minimum_norm is False
+        plain = plain and minimum_norm is False and forces is None
         wording = (tuple(joints) if type(joints) is list else joints, on, at, in_, external_in)
         solver = self._asked_as(wording) if plain else None
         if solver is None:
@@ -191,11 +198,13 @@ class Mechanism(MechanismDynamics):
                 actuated=actuated,
                 minimum_norm=minimum_norm,
             )
+            request = replace(request, forces=self._elements(forces))
             solver = self.solver(request)
             if plain and _is_plain(wording):
                 self.prepared.remember(wording, request)
         packed = pack_external(external, request.links) if external else None
-        loads = solver(*state, packed, threads=threads, check=check)
+        times = t if motion is None else motion.time
+        loads = solver(*state, packed, t=times, threads=threads, check=check)
         return loads if motion is None else loads.along(motion.time, motion.v)
 
     def solver(self, request: LoadRequest) -> LoadSolver:
@@ -226,6 +235,8 @@ class Mechanism(MechanismDynamics):
         check: bool = True,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
+        forces: Iterable[ForceElement] | None = None,
+        t: ArrayLike | None = None,
     ) -> FreeBody:
         """Return all that acts on a link: its joints, gravity, inertia; see `joint_loads`.
 
@@ -246,9 +257,14 @@ class Mechanism(MechanismDynamics):
             check=check,
             actuated=actuated,
             minimum_norm=minimum_norm,
+            forces=forces,
+            t=t,
         )
         own = pushes.get(link) if pushes else None
         own_q, own_v, given = states
+        times = q.time if isinstance(q, Motion) else t
+        pushed = self.prepared.wrench_of(self._elements(forces), link, own_q, own_v, times)
+        own = pushed if own is None else np.asarray(own) + (0.0 if pushed is None else pushed)
         rates = given if loads.a is None else loads.a
         body = free_body(self.model, link, own_q, own_v, rates, loads, external=own)
         if check and not np.isfinite(body.sum).all():
@@ -303,6 +319,7 @@ class Mechanism(MechanismDynamics):
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
         parameters: ParameterValues | Parameters | None = None,
+        forces: Iterable[ForceElement] | None = None,
     ) -> LoadSolver:
         """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
 
@@ -311,7 +328,8 @@ class Mechanism(MechanismDynamics):
         links : that carry external wrenches, a further argument of the solver
         open_tree : of a machine with loops, give the loads of its tree with the loops left open
         parameters : of variants of the mechanism; see `LoadSolver`
-        joints, on, at, in_, external_in, reaction, actuated, minimum_norm : see `joint_loads`
+        joints, on, at, in_, external_in, reaction, actuated, minimum_norm, forces : see
+            `joint_loads`
         """
         request = LoadRequest.of(
             self.model,
@@ -325,6 +343,7 @@ class Mechanism(MechanismDynamics):
             open_tree=open_tree,
             actuated=actuated,
             minimum_norm=minimum_norm,
+            forces=self._elements(forces),
         )
         return LoadSolver(self.model, request, parameters)
 
@@ -345,7 +364,11 @@ class Mechanism(MechanismDynamics):
             the link's axes; none: a point mass
         """
         described = with_payload(self.model.description, link, mass, centre, inertia)
-        return Mechanism(rebuilt(self.model, described))
+        return Mechanism(rebuilt(self.model, described), self.forces)
+
+    def with_forces(self, forces: Iterable[ForceElement]) -> Mechanism:
+        """Return the mechanism with these force elements as its own, in place of those it has."""
+        return Mechanism(self.model, forces)
 
     def crosscheck(
         self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
@@ -354,7 +377,8 @@ class Mechanism(MechanismDynamics):
         return compare(self.model, states=states, seed=seed, pybullet=pybullet)
 
     def __repr__(self) -> str:
-        return f"Mechanism({self.model.summary})"
+        elements = f"; forces {', '.join(one.name for one in self.forces)}" if self.forces else ""
+        return f"Mechanism({self.model.summary}{elements})"
 
 
 def _is_plain(wording: tuple[object, ...]) -> bool:

@@ -91,7 +91,15 @@ def report(
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
         solver = mechanism.solver(
-            LoadRequest.of(what.model, joints, on=on, at=at, in_=in_, actuated=actuated)
+            LoadRequest.of(
+                what.model,
+                joints,
+                on=on,
+                at=at,
+                in_=in_,
+                actuated=actuated,
+                forces=what.forces,
+            )
         )
 
         def answer(piece: Motion) -> JointLoads:

@@ -33,9 +33,9 @@ gives the same digits.
   mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
   mbd export urdf/four_bar.urdf --what step --near crank=0.5 --joints coupler_pin -o step.c
 
-A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same --prescribe and
---torque, and with --joints it gives the loads of these joints, of loops too. It belongs to the
-constraint rows that are independent at the state of --near, --fixed and --velocity.
+A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same force elements,
+--prescribe and --torque, and with --joints it gives the loads of these joints, of loops too. It
+belongs to the constraint rows that are independent at the state of --near, --fixed and --velocity.
 
 The comment at the head lists the arguments, the coordinates by name and order, the units and the
 convention of the loads.
@@ -111,10 +111,13 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
+    from mbd_bridge.cli import screen
     from mbd_bridge.errors import ModelError
     from mbd_bridge.mechanism.units import model_notes
 
     notes = model_notes(robot.model)
+    if robot.forces and options.what != "joint_loads":
+        notes += f"\n\nThe force elements of the machine have no part in {options.what}; see step."
     if options.what == "forward_dynamics" and robot.model.has_loops:
         from mbd_bridge.solve.closed_kernel import closed_kernel
 
@@ -133,6 +136,7 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
     solver = robot.load_solver(None if options.joints == ["all"] else options.joints)
     kinds = [(name, robot.model.joint(name).type) for name in solver.joints]
     columns = [name + suffix for name, kind in kinds for suffix in kind.velocities]
+    notes += "".join(f"\n\n{sentence}" for sentence in screen.forces_said(robot))
     notes += f"\n\nload: {solver.convention}"
     notes += "\nforce and moment, a row a joint: " + ", ".join(solver.joints)
     return solver.kernel, notes + "\nactuation: " + (", ".join(columns) or "none")

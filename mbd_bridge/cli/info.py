@@ -11,13 +11,14 @@ from mbd_bridge.errors import count
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from mbd_bridge.forces import ForceElement
     from mbd_bridge.mechanism import Model
 
 SUMMARY = "the tree of joints, coordinates, degrees of freedom, masses, loops"
 DESCRIPTION = """\
 Show what is in a robot's file: the tree of its joints with type, axis, limits and child link; the
-coordinates by name, in the order of q; masses, degrees of freedom, loops and where they are cut; at
-the end everything that is odd in the file.
+coordinates by name, in the order of q; masses, degrees of freedom, loops and where they are cut;
+force elements of NAME.forces.yaml; at the end everything that is odd in the file.
 
   mbd info urdf/kuka_iiwa.urdf
   mbd info humanoid.urdf --floating | less
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.forces.base import replaced_by
     from mbd_bridge.motions.warnings import left_out
     from mbd_bridge.reports import outline
 
@@ -48,7 +50,9 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", _gears(model))
     if model.cuts:
         loop_tables.info(console, robot)
-    unused = left_out(model, "loads and dynamics")
+    if robot.forces:
+        screen.show(console, "", "force elements", _forces(robot.forces))
+    unused = left_out(model, "loads and dynamics", replaced_by(model, robot.forces))
     if unused:
         screen.show(console, "", f"note: {unused}")
     for remark in remarks:
@@ -110,6 +114,13 @@ def _loops(model: Model) -> Table:
         )
     headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">cut rank")
     return screen.table(headings, rows)
+
+
+def _forces(elements: tuple[ForceElement, ...]) -> Table:
+    from mbd_bridge.cli import screen
+
+    rows = [(one.name, type(one).__name__, one.place, one.numbers) for one in elements]
+    return screen.table(("name", "type", "acts", "numbers"), rows)
 
 
 def _gears(model: Model) -> Table:

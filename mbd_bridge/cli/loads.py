@@ -100,6 +100,7 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.forces.base import replaced_by
     from mbd_bridge.formats.tables import check_output
     from mbd_bridge.motions.warnings import left_out
 
@@ -121,7 +122,8 @@ def run(options: argparse.Namespace) -> int:
         )
     with motion_file.pieces(options, model) as pieces:
         rows, peaks, lost = _write(solver, pieces, options)
-    for note in (*pieces.notes, *lost, left_out(model, "these loads")):
+    unused = left_out(model, "these loads", replaced_by(model, robot.forces))
+    for note in (*pieces.notes, *lost, *screen.forces_said(robot), unused):
         if note:
             screen.say(note)
     if options.output is not None:
@@ -143,7 +145,7 @@ def _write(
     with contextlib.ExitStack() as stack:
         out, peaks, rows = None, None, 0
         for motion in pieces:
-            loads = solver(motion.q, motion.v, motion.a, threads=options.threads)
+            loads = solver(motion.q, motion.v, motion.a, t=motion.time, threads=options.threads)
             if out is None or peaks is None:
                 peaks, named = Peaks(solver.model, loads), loads.determined
                 sure = named.copy()

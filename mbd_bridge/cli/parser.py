@@ -133,6 +133,17 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         help="a point mass more on a link, at its origin or at x,y,z (m, in its frame); repeatable",
     )
 
+    forces = parser.add_mutually_exclusive_group()
+    forces.add_argument(
+        "--forces",
+        metavar="FILE",
+        help="force elements (springs, bushings, friction, ...) of the machine; by default those "
+        "of NAME.forces.yaml beside ROBOT, if it is there",
+    )
+    forces.add_argument(
+        "--no-forces", action="store_true", help="without the force elements of that file"
+    )
+
 
 def vector(text: str) -> tuple[float, float, float]:
     """Return three finite numbers separated by commas."""

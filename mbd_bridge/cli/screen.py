@@ -138,7 +138,13 @@ def robot_and_remarks(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         folders = vars(options).get("meshes", ())
-        robot = load(options.robot, floating=options.floating, mesh_directories=folders, **given)
+        robot = load(
+            options.robot,
+            floating=options.floating,
+            mesh_directories=folders,
+            forces=() if options.no_forces else options.forces,
+            **given,
+        )
     for link, mass, centre in options.payload:
         robot = robot.with_payload(link, mass, centre)
     wanted = [w for w in caught if issubclass(w.category, MbdWarning)]
@@ -147,6 +153,13 @@ def robot_and_remarks(
     name = basename(options.robot)
     remarks = dict.fromkeys(str(w.message).replace(options.robot, name) for w in wanted)
     return robot, tuple(remarks)
+
+
+def forces_said(robot: Mechanism) -> tuple[str, ...]:
+    """Return a sentence about the force elements of a machine, if it has some."""
+    from mbd_bridge.forces.base import named
+
+    return tuple(f"{sentence} act" for sentence in named(robot.forces))
 
 
 @contextlib.contextmanager

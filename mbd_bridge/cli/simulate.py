@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
 DESCRIPTION = """\
-Let a mechanism move from a state that satisfies its loops, under gravity, prescribed motions and
-forces, in steps of the fourth order (Runge-Kutta) that are put back onto the loops.
+Let a mechanism move from a state that satisfies its loops, under gravity, prescribed motions,
+forces and its force elements, in steps of the fourth order (Runge-Kutta) that are put back onto the
+loops.
 
   mbd simulate urdf/four_bar.urdf --seconds 2 --near crank=0.5 --joints coupler_pin -o run.csv
   mbd simulate urdf/crank_rocker.urdf --seconds 1 --velocity crank=5 --torque crank=0.2 --every 10
@@ -123,12 +124,13 @@ def run(options: argparse.Namespace) -> int:
     notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
     notes += [f"prescribed motions {', '.join(options.prescribe)}"] if options.prescribe else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
+    notes += screen.forces_said(robot)
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
         peaks = Peaks(robot.model, loads)
         peaks.add(motion.time, loads)
         screen.show(screen.stderr(), f"{loads.convention}", loop_tables.peaks(peaks))
-    for line in (*motion.notes, *_summary(motion)):
+    for line in (*screen.forces_said(robot), *motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
@@ -239,13 +241,15 @@ def _summary(motion: Simulation) -> list[str]:
     if motion.facts["integrator"] in ("rk4", "ab3"):
         steps += f" of {motion.step:g} s"
     lines = [f"{steps} to t = {motion.time[-1]:g} s"]
-    energy = motion.energy
+    energy = motion.energy + motion.force_elements.energy
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
     if motion.tau.any() or motion.system.prescribed:
         lines.append(
             f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (prescribed motions do work)"
         )
+    elif motion.system.forces:
+        lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J, in force elements too")
     else:
         lines.append(f"energy {energy[0]:.6g} J, kept to {max(change, span):.1e} J")
     if motion.model.cuts:

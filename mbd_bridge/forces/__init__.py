@@ -9,6 +9,7 @@ To add an element, write one final frozen class in a file here, see `base.ForceE
 from mbd_bridge.forces.base import Effect, ForceElement
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
+from mbd_bridge.forces.files import load_forces, save_forces
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
@@ -25,4 +26,6 @@ __all__ = [
     "JointStop",
     "PointSpring",
     "from_urdf",
+    "load_forces",
+    "save_forces",
 ]

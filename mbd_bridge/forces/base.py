@@ -21,13 +21,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import ModelError, StateError, real_number
+from mbd_bridge.errors import ModelError, StateError, real_number, some
 from mbd_bridge.functions import Table
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
 NO_STATES = np.zeros(0)
 """States z of an element that has none."""
+
+PLACES = ("links", "link", "joints", "joint")
+"""Parameters that say where an element acts."""
+
+SHOWN = 6
+"""How many force elements a sentence names before it counts."""
 
 Units = dict[str, str]
 """Unit of each number of a report, by name."""
@@ -86,6 +92,11 @@ class ForceElement(ABC):
         """Return names and units of the element's own states z; they begin at zero."""
         return {}
 
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether its effect depends on t, which a state alone does not tell."""
+        return False
+
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links on which it exerts wrenches."""
         return ()
@@ -102,6 +113,25 @@ class ForceElement(ABC):
     def label(self) -> str:
         """Kind and name, for messages."""
         return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+
+    @property
+    def place(self) -> str:
+        """Where it acts, for tables: its links or its joint."""
+        parts = []
+        for name in PLACES:
+            value = getattr(self, name, "")
+            parts += [value] if isinstance(value, str) else list(value)
+        return " - ".join(part for part in parts if part)
+
+    @property
+    def numbers(self) -> str:
+        """Its numbers that are not the default's, for tables."""
+        said = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in ("name", *PLACES) and value is not None and value != one.default:
+                said.append(f"{one.name} {_shown(value)}")
+        return ", ".join(said)
 
     @property
     def identity(self) -> str:
@@ -128,6 +158,14 @@ class ForceElement(ABC):
         """Return a vector of so many finite numbers."""
         found = finite_numbers(f"{self.label}: {name}", value, (size,))
         return tuple(found.tolist())
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter in a few characters."""
+    if isinstance(value, tuple):
+        inside = " ".join(map(_shown, value))
+        return inside if len(value) == 1 else f"({inside})"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
@@ -158,6 +196,17 @@ def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceE
         names[name] = number
         result.append(replace(own, name=name))
     return tuple(result)
+
+
+def named(elements: Sequence[ForceElement]) -> tuple[str, ...]:
+    """Return a sentence that names force elements, if there are some."""
+    names = [element.name for element in elements]
+    return (f"force elements {some(names, SHOWN)}",) if names else ()
+
+
+def replaced_by(model: Model, elements: Iterable[ForceElement]) -> frozenset[tuple[str, str]]:
+    """Return what elements stand for in the file; see `ForceElement.replaces`."""
+    return frozenset().union(*(element.replaces(model) for element in elements))
 
 
 def model_in(machine: Any, call: str) -> Model:

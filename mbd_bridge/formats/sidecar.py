@@ -36,12 +36,12 @@ SIDE_KEYS = ("link", "xyz", "rpy")
 SUFFIX = ".loops.yaml"
 
 
-def sidecar_path(path: Path) -> Path:
-    """Return where the sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``."""
+def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
+    """Return where a sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``."""
     name = path.name
-    for suffix in (".xacro", ".urdf"):
-        name = name.removesuffix(suffix)
-    return path.with_name((name or path.name) + SUFFIX)
+    for ending in (".xacro", ".urdf"):
+        name = name.removesuffix(ending)
+    return path.with_name((name or path.name) + suffix)
 
 
 class Sidecar(NamedTuple):
@@ -82,7 +82,7 @@ def _items(table: dict[str, Node], key: str) -> list[Node]:
 def _coupling(node: Node) -> Coupling:
     table = node.table(COUPLING_KEYS)
     name = _needed(table, "name", node).text()
-    node = Node(node.value, node.line, node.file, f"coupling {name!r}")
+    node = node.named(f"coupling {name!r}")
     ratio = _needed(table, "ratio", node)
     try:
         check_ratio(ratio.number())
@@ -108,7 +108,7 @@ def _needed(table: dict[str, Node], key: str, node: Node) -> Node:
 def _loop(node: Node) -> Loop:
     table = node.table(KEYS)
     name = _needed(table, "name", node).text()
-    node = Node(node.value, node.line, node.file, f"loop {name!r}")
+    node = node.named(f"loop {name!r}")
     type_node = _needed(table, "type", node)
     try:
         kind = loop_type(type_node.text())

@@ -19,7 +19,8 @@ MAX_DEPTH = 20
 """Deepest nesting; ours needs 5."""
 
 MAX_VALUES = 30_000
-"""Most names, numbers, lists and tables: those of 600 loops. PyYAML reads 20,000 a second."""
+"""Most names, numbers, lists and tables: those of 600 loops, or of 1,000 force elements. PyYAML
+reads 20,000 a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class Node:
     def error(self, message: str) -> FileError:
         """Return the error that names this value's place."""
         return FileError(message, self.file, self.line, self.name)
+
+    def named(self, name: str) -> Node:
+        """Return the same value under another name, for messages."""
+        return Node(self.value, self.line, self.file, name)
 
     def table(self, known: tuple[str, ...]) -> dict[str, Node]:
         """Return the value as a table whose keys are all known."""
@@ -55,6 +60,12 @@ class Node:
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.error(f"expected a name, got {self._kind()}; write one word")
         return self.value
+
+    def flag(self) -> bool:
+        """Return the value as true or false."""
+        if self.value not in ("true", "false"):
+            raise self.error(f"expected true or false, got {self._kind()}")
+        return self.value == "true"
 
     def number(self) -> float:
         """Return the value as a finite number."""
@@ -92,7 +103,7 @@ def read_yaml(path: str | Path) -> Node:
         line = mark.line + 1 if mark is not None else None
         raise FileError(f"not YAML: {problem}. Check indentation and colons", file, line) from None
     if root is None:
-        raise FileError("the file is empty; write 'loops:' and a list, or delete it", file, 1)
+        raise FileError("the file is empty; write something into it, or delete it", file, 1)
     return _convert(root, file, "the file")
 
 
@@ -103,7 +114,7 @@ def _check_events(text: str, file: str) -> None:
         mark: Any = event.start_mark
         line = mark.line + 1
         if count > MAX_VALUES:
-            raise FileError(f"more than {MAX_VALUES} values; write fewer loops", file, line)
+            raise FileError(f"more than {MAX_VALUES} values; write fewer", file, line)
         if isinstance(event, yaml.AliasEvent):
             raise FileError("aliases (*name) are not read; write it out", file, line, event.anchor)
         if isinstance(event, yaml.CollectionStartEvent):

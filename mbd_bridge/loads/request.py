@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from mbd_bridge.arguments import flag, name_list
+from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.loads.selected import select_joints
 from mbd_bridge.mechanism import Model
@@ -33,6 +34,7 @@ class LoadRequest:
         names
     minimum_norm : more actuators than the motion determines are allowed; the loads are then the
         smallest for the loop joints, with flags at all that is not determined
+    forces : force elements that act, bound to the model
     """
 
     joints: tuple[str, ...]
@@ -43,6 +45,7 @@ class LoadRequest:
     open_tree: bool = False
     actuated: tuple[str, ...] | None = None
     minimum_norm: bool = False
+    forces: tuple[ForceElement, ...] = ()
 
     @staticmethod
     def of(
@@ -58,6 +61,7 @@ class LoadRequest:
         open_tree: bool = False,
         actuated: Iterable[str] | str | None = None,
         minimum_norm: bool = False,
+        forces: Iterable[ForceElement] = (),
     ) -> LoadRequest:
         """Return a checked request.
 
@@ -65,6 +69,7 @@ class LoadRequest:
         ----------
         joints : names (or indices, of the tree); None for all but the root joint
         on, at, in_ : see `Convention`
+        forces : force elements that act
         """
         open_tree = flag("open_tree", open_tree)
         convention = Convention.of(on, at, in_)
@@ -78,6 +83,7 @@ class LoadRequest:
             open_tree,
             actuated if actuated is None else name_list("actuated", actuated, "joints"),
             flag("minimum_norm", minimum_norm),
+            bound(model, forces),
         )
 
     @property

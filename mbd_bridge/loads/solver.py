@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import an_instance, as_floats, flag
-from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
@@ -37,9 +36,9 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.solve import explain
+from mbd_bridge.solve.applied import AppliedForces, check_stateless
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
-from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.loop_terms import PROBES, probes
 from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
@@ -62,7 +61,8 @@ class LoadSolver:
     Attributes
     ----------
     kernel : forces, moments, actuators, reactions. Its inputs are q, v, a; lam of loops; external
-        of wrenches; point (3,), m, where the loads are given at a point; p of variants
+        of wrenches; t, s, of force elements that depend on time; point (3,), m, where the loads are
+        given at a point; p of variants
     joints : names
     links : link indices that carry external wrenches
 
@@ -91,8 +91,9 @@ class LoadSolver:
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
             inputs["lam"] = len(model.row_scale)
-        if self.links:
-            inputs["external"] = 6 * len(self.links)
+        self._applied = AppliedForces(self.links, request.external_in, request.forces)
+        check_stateless(model, request.forces)
+        inputs |= self._applied.inputs
         inputs |= {} if self.point is None else {"point": 3}
         outputs = ["force", "moment", "actuation"]
         if request.reaction:
@@ -101,9 +102,7 @@ class LoadSolver:
         def function_of(model: Model) -> Traceable:
             def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
                 lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
-                wrenches: External = external_on(self.links, *rest[:1]) if self.links else {}
-                if request.external_in == "world":
-                    wrenches = from_world_axes(model, q, wrenches)
+                wrenches = self._applied.at(model, q, v, *rest).external
                 return selected_loads(model, self._at(*rest), q, v, a, wrenches, lam)
 
             return function
@@ -111,7 +110,7 @@ class LoadSolver:
         # Names have no part in the digest, so they must not choose the kernel either.
         places = [tuple(place) for place in asked]
         self._what = f"{places} {request.convention.form!r} {request.reaction}"
-        what = f"{self._what} loads {closed} {self.links} {request.external_in}"
+        what = f"{self._what} loads {closed} {self._applied.identity}"
         wanted = KernelRequest(function_of, inputs, tuple(outputs), "joint_loads", what)
         self.kernel = wanted.kernel(model, parameters)
         self._actuated_joints: tuple[str, ...] | None = None
@@ -176,6 +175,7 @@ class LoadSolver:
         external: ArrayLike | None = None,
         *,
         lam: ArrayLike | None = None,
+        t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
     ) -> JointLoads:
@@ -188,6 +188,7 @@ class LoadSolver:
             link's origin, in the axes that the solver was prepared for
         lam : (m,) or (N, m) multipliers of the loops, where they are known (of a simulation, in
             which forces along passive coordinates are given); None: they follow from the motion
+        t : s or (N,) s, where force elements depend on time
         threads : share the states among this many threads
         check : raise if a result is not finite, a quaternion not of unit length, a loop not
             closed, or a motion not possible with the actuators; False leaves what comes out
@@ -214,6 +215,7 @@ class LoadSolver:
                 "external: this solver was prepared for no wrenches; name the links that carry "
                 "them in links=[...]"
             )
+        pushes += self._applied.times(t)
         flags: tuple[Array, ...] | None = None
         solved: Array | None = None
         if self._actuated_joints is not None and self.parameters is not None:
@@ -237,8 +239,7 @@ class LoadSolver:
             flags = self._flags(own_q, found.open, threads)
         elif lam is not None:
             raise StateError("lam: this mechanism has no loops (or they were left open)")
-        if pushes:
-            inputs["external"] = pushes[0]
+        inputs |= zip(self._applied.inputs, pushes, strict=True)
         more = self._more
         if self.parameters is not None:
             more.append(self.parameters.inputs)
@@ -253,7 +254,8 @@ class LoadSolver:
     def along(self, motion: Motion, *, threads: int = 1) -> JointLoads:
         """Return the loads along a motion without external wrenches, with their times."""
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
-        return self(motion.q, motion.v, motion.a, threads=threads).along(motion.time, motion.v)
+        loads = self(motion.q, motion.v, motion.a, t=motion.time, threads=threads)
+        return loads.along(motion.time, motion.v)
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.
@@ -285,7 +287,7 @@ class LoadSolver:
         """What gives the loads at one state if nothing is to be solved, converted or explained."""
         if (
             self._actuated_joints is not None
-            or self.links
+            or self._applied.inputs
             or self.parameters
             or self.request.reaction
         ):
@@ -308,9 +310,7 @@ class LoadSolver:
     @cached_property
     def _inverse(self) -> ClosedInverse:
         assert self._actuated_joints is not None, "there are loops"
-        return ClosedInverse(
-            self.model, self._actuated_joints, self.links, self.request.external_in
-        )
+        return ClosedInverse(self.model, self._actuated_joints, self._applied)
 
     def _changes_kernel(self, parameters: Parameters | None) -> Kernel:
         """Return the kernel of the squares of what open multipliers do (`changes`)."""

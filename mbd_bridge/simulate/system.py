@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.forces.base import ForceElement, bound
+from mbd_bridge.forces.base import ForceElement, bound, named, replaced_by
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
@@ -119,7 +119,8 @@ class System:
             Parameters.of(model, named) if named else None,
         )
         self.torques, self.wrenches = resolved(self, inputs)
-        self.forces = bound(model, forces)
+        own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
+        self.forces = bound(model, own if forces is None else forces)
         torques, wrenches = element_parts(model, self.forces)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         self.outputs = Outputs.of(model, loads, outputs)
@@ -267,7 +268,12 @@ class System:
     @property
     def replaced(self) -> frozenset[tuple[str, str]]:
         """What force elements stand for in the file; see `ForceElement.replaces`."""
-        return frozenset().union(*(element.replaces(self.model) for element in self.forces))
+        return replaced_by(self.model, self.forces)
+
+    @property
+    def forces_said(self) -> tuple[str, ...]:
+        """A sentence about the force elements that act, if there are some."""
+        return named(self.forces)
 
     @property
     def free(self) -> bool:

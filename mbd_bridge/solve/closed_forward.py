@@ -20,6 +20,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.finite import explain
@@ -27,7 +28,6 @@ from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
     VELOCITY,
     LoopTerms,
-    given_external,
     loop_terms,
     prepare_terms,
 )
@@ -59,20 +59,15 @@ class ClosedForward:
         prescribed_velocities: tuple[int, ...] = (),
         axes: Axes = "link",
     ) -> None:
-        self.model, self.prescribed_velocities, self._links, self._axes = (
-            model,
-            prescribed_velocities,
-            links,
-            axes,
-        )
+        self.model, self.prescribed_velocities = model, prescribed_velocities
+        self._applied = AppliedForces(links, axes)
         self._scale = np.append(model.row_scale, model.velocity_scale[list(prescribed_velocities)])
         self._inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
         if prescribed_velocities:
             self._inputs["wanted"] = len(prescribed_velocities)
-        if links:
-            self._inputs["external"] = 6 * len(links)
+        self._inputs |= self._applied.inputs
         self._mass = prepare(model, "mass_matrix")
-        self._terms = prepare_terms(model, links, axes)
+        self._terms = prepare_terms(model, self._applied)
         self._loops, self._choice = row_choice(model), row_choice(model, prescribed_velocities)
 
     def prepare(self) -> None:
@@ -214,7 +209,7 @@ class ClosedForward:
         def function(q: Array, v: Array, tau: Array, *more: Array) -> tuple[Array, ...]:
             rest = list(more)
             wanted = rest.pop(0) if self.prescribed_velocities else np.zeros(0)
-            external = given_external(model, q, self._links, self._axes, *rest)
+            external = self._applied.at(model, q, v, *rest).external
             found = closed_acceleration(
                 model,
                 chosen,
@@ -240,7 +235,7 @@ class ClosedForward:
             self._inputs,
             outputs=("a", "lam", "facts"),
             name="closed_forward",
-            identity=f"{digest(model)} forward {self._links} {self._axes} "
+            identity=f"{digest(model)} forward {self._applied.identity} "
             f"{self.prescribed_velocities} {chosen}",
         )
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import flag
-from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
@@ -25,6 +24,7 @@ from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
+from mbd_bridge.solve.applied import Applied, AppliedForces, check_stateless
 from mbd_bridge.solve.finite import explain
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
@@ -33,7 +33,6 @@ from mbd_bridge.solve.loop_terms import (
     OPEN_DRIVES,
     UNBALANCED,
     LoopTerms,
-    given_external,
     judged,
     loop_terms,
     prepare_terms,
@@ -45,8 +44,9 @@ from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
 from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, REFINED_RISK, SINGULAR
 from mbd_bridge.solve.velocity_choice import velocity_choice
-from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
+
+NOTHING = AppliedForces()
 
 BLOCK = 2_000_000
 """Numbers that are held at a time: 16 MB."""
@@ -78,25 +78,20 @@ class ClosedInverse:
     ----------
     model : with at least one cut
     actuated : actuated joints
-    links : link indices that carry external wrenches (a further argument)
-    axes : in which these are given
+    applied : what acts beside the actuators: external wrenches (a further argument), and force
+        elements (then time, s, if they depend on it)
     """
 
     def __init__(
-        self,
-        model: Model,
-        actuated: Iterable[str],
-        links: tuple[int, ...] = (),
-        axes: Axes = "link",
+        self, model: Model, actuated: Iterable[str], applied: AppliedForces = NOTHING
     ) -> None:
         self.model = model
         self.active = actuated_velocities(model, actuated)
         self._rows = len(model.row_scale)
         self._probes = probes(self._rows)
-        self._inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
-        if links:
-            self._inputs["external"] = 6 * len(links)
-        self._links, self._axes = links, axes
+        check_stateless(model, applied.forces)
+        self._inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
+        self._applied = applied
         self._choice = row_choice(model)
         self._weights = self._choice.weights(self._choice.rows)
         self.spins = spins_of(model, self.active)
@@ -106,7 +101,7 @@ class ClosedInverse:
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        *external: ArrayLike,
+        *applied: ArrayLike,
         threads: int = 1,
         check: bool = True,
         minimum_norm: bool = False,
@@ -115,7 +110,7 @@ class ClosedInverse:
 
         Parameters
         ----------
-        q, v, a, external : (n,) or (N, n)
+        q, v, a, applied : (n,) or (N, n)
         check : raise if a state does not satisfy the loops, or if the actuators cannot make the
             motion or are more than it determines; False returns what comes nearest, smallest
         minimum_norm : more actuators than the motion determines are allowed
@@ -126,7 +121,7 @@ class ClosedInverse:
             What `check` found: which state, which loop, which actuators, what to try.
         """
         check, minimum_norm = flag("check", check), flag("minimum_norm", minimum_norm)
-        arrays, number = check_inputs((q, v, a, *external), self._inputs)
+        arrays, number = check_inputs((q, v, a, *applied), self._inputs)
         count, nv, rows = 1 if number is None else number, self.model.nv, self._rows
         opens = len(self._probes) * rows
         found = [np.empty((count, size)) for size in (nv, rows, opens)]
@@ -195,7 +190,7 @@ class ClosedInverse:
 
     @cached_property
     def _terms(self) -> Kernel:
-        return prepare_terms(self.model, self._links, self._axes)
+        return prepare_terms(self.model, self._applied)
 
     @cached_property
     def _whole(self) -> Kernel | None:
@@ -205,9 +200,9 @@ class ClosedInverse:
             return None
 
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-            external = given_external(self.model, q, self._links, self._axes, *rest)
-            a, spin_risk = self._spun(q, v, a, external)
-            terms = loop_terms(self.model, q, v, a, external)
+            applied = self._applied.at(self.model, q, v, *rest)
+            a, spin_risk = self._spun(q, v, a, applied)
+            terms = loop_terms(self.model, q, v, a, *applied)
             A, risk = self._exact(terms.A)
             some = MinimumNorm(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])
@@ -225,15 +220,16 @@ class ClosedInverse:
             self._inputs,
             outputs=("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts"),
             name="closed_inverse",
-            identity=f"{digest(self.model)} inverse {self._links} {self._axes} {active} {rows} "
+            identity=f"{digest(self.model)} inverse {self._applied.identity} {active} {rows} "
             f"{exact} {[spin.columns for spin in self.spins]}",
         )
 
-    def _spun(self, q: Array, v: Array, a: Array, external: External) -> tuple[Array, Any]:
+    def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:
         """Return the accelerations with those of free spins, and the risk of these; traceable."""
         if not self.spins:
             return a, 0.0
-        forces = recursive_loads(self.model, q, v, a, external=external).forces
+        forces = recursive_loads(self.model, q, v, a, external=applied.external).forces
+        forces = forces if applied.along is None else forces - applied.along
         b = -(forces * self.model.velocity_scale)
         return spun(self.spins, self.model, state_vectors(self.model, q, v), a, b)
 
@@ -280,8 +276,8 @@ class ClosedInverse:
         q, v, a, *rest = (x[k] if x.ndim == 2 else x for x in arrays)
         if self.spins:
             with np.errstate(all="ignore"):
-                external = given_external(self.model, q, self._links, self._axes, *rest)
-                a, _ = self._spun(q, v, a, external)
+                applied = self._applied.at(self.model, q, v, *rest)
+                a, _ = self._spun(q, v, a, applied)
         return a, LoopTerms(*self._terms(q, v, a, *rest))
 
     def _explained(self, k: int, arrays: list[Array]) -> str:

@@ -20,8 +20,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.dynamics import Dynamics
-from mbd_bridge.solve.loop_terms import given_external
+from mbd_bridge.solve.dynamics import Dynamics, external_on
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ROWS_RISK
@@ -77,7 +76,7 @@ def closed_kernel(
     numbers = tuple(links)
 
     def function(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
-        external = given_external(model, q, numbers, "link", *rest)
+        external = external_on(numbers, *rest)
         closed = closed_acceleration(model, rows, q, v, tau, external=external)
         return closed.a, closed.lam, np.array([closed.risk])
 

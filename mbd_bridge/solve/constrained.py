@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed_forward import ClosedForward
 from mbd_bridge.solve.closed_inverse import ClosedInverse, InverseSolution
 from mbd_bridge.solve.reduced import Method
@@ -64,7 +65,7 @@ class ConstrainedDynamics:
         """Return actuators and multipliers, of one state or of N states; see `ClosedInverse`."""
         if self._inverse is None:
             actuated = actuated_joints(self.model, self._actuated)
-            self._inverse = ClosedInverse(self.model, actuated, self._links)
+            self._inverse = ClosedInverse(self.model, actuated, AppliedForces(self._links))
         solve = self._inverse
         return solve(q, v, a, *external, threads=threads, check=check, minimum_norm=minimum_norm)
 

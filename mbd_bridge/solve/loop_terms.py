@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
-from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.solve.dynamics import external_on
-from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.spatial import Array, zeros
 
 PROBES = 3
@@ -61,10 +60,18 @@ class LoopTerms(NamedTuple):
     acting_squares: Array
 
 
-def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -> LoopTerms:
-    """Return the equations of one state."""
+def loop_terms(
+    model: Model, q: Array, v: Array, a: Array, external: External, along: Array | None = None
+) -> LoopTerms:
+    """Return the equations of one state.
+
+    Parameters
+    ----------
+    along : (nv,) generalised forces that act beside the actuators; None for none
+    """
     found = constraints(model, state_vectors(model, q, v))
     forces = recursive_loads(model, q, v, a, external=external).forces
+    forces = forces if along is None else forces - along
     rows, columns = 1.0 / model.row_scale, model.velocity_scale
     J = found.phi_q * rows[:, None] * columns
     gamma, rate, change = found.gamma * rows, v / columns, a / columns
@@ -74,6 +81,8 @@ def loop_terms(model: Model, q: Array, v: Array, a: Array, external: External) -
     size[1] = weights @ (rate * rate)
     size[2] = weights @ (change * change) + (gamma * gamma).sum()
     acting_squares = _acting_squares(model, rate, change, external)
+    if along is not None:
+        acting_squares = acting_squares + (along * along) @ (columns * columns)
     return LoopTerms(J.T, -(forces * columns), left, size, acting_squares)
 
 
@@ -91,30 +100,20 @@ def _acting_squares(model: Model, rate: Array, change: Array, external: External
     return acting_squares
 
 
-def prepare_terms(model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> Kernel:
-    """Return the kernel of `loop_terms`: of q, v, a, and of wrenches on links if any carry them."""
+def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
+    """Return the kernel of `loop_terms`: of q, v, a, and the inputs of what acts."""
 
     def function(q: Array, v: Array, a: Array, *rest: Array) -> LoopTerms:
-        return loop_terms(model, q, v, a, given_external(model, q, links, axes, *rest))
+        return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest))
 
-    inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
-    if links:
-        inputs["external"] = 6 * len(links)
+    inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
     return compile_kernel(
         function,
         inputs,
         outputs=LoopTerms._fields,
         name="loop_terms",
-        identity=f"{digest(model)} loop_terms {links} {axes}",
+        identity=f"{digest(model)} loop_terms {applied.identity}",
     )
-
-
-def given_external(
-    model: Model, q: Array, links: tuple[int, ...], axes: Axes, *packed: Array
-) -> External:
-    """Return wrenches packed in one vector, by link, in the axes of the links."""
-    external: External = external_on(links, *packed)
-    return from_world_axes(model, q, external) if axes == "world" else external
 
 
 def probes(count: int) -> Array:

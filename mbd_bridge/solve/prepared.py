@@ -13,9 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import flag
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.solve.applied import (
+    AppliedForces,
+    check_stateless,
+    element_links,
+    prepare_element_forces,
+)
 from mbd_bridge.solve.closed_forward import ClosedForward
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.dynamics import (
@@ -179,6 +186,40 @@ class Prepared:
             self.get(key, lambda: one_state(self.model, kernel, 1))
             self.remember(what, key)
 
+    def element_forces(
+        self,
+        forces: tuple[ForceElement, ...],
+        q: ArrayLike,
+        v: ArrayLike,
+        t: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return generalised forces (..., nv) of force elements, and their wrenches (..., 6 L)."""
+        applied = AppliedForces(forces=forces)
+
+        def make() -> Kernel:
+            check_stateless(self.model, forces)
+            return prepare_element_forces(self.model, applied)
+
+        kernel = self.get(("element forces", applied), make)
+        total, wrenches = kernel(q, v, *applied.times(t))
+        return total, wrenches
+
+    def wrench_of(
+        self,
+        forces: tuple[ForceElement, ...],
+        link: str,
+        q: ArrayLike,
+        v: ArrayLike,
+        t: ArrayLike | None = None,
+    ) -> Array | None:
+        """Return the wrench (..., 6) of force elements on a link, in its axes; None for none."""
+        links, number = element_links(self.model, forces), self.model.link_number(link)
+        if number not in links:
+            return None
+        _, wrenches = self.element_forces(forces, q, v, t)
+        place = 6 * links.index(number)
+        return np.asarray(wrenches[..., place : place + 6])
+
     def inverse(
         self,
         inputs: Sequence[ArrayLike],
@@ -188,17 +229,25 @@ class Prepared:
         threads: int,
         check: bool,
         minimum_norm: bool,
+        forces: tuple[ForceElement, ...] = (),
+        t: ArrayLike | None = None,
     ) -> Array:
-        """Return the prescribed motions of motions of a mechanism with loops; see
-        `ClosedInverse`.
+        """Return the actuators' forces of motions of a mechanism with loops; see `ClosedInverse`.
+
+        Parameters
+        ----------
+        forces : elements that act too, bound to the model
+        t : s, where they depend on time
         """
         axes, links = check_axes(external_in), links_of(external)
         numbers = tuple(self.model.link_number(name) for name in links)
+        applied = AppliedForces(numbers, axes, forces)
         closed = self.get(
-            ("closed inverse", numbers, axes, actuated),
-            lambda: ClosedInverse(self.model, actuated, numbers, axes),
+            ("closed inverse", applied, actuated),
+            lambda: ClosedInverse(self.model, actuated, applied),
         )
-        pushes = (flat_external(external, links),) if external else ()
+        pushes = [flat_external(external, links)] if external else []
+        pushes += applied.times(t)
         q, v, a = inputs
         own_q = unit_quaternions(self.model, q) if flag("check", check) else q
         found = closed(

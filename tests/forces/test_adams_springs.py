@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.forces import JointSpring, PointSpring
+from mbd_bridge.forces import PointSpring
 from tests.tolerances import ADAMS
 
 INERTIA = (0.04, 0.1, 0.1)
@@ -42,12 +42,14 @@ def free_body():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_spring_between_points_moves_a_body_as_in_adams(free_body, name):
+def test_a_spring_between_points_moves_a_body_as_in_adams(free_body, name, tmp_path):
     centre, points, (stiffness, damping), expected = CASES[name]
     q = np.array([*centre, *NO_TURN])
     spring = PointSpring(("ground", "body"), points, stiffness, damping, name="spring")
     spring = spring.relaxed_at(free_body, q)
-    run = mbd.simulate(free_body, 5.0, q=q, forces=[spring])
+    mbd.save_forces(tmp_path / "body.forces.yaml", [spring])
+    machine = free_body.with_forces(mbd.load_forces(tmp_path / "body.forces.yaml", free_body))
+    run = mbd.simulate(machine, 5.0, q=q)
     tension = run.force_elements["spring"]["force"]
     for time, (place, force) in expected.items():
         k = 1000 * time
@@ -76,14 +78,27 @@ def test_a_spring_of_no_free_length_moves_a_point_as_newton_says(free_body):
     assert np.abs(run.q[-1, :3] - exact.y[:3, -1]).max() < 1e-9
 
 
-def test_a_torsion_spring_holds_a_pendulum_as_in_adams():
+TORSION = """\
+units: SI
+forces:
+  - name: torsion
+    type: JointSpring
+    joint: pin
+    stiffness: 200
+    damping: 10
+"""
+
+
+def test_a_torsion_spring_of_a_file_holds_a_pendulum_as_in_adams(tmp_path):
     builder = (
         mbd.Builder("pendulum")
         .link("bob", 1.0, (2, 0, 0), INERTIA)
         .joint("pin", "revolute", "base", "bob", axis=(0, 1, 0))
     )
     robot = mbd.Mechanism.build(builder, gravity=GRAVITY)
-    run = mbd.simulate(robot, 1.0, forces=[JointSpring("pin", 200.0, 10.0, name="torsion")])
+    (tmp_path / "pendulum.forces.yaml").write_text(TORSION)
+    robot = robot.with_forces(mbd.load_forces(tmp_path / "pendulum.forces.yaml", robot))
+    run = mbd.simulate(robot, 1.0)
     angle, rate, acceleration = run.q[-1, 0], run.v[-1, 0], run.a[-1, 0]
     assert np.abs(2 * np.array([np.cos(angle), -np.sin(angle)]) - (1.994921, -0.1424453)).max() < (
         ADAMS

@@ -27,7 +27,7 @@ from mbd_bridge.bridges.pybullet.loaded_body import LoadedBody
 from mbd_bridge.bridges.pybullet.step_loads import StepLoads
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import SolveError, StateError, whole_number
+from mbd_bridge.errors import SolveError, StateError, warn, whole_number
 from mbd_bridge.formats import read
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
@@ -125,6 +125,8 @@ class Stepper:
         self.body.release_joints()
         self.body.warn_of_other_inertia()
         warn_left_out(self.model)
+        if getattr(mechanism, "forces", ()):
+            warn("force elements of the machine do not act in a Stepper")
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v)
         self._loads = StepLoads(self.model, self._core)

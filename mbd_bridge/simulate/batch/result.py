@@ -362,7 +362,8 @@ class SimulationBatch:
         return tuple(array.reshape(len(own), records, *array.shape[1:]) for array in found)
 
     def __repr__(self) -> str:
-        finished = "; ".join([f"{int(self.finished.sum())} finished", *self.notes])
+        own = self.system.forces_said
+        finished = "; ".join([f"{int(self.finished.sum())} finished", *own, *self.notes])
         return (
             f"SimulationBatch({self.model.name!r}: {len(self)} trajectories of {self.steps} steps "
             f"of {self.step:g} s, {len(self.time)} records, {finished})"

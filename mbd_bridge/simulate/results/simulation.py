@@ -387,7 +387,8 @@ class Simulation:
         return plot_closure(self.model, self.time, self.q, ax=ax)
 
     def __repr__(self) -> str:
+        said = "; ".join([self.status, *self.system.forces_said, *self.notes])
         return (
             f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
-            f"{len(self.time)} records, {'; '.join([self.status, *self.notes])})"
+            f"{len(self.time)} records, {said})"
         )

@@ -126,6 +126,7 @@ def simulate(
         these wrenches
     external_in : these are given in the axes of their "link" or of the "world"
     forces : force elements: springs, bushings, friction, stops, drag (see `mbd_bridge.forces`);
+        None: those of the mechanism (`Mechanism.forces`), () none.
         `Simulation.force_elements` reports what they did
     prescribed : motions prescribed by coordinate name, whatever force they take: a number (0 locks
         the joint), a formula of t as a text or as a function made like that of the torque, or a

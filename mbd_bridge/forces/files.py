@@ -1,0 +1,213 @@
+"""Force elements from and to ``NAME.forces.yaml`` (`formats.forces_sidecar` has an example).
+
+The type of an element is the name of its class, its keys are the parameters of the class, with the
+same meanings, units and defaults. What Python functions compute stands in no file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import numpy as np
+import yaml
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import FileError, MbdError, StateError
+from mbd_bridge.forces.base import ForceElement, bound, model_in
+from mbd_bridge.forces.bushing import Bushing
+from mbd_bridge.forces.drag import Drag
+from mbd_bridge.forces.joint_friction import JointFriction
+from mbd_bridge.forces.joint_spring import JointSpring
+from mbd_bridge.forces.joint_stop import JointStop
+from mbd_bridge.forces.law import Stiffness
+from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.urdf import from_urdf
+from mbd_bridge.formats.document import unknown
+from mbd_bridge.formats.forces_sidecar import Entry, read_forces_file, table_points
+from mbd_bridge.formats.whole_file import whole_file
+from mbd_bridge.formats.yaml_reader import Node
+from mbd_bridge.functions import Table
+from mbd_bridge.mechanism import Model
+
+TYPES: dict[str, type[ForceElement]] = {
+    kind.__name__: kind
+    for kind in (PointSpring, JointSpring, Bushing, JointFriction, JointStop, Drag)
+}
+"""What may stand in a file, by name."""
+
+Reader = Callable[[Node], Any]
+
+
+def load_forces(path: str | os.PathLike[str], machine: Any) -> tuple[ForceElement, ...]:
+    """Return the force elements in a file, bound to a machine.
+
+    Parameters
+    ----------
+    path : ``NAME.forces.yaml``
+    machine : a `Mechanism`, or its model
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or an element in it does not fit the machine: file, line, element.
+    """
+    model = model_in(machine, "load_forces")
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"expected the path of a file, got {type(path).__name__}")
+    file = read_forces_file(os.fspath(path))
+    elements = [_element(entry, model) for entry in file.entries]
+    if file.urdf is not None:
+        elements += _of_urdf(file.urdf, model)
+    try:
+        return bound(model, elements)
+    except MbdError as problem:
+        raise FileError(str(problem), os.fspath(path)) from None
+
+
+def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) -> None:
+    """Write force elements to a file that `load_forces` reads, numbers to the last digit.
+
+    Raises
+    ------
+    StateError
+        An element holds something that stands in no file, such as a function.
+    """
+    listed = [elements] if isinstance(elements, ForceElement) else list(elements)
+    entries = [_entry(number, element) for number, element in enumerate(listed, start=1)]
+    text = yaml.dump(
+        {"units": "SI", "forces": entries},
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )
+    with whole_file(path) as file:
+        file.write(text)
+
+
+def _element(entry: Entry, model: Model) -> ForceElement:
+    kind = TYPES.get(entry.type.text())
+    if kind is None:
+        raise entry.type.named(entry.node.name).error(
+            unknown("type of force element", entry.type.text(), TYPES)
+        )
+    hints = get_type_hints(kind)
+    known = {one.name: one for one in fields(kind) if one.name != "name"}
+    for key, node in entry.fields.items():
+        if key not in known:
+            raise node.named(entry.node.name).error(unknown(f"key of {kind.__name__}", key, known))
+    values = {key: READERS[hints[key]](node) for key, node in entry.fields.items()}
+    try:
+        element = kind(name=entry.name, **values)
+    except TypeError as problem:  # of missing arguments
+        missing = ", ".join(re.findall("'(.*?)'", str(problem)))
+        raise entry.node.error(
+            f"a {kind.__name__} needs {missing}; its keys are {', '.join(known)}"
+        ) from None
+    try:
+        bound(model, [element])
+    except MbdError as problem:
+        said = str(problem).removeprefix(f"{element.label}: ")
+        place = entry.fields.get(said.partition(":")[0], entry.node)
+        raise FileError(said, place.file, place.line, entry.node.name) from None
+    return element
+
+
+def _of_urdf(urdf: Mapping[str, Node], model: Model) -> list[ForceElement]:
+    """Return elements for what the URDF says; what is not mentioned is not used."""
+    limits = _numbers(urdf["limits"]) if "limits" in urdf else None
+    used = {key: key in urdf and urdf[key].flag() for key in ("damping", "friction")}
+    try:
+        return from_urdf(model, **used, limits=limits)
+    except MbdError as problem:
+        raise urdf["limits"].error(str(problem)) from None
+
+
+def _numbers(node: Node) -> Any:
+    """Return a number, or a list of numbers or of such lists."""
+    if isinstance(node.value, list):
+        return tuple(_numbers(item) for item in node.value)
+    return node.number()
+
+
+def _law(node: Node) -> Any:
+    """Return a number, coefficients, or a table."""
+    if not isinstance(node.value, dict):
+        return _numbers(node)
+    points = table_points(node)
+    words: Any = points.words
+    try:
+        return Table(points.x, points.y, **words)
+    except StateError as problem:
+        raise node.error(str(problem)) from None
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple(item.text() for item in node.items())
+
+
+READERS: dict[Any, Reader] = {
+    str: Node.text,
+    bool: Node.flag,
+    float: _numbers,
+    float | None: _numbers,
+    ArrayLike: _numbers,
+    Sequence[ArrayLike]: _numbers,
+    tuple[str, str]: _texts,
+    tuple[str, ...]: _texts,
+    Stiffness: _law,
+}
+"""What reads a parameter, by its type."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML without aliases, whose numbers keep all digits."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything out."""
+        return True
+
+
+def _digits(dumper: _Dumper, value: float) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
+
+
+def _block(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=False)
+
+
+_Dumper.add_representer(float, _digits)
+_Dumper.add_representer(dict, _block)
+
+
+def _entry(number: int, element: ForceElement) -> dict[str, Any]:
+    kind = type(element)
+    if TYPES.get(kind.__name__) is not kind:
+        raise StateError(
+            f"{element.label}: expected one of {', '.join(TYPES)}; other elements stand in no file"
+        )
+    entry = {"name": element.name or f"{kind.__name__} {number}", "type": kind.__name__}
+    for one in fields(element):
+        value = getattr(element, one.name)
+        if one.name != "name" and value is not None:
+            entry[one.name] = _plain(element, one.name, value)
+    return entry
+
+
+def _plain(element: ForceElement, name: str, value: Any) -> Any:
+    """Return a parameter as texts, numbers, lists of them, or points of a table."""
+    if isinstance(value, Table):
+        x, y = (points.tolist() for points in value.points)
+        return {"x": x, "y": y, "kind": value.kind, "outside": value.outside}
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, Mapping) or callable(value):
+        raise StateError(f"{element.label}: {name}: a {type(value).__name__} stands in no file")
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_plain(element, name, item) for item in value]
+    return float(value)

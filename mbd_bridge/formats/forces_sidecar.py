@@ -1,0 +1,134 @@
+"""``NAME.forces.yaml`` beside ``NAME.urdf``: force elements of a machine.
+
+::
+
+    units: SI                     # m, N, kg, s, rad
+    forces:
+      - name: strut
+        type: PointSpring         # a class of mbd_bridge.forces; the other keys are its parameters
+        links: [ground, coupler]
+        points: [[0, 0, 1.5], [0.5, 0, 0]]
+        stiffness: {x: [-0.1, 0, 0.1], y: [-50, 0, 20], kind: cubic, outside: extend}
+        damping: 2.0
+      - name: coil
+        type: JointSpring
+        joint: crank
+        stiffness: {file: coil.csv, x: angle, y: torque}    # columns of a table beside this file
+    urdf: {damping: true, friction: true, limits: [1e4, 50]}   # what the URDF says, used too
+
+What a type and its keys mean is for `mbd_bridge.forces` to say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.yaml_reader import Node, read_yaml
+
+SUFFIX = ".forces.yaml"
+
+MAX_POINTS = 20_000
+"""Most rows of a table beside the file: each is a constant of the machine code."""
+
+KEYS = ("units", "forces", "urdf")
+URDF_KEYS = ("damping", "friction", "limits")
+TABLE_KEYS = ("x", "y", "file", "kind", "outside")
+
+
+class Entry(NamedTuple):
+    """A force element as the file says it.
+
+    Attributes
+    ----------
+    name, type : as written
+    fields : its other keys
+    node : the whole entry
+    """
+
+    name: str
+    type: Node
+    fields: dict[str, Node]
+    node: Node
+
+
+class ForcesFile(NamedTuple):
+    """What a file says; `urdf` is None where it does not mention what the URDF says."""
+
+    entries: tuple[Entry, ...]
+    urdf: dict[str, Node] | None
+
+
+class Points(NamedTuple):
+    """A table as a file says it: places, values, and which words were said of it."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    words: dict[str, str]
+
+
+def read_forces_file(path: str | Path) -> ForcesFile:
+    """Return the entries of a file of force elements.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or does not have the form above: file, line and element are named.
+    """
+    root = read_yaml(path)
+    table = root.table(KEYS)
+    if "units" not in table or table["units"].value != "SI":
+        place = table.get("units", root)
+        raise place.error("expected 'units: SI' (m, N, kg, s, rad), which is all that is read")
+    listed = table.get("forces")
+    nodes = [] if listed is None or listed.value == "" else listed.items()
+    entries: dict[str, Entry] = {}
+    for node in nodes:
+        entry = _entry(node)
+        first = entries.setdefault(entry.name, entry)
+        if first is not entry:
+            raise entry.node.error(
+                f"another element has this name (line {first.node.line}); rename one of them"
+            )
+    urdf = table["urdf"].table(URDF_KEYS) if "urdf" in table else None
+    return ForcesFile(tuple(entries.values()), urdf)
+
+
+def _entry(node: Node) -> Entry:
+    if not isinstance(node.value, dict):
+        raise node.error("expected a table with name, type and the parameters of the type")
+    for key in ("name", "type"):
+        if key not in node.value:
+            known = ", ".join(node.value) or "none"
+            raise node.error(f"the key {key!r} is missing (keys here: {known}); add it")
+    name = node.value["name"].text()
+    fields = {key: value for key, value in node.value.items() if key not in ("name", "type")}
+    return Entry(name, node.value["type"], fields, node.named(f"element {name!r}"))
+
+
+def table_points(node: Node) -> Points:
+    """Return the points of a table that is written out or lies in a file beside this one."""
+    table = node.table(TABLE_KEYS)
+    words: dict[str, str] = {key: table[key].text() for key in ("kind", "outside") if key in table}
+    for key in ("x", "y"):
+        if key not in table:
+            raise node.error(
+                f"the key {key!r} is missing; write {{x: [...], y: [...]}}, or {{file: law.csv, "
+                f"x: column, y: column}}"
+            )
+    if "file" not in table:
+        x, y = (np.array([one.number() for one in table[key].items()]) for key in ("x", "y"))
+        return Points(x, y, words)
+    file = table["file"]
+    beside = PurePath(file.text())
+    if beside.is_absolute() or ".." in beside.parts:
+        raise file.error(f"expected a file beside this one, got {file.text()!r:.80}")
+    found = read_table(Path(node.file).parent / beside, max_cells=10 * MAX_POINTS)
+    if len(found.values) > MAX_POINTS:
+        raise FileError(f"more than {MAX_POINTS} rows; a law needs some hundred", found.source)
+    return Points(found.column(table["x"].text()), found.column(table["y"].text()), words)

@@ -1,0 +1,141 @@
+"""What acts on a mechanism beside its actuators: external wrenches and force elements.
+
+Wrenches on links come as numbers, an input `external` of the machine code; force elements are
+traced into it, and those that depend on time need it as an input `t`, s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import as_floats
+from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.equations.newton_euler import external_forces
+from mbd_bridge.errors import StateError
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.spatial import Array, zeros
+
+
+class Applied(NamedTuple):
+    """Wrenches by link, and generalised forces (nv,) along velocities; None for none."""
+
+    external: External
+    along: Array | None = None
+
+
+@dataclass(frozen=True)
+class AppliedForces:
+    """External wrenches on some links, and force elements.
+
+    Attributes
+    ----------
+    links : indices of the links that carry external wrenches, six numbers each of an input
+    axes : in which these are given
+    forces : force elements, bound to the model
+    """
+
+    links: tuple[int, ...] = ()
+    axes: Axes = "link"
+    forces: tuple[ForceElement, ...] = ()
+
+    @property
+    def timed(self) -> bool:
+        """Whether some element depends on time."""
+        return any(element.depends_on_time for element in self.forces)
+
+    @property
+    def inputs(self) -> dict[str, int]:
+        """Inputs of machine code and their sizes."""
+        found = {"external": 6 * len(self.links)} if self.links else {}
+        return found | ({"t": 1} if self.timed else {})
+
+    @property
+    def identity(self) -> str:
+        """A text that tells it from all others."""
+        elements = f" {[element.identity for element in self.forces]}" if self.forces else ""
+        return f"{self.links} {self.axes}{elements}"
+
+    def times(self, t: ArrayLike | None) -> tuple[Array, ...]:
+        """Return the input t (1,) or (N, 1), where it is needed; refuse to guess it."""
+        if not self.timed:
+            return ()
+        if t is None:
+            names = ", ".join(one.label for one in self.forces if one.depends_on_time)
+            raise StateError(
+                f"{names}: depends on time, which a state does not tell; give a motion with its "
+                f"times, or t=, or leave it out: forces=[...]"
+            )
+        return (as_floats("t", t)[..., None],)
+
+    def at(self, model: Model, q: Array, v: Array, *inputs: Array) -> Applied:
+        """Return what acts at a state, of floats or symbols.
+
+        Parameters
+        ----------
+        inputs : `external` and `t`, where they are needed
+        """
+        rest = list(inputs)
+        external: External = external_on(self.links, rest.pop(0)) if self.links else {}
+        if self.axes == "world":
+            external = from_world_axes(model, q, external)
+        if not self.forces:
+            return Applied(external)
+        t: Any = rest.pop(0)[0] if self.timed else 0.0
+        wrenches: dict[int, Array] = dict(external)
+        along = zeros(model.nv, q, v)
+        for element in self.forces:
+            effect = element.effect(model, t, q, v)
+            for link, wrench in effect.wrenches.items():
+                wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench
+            for place, force in effect.forces.items():
+                along[place] = along[place] + force
+        return Applied(wrenches, along)
+
+
+def check_stateless(model: Model, forces: Iterable[ForceElement]) -> None:
+    """Refuse elements whose forces a motion does not tell."""
+    for element in forces:
+        if element.states(model):
+            raise StateError(
+                f"{element.label} has states of its own, which a motion does not tell: ask a "
+                f"simulation for its loads, run.joint_loads(), or leave it out: forces=[...]"
+            )
+
+
+def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
+    """Return the kernel of what force elements exert: of q, v, and t where they depend on time.
+
+    Its outputs are the generalised forces (nv,) of all that they do, and the wrenches (6 L,) on the
+    links of `element_links`, at their origins, in their axes.
+    """
+    links = element_links(model, applied.forces)
+
+    def function(q: Array, v: Array, *t: Array) -> tuple[Array, ...]:
+        external, along = applied.at(model, q, v, *t)
+        total = external_forces(model, q, external)
+        packed = [external.get(link, np.zeros(6)) for link in links]
+        flat = np.concatenate([np.zeros(0), *packed])
+        return total if along is None else total + along, flat
+
+    inputs = {"q": model.nq, "v": model.nv, **applied.inputs}
+    return compile_kernel(
+        function,
+        inputs,
+        outputs=("forces", "wrenches"),
+        name="element_forces",
+        identity=f"{digest(model)} element forces {applied.identity}",
+    )
+
+
+def element_links(model: Model, forces: Iterable[ForceElement]) -> tuple[int, ...]:
+    """Return the links on which force elements exert wrenches."""
+    return tuple(sorted({link for element in forces for link in element.link_numbers(model)}))
