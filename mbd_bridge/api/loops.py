@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers, name_list
+from mbd_bridge.arguments import as_floats, finite_numbers, name_list
+from mbd_bridge.errors import StateError
 from mbd_bridge.loads.determined import undetermined
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import LoopReport, assemble, report
 from mbd_bridge.solve.assembly import within_reach
+from mbd_bridge.spatial import Array
 
 
 class Loops:
@@ -25,6 +27,26 @@ class Loops:
     def __init__(self, model: Model) -> None:
         self._model = model
         self.names = tuple(cut.name for cut in model.cuts)
+
+    def contact_forces(self, lam: ArrayLike) -> dict[str, Array]:
+        """Return the forces of planes on rolling wheels by loop (..., 3): normal, along, across.
+
+        Along is k × n for a wheel with the axis k on a plane with the normal n, across n × along.
+
+        Parameters
+        ----------
+        lam : (..., m) multipliers of all rows, such as ``run.lam``
+        """
+        multipliers = as_floats("lam", lam)
+        count = len(self._model.row_scale)
+        if multipliers.shape[-1:] != (count,):
+            raise StateError(f"lam: expected (..., {count}) multipliers, got {multipliers.shape}")
+        found, k = {}, 0
+        for cut in self._model.cuts:
+            if cut.type == "rolling":
+                found[cut.name] = -multipliers[..., k : k + len(cut.rows)]
+            k += len(cut.rows)
+        return found
 
     def report(
         self, q: ArrayLike | None = None, actuated: Iterable[str] | str | None = None

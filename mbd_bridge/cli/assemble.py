@@ -168,7 +168,7 @@ def _headline(robot: Mechanism, found: Assembly, report: LoopReport) -> str:
     state = f"closed in {steps}" if found.closed else "NOT CLOSED"
     if not robot.model.cuts:
         state = "no loops"
-    dof = count(report.dof, "degree of freedom")
+    dof = report.mobility
     tree = f" ({robot.nv} of the tree, {report.rank} taken by loops)" if robot.model.cuts else ""
     return f"{robot.name}: {state}, {dof}{tree}"
 

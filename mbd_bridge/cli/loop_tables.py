@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from mbd_bridge.cli import screen
-from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -68,7 +67,7 @@ def loops(model: Model, report: LoopReport | None = None, found: Assembly | None
 def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
     """Yield what is to be said of closed loops, a line each."""
     lost = report.rows - report.rank
-    yield f"{count(report.dof, 'degree of freedom')}; {report.rows} rows, {lost} of them redundant"
+    yield f"{report.mobility}; {report.rows} rows, {lost} of them redundant"
     if lost:
         yield (
             "redundant rows forbid what others forbid already: no matter for the motion, but loads "

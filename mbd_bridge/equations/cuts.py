@@ -8,7 +8,8 @@ Distance, b_j for Across):
     Φ̈  = a_i · ü + 2 ȧ_i · u̇ + ä_i · u = Φ_q q̈ - γ                       (18)
 
 ȧ = ω × a, ä = ω̇ × a + ω × ȧ. Every row acts on the successor as a wrench: Along(i) as a force
-along a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a force along d / L.
+along a_i at b's origin, Across(i, j) as a moment along b_j × a_i, Distance as a force along d / L,
+the rows of a rolling wheel as forces at its contact (`rolling`; two have no Φ, it is 0).
 The predecessor has the opposite wrench through the same point. Φ_q is this wrench times the
 relative velocity that each joint between base and cut gives; what carries both bodies gives none.
 
@@ -24,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.motions import joint_coordinates
+from mbd_bridge.equations.rolling import Side, contact, rolling_force, rolling_values
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.cut_table import Across, Along, Coupled, Cut, Distance
+from mbd_bridge.mechanism.cut_table import Across, Along, Coupled, Cut, Distance, Height, Slip
 from mbd_bridge.spatial import Array, Frame, cross, zeros
 
-BodyRow = Along | Across | Distance
+BodyRow = Along | Across | Distance | Height | Slip
 """Rows between two bodies, which act as wrenches on them."""
 
 
@@ -44,17 +46,6 @@ class Constraints(NamedTuple):
     phi_q: Array
     gamma: Array
     wrenches: Array
-
-
-class _Side(NamedTuple):
-    """A frame of a cut joint: axes (columns), origin, and their rates when q̈ = 0."""
-
-    axes: Array
-    origin: Array
-    omega: Array
-    alpha: Array
-    velocity: Array
-    acceleration: Array
 
 
 def constraints(model: Model, state: MechanismState) -> Constraints:
@@ -92,6 +83,15 @@ def cut_wrenches(model: Model, state: MechanismState, lam: Array) -> list[Array]
     return wrenches
 
 
+def contact_point(model: Model, state: MechanismState, cut: Cut) -> Array | None:
+    """Return where a rolling wheel touches its plane (3,) m, in the root frame; None if none."""
+    radii = [row.radius for row in cut.rows if isinstance(row, Height)]
+    if not radii:
+        return None
+    sides = (_side(state, cut.predecessor, cut.a), _side(state, cut.successor, cut.b))
+    return contact(*sides, radii[0]).point
+
+
 def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
     """Return Φ of a coupling and write its row of Φ_q; γ and the wrench are zero.
 
@@ -106,17 +106,19 @@ def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
     return phi
 
 
-def _side(state: MechanismState, body: int, frame: Frame) -> _Side:
+def _side(state: MechanismState, body: int, frame: Frame) -> Side:
     at = state.bodies[body]
     r = at.position + at.rotation @ frame.translation
     omega, alpha = at.Y[3:], at.D_sum[3:]
     velocity = at.Y[:3] + cross(omega, r)
     acceleration = at.D_sum[:3] + cross(alpha, r) + cross(omega, velocity)
-    return _Side(at.rotation @ frame.rotation, r, omega, alpha, velocity, acceleration)
+    return Side(at.rotation @ frame.rotation, r, omega, alpha, velocity, acceleration)
 
 
-def _values(row: BodyRow, a: _Side, b: _Side) -> tuple[object, object]:
+def _values(row: BodyRow, a: Side, b: Side) -> tuple[object, object]:
     """Return Φ and γ of one row."""
+    if isinstance(row, Height | Slip):
+        return rolling_values(row, a, b)
     d, d1, d2 = b.origin - a.origin, b.velocity - a.velocity, b.acceleration - a.acceleration
     if isinstance(row, Distance):
         length = row.length
@@ -135,22 +137,25 @@ def _values(row: BodyRow, a: _Side, b: _Side) -> tuple[object, object]:
     return phi, -(fixed @ u2 + 2.0 * (fixed1 @ u1) + fixed2 @ u)
 
 
-def _turned(axis: Array, side: _Side) -> tuple[Array, Array]:
+def _turned(axis: Array, side: Side) -> tuple[Array, Array]:
     """Return the first and second derivative of an axis that moves with a body."""
     rate = cross(side.omega, axis)
     return rate, cross(side.alpha, axis) + cross(side.omega, rate)
 
 
-def _wrench(row: BodyRow, a: _Side, b: _Side) -> Array:
+def _wrench(row: BodyRow, a: Side, b: Side) -> Array:
     """Return ∂Φ/∂(displacement of the successor) as a wrench about the root frame's origin."""
     if isinstance(row, Across):
         moment = cross(b.axes[:, row.j], a.axes[:, row.i])
         return np.concatenate([np.zeros(3), moment])
-    force = _along(row, a, b)
-    return np.concatenate([force, cross(b.origin, force)])
+    if isinstance(row, Height | Slip):
+        force, point = rolling_force(row, a, b)
+    else:
+        force, point = _along(row, a, b), b.origin
+    return np.concatenate([force, cross(point, force)])
 
 
-def _along(row: Along | Distance, a: _Side, b: _Side) -> Array:
+def _along(row: Along | Distance, a: Side, b: Side) -> Array:
     if isinstance(row, Distance):
         return (b.origin - a.origin) / row.length
     return np.asarray(a.axes[:, row.i])

@@ -117,15 +117,16 @@ class Loop:
 
     Attributes
     ----------
-    type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed or
-        mask
+    type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed,
+        mask or rolling
     axis : unit vector in the predecessor's frame; it has the same coordinates in the successor's
         (planar: the normal of the plane); of no meaning for distance, spherical and fixed
     axis2 : the second axis of a universal joint, unit vector in the successor's frame; None as for
-        a `Joint`
+        a `Joint`. Of a rolling wheel its axis; the normal of the plane on which it rolls is `axis`
     length : of a distance joint, m; None means the distance at the reference position
     rows : of a ``mask``: what is forbidden, six of 0 or 1: displacements of the successor along x,
         y and z of the predecessor's frame, then turns about them
+    radius : of a rolling wheel, m
     """
 
     name: str
@@ -138,6 +139,7 @@ class Loop:
     rows: tuple[int, ...] | None = None
     line: int | None = None
     source: str | None = None
+    radius: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

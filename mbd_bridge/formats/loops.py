@@ -19,6 +19,11 @@ a belt: q(joint) = ratio * q(follows) + offset.
     <loop_joint name="slot" type="mask" rows="0 1 1 0 0 0">    held: y and z of link1's frame
       <link1 link="slider"/> <link2 link="pin" xyz="0 0 0.1"/>
     </loop_joint>
+    <loop_joint name="contact" type="rolling" radius="0.3">    a wheel with a knife edge: link2
+      <link1 link="ground"/>        on the plane through link1's frame with the normal <axis>
+      <link2 link="wheel"/>         its frame at the wheel's centre, <axis2> the wheel's axis
+      <axis xyz="0 0 1"/> <axis2 xyz="0 1 0"/>
+    </loop_joint>
     <coupling name="mesh" joint="wheel" follows="pinion" ratio="-0.5" offset="0"/>
 """
 
@@ -42,12 +47,15 @@ LOOP_TYPES = (
     "translational",
     "fixed",
     "mask",
+    "rolling",
 )
 
 ALIASES = {"continuous": "revolute", "prismatic": "translational"}
 """URDF's names for two of the types."""
 
-TYPES_WITH_AXIS = frozenset({"planar", "cylindrical", "universal", "revolute", "translational"})
+TYPES_WITH_AXIS = frozenset(
+    {"planar", "cylindrical", "universal", "revolute", "translational", "rolling"}
+)
 
 
 def read_loops(document: Document, robot: Element) -> list[Loop]:
@@ -133,6 +141,26 @@ def _length(document: Document, element: Element, kind: str) -> float | None:
     return length
 
 
+def check_radius(radius: float) -> float:
+    """Return the radius of a rolling wheel, m; ValueError if it is none."""
+    if not radius > 0.0:
+        raise ValueError(f"expected the radius of a wheel, above 0 m; got {radius:g}")
+    return radius
+
+
+def _radius(document: Document, element: Element, kind: str) -> float | None:
+    """Return the radius of a rolling wheel, m, None for other types."""
+    if kind != "rolling":
+        if element.get("radius") is not None:
+            message = f"a radius is for rolling loops, this one is {kind}; remove it"
+            raise document.error(element, message)
+        return None
+    try:
+        return check_radius(document.number(element, "radius"))
+    except ValueError as error:
+        raise document.error(element, f"radius: {error}") from None
+
+
 def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | None:
     """Return the rows of a mask, None for other types."""
     if kind != "mask":
@@ -157,6 +185,8 @@ def _read_loop_joint(document: Document, element: Element) -> Loop:
         axis = _axis(document, element, "axis", DEFAULT_AXIS)
     if kind == "universal":
         axis2 = _second_axis(document, element, "axis2", axis)
+    if kind == "rolling":
+        axis2 = _wheel_axis(document, element)
     return Loop(
         name=document.attribute(element, "name"),
         type=kind,
@@ -168,7 +198,14 @@ def _read_loop_joint(document: Document, element: Element) -> Loop:
         rows=_mask(document, element, kind),
         line=line_of(element),
         source=document.file,
+        radius=_radius(document, element, kind),
     )
+
+
+def _wheel_axis(document: Document, element: Element) -> Vector3:
+    """Return the axis of a rolling wheel, in link2's frame."""
+    child = document.needed_child(element, "axis2", '<axis2 xyz="0 1 0"/>')
+    return document.direction(child, "xyz")
 
 
 def _read_constraint(document: Document, element: Element) -> Loop:
@@ -181,6 +218,8 @@ def _read_constraint(document: Document, element: Element) -> Loop:
     kind = _type(document, element)
     parent = document.needed_child(element, "parent", '<parent link="..."/>')
     child = document.needed_child(element, "child", '<child link="..."/>')
+    if kind == "rolling":
+        raise document.error(element, "a rolling wheel is written as a <loop_joint>")
     frame = document.origin(element, "child_origin")
     axis, axis2 = DEFAULT_AXIS, None
     if kind in TYPES_WITH_AXIS:

@@ -13,6 +13,13 @@
         predecessor: {link: slider}
         successor:   {link: pin, xyz: [0, 0, 0.1]}
         rows: [0, 1, 1, 0, 0, 0]    # held: along x, y, z, about x, y, z of the predecessor's frame
+      - name: contact             # a wheel with a knife edge, the successor, rolls on a plane
+        type: rolling
+        predecessor: {link: ground}     # its frame's origin lies in the plane
+        successor: {link: wheel}        # its frame's origin is the wheel's centre
+        axis: [0, 0, 1]                 # normal of the plane, in the predecessor's frame
+        axis2: [0, 1, 0]                # axis of the wheel, in the successor's frame
+        radius: 0.3
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
     actuated: [crank]               # actuated joints; without it the <transmission>s tell
@@ -27,10 +34,16 @@ from typing import NamedTuple
 from mbd_bridge.formats.description import Coupling, Joint, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import pose, unit_vector, unknown
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
-from mbd_bridge.formats.loops import TYPES_WITH_AXIS, check_ratio, loop_type, mask_of
+from mbd_bridge.formats.loops import (
+    TYPES_WITH_AXIS,
+    check_radius,
+    check_ratio,
+    loop_type,
+    mask_of,
+)
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 
-KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length", "rows")
+KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length", "rows", "radius")
 COUPLING_KEYS = ("name", "joint", "follows", "ratio", "offset")
 SIDE_KEYS = ("link", "xyz", "rpy")
 SUFFIX = ".loops.yaml"
@@ -122,6 +135,8 @@ def _loop(node: Node) -> Loop:
         axis2 = _direction(table["axis2"])
         if parallel(axis, axis2):
             raise node.error(f"axis {axis} and axis2 {axis2} are parallel; write two directions")
+    if kind == "rolling":
+        axis2 = _direction(_needed(table, "axis2", node))
     length = table["length"].number() if "length" in table else None
     if length is not None and (kind != "distance" or length <= 0.0):
         raise table["length"].error("length is for distance loops, above 0 m; correct or remove it")
@@ -145,7 +160,21 @@ def _loop(node: Node) -> Loop:
         rows=rows,
         line=node.line,
         source=node.file,
+        radius=_radius(table, node, kind),
     )
+
+
+def _radius(table: dict[str, Node], node: Node, kind: str) -> float | None:
+    """Return the radius of a rolling wheel, m, None for other types."""
+    if kind != "rolling":
+        if "radius" in table:
+            raise table["radius"].error(f"a radius is for rolling loops, not {kind}; remove it")
+        return None
+    radius = _needed(table, "radius", node)
+    try:
+        return check_radius(radius.number())
+    except ValueError as error:
+        raise radius.error(str(error)) from None
 
 
 def _end(node: Node) -> LoopEnd:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.equations.cuts import contact_point
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.errors import ModelError, StateError, one_of
@@ -50,7 +51,8 @@ class Convention:
     ----------
     on : "child": the load that the parent exerts on the child; "parent": the opposite
     at : "joint": the joint's origin on the child, that is the origin of the child link's frame;
-        "parent": the joint's origin on the parent, which a sliding child leaves behind;
+        "parent": the joint's origin on the parent, which a sliding child leaves behind, of a
+        rolling wheel its contact;
         or a point (x, y, z) m in the child link's frame
     in_ : axes of the child link, of the parent link, or of the world
     """
@@ -140,7 +142,10 @@ class Convention:
         own = _shifted(cut.described, at_body_origin(after, wrench))
         force, moment = own[:3], own[3:]
         if self.at == "parent":
-            left = before.position + before.rotation @ cut.a.translation - after.position
+            there = contact_point(model, state, cut)
+            if there is None:
+                there = before.position + before.rotation @ cut.a.translation
+            left = there - after.position
             point = after.rotation.T @ left - cut.described.translation
             moment = moment - cross(cut.described.rotation.T @ point, force)
         elif self.at != "joint":

@@ -2,7 +2,16 @@
 
 from mbd_bridge.mechanism.build import EARTH, build_model, rebuilt
 from mbd_bridge.mechanism.builder import Builder
-from mbd_bridge.mechanism.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance
+from mbd_bridge.mechanism.cut_table import (
+    CUT_ROWS,
+    Across,
+    Along,
+    Coupled,
+    Cut,
+    Distance,
+    Height,
+    Slip,
+)
 from mbd_bridge.mechanism.digest import digest
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointMotion, JointType
 from mbd_bridge.mechanism.model import (
@@ -39,11 +48,13 @@ __all__ = [
     "Cuts",
     "Distance",
     "Edge",
+    "Height",
     "JointMotion",
     "JointType",
     "Model",
     "ModelJoint",
     "ModelLink",
+    "Slip",
     "TreeEdge",
     "build_model",
     "digest",

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats.description import Description, Joint, Loop
-from mbd_bridge.mechanism.axes import axis_turn, oblique, second_axis, second_direction
+from mbd_bridge.formats.description import Description, Joint, LoopEnd
+from mbd_bridge.mechanism.axes import axis_turn, second_direction
 from mbd_bridge.mechanism.couplings import coupling_cuts
-from mbd_bridge.mechanism.cut_table import (
-    CUT_ROWS,
-    Cut,
-    Distance,
-    Row,
-    mask_rows,
-    universal_rows,
-)
+from mbd_bridge.mechanism.cut_table import Cut
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -29,6 +20,7 @@ from mbd_bridge.mechanism.joint_table import (
     TurnedUniversal,
     Universal,
 )
+from mbd_bridge.mechanism.loop_cuts import CutEnd, loop_cut
 from mbd_bridge.mechanism.model import (
     GROUND,
     RANK_TOLERANCE,
@@ -40,7 +32,7 @@ from mbd_bridge.mechanism.model import (
 )
 from mbd_bridge.mechanism.names import check_names
 from mbd_bridge.mechanism.recut import Cuts, recut
-from mbd_bridge.spatial import Frame, Inertia, lump, rotation_that_takes_z_to
+from mbd_bridge.spatial import Frame, Inertia, lump
 
 EARTH = (0.0, 0.0, -9.81)
 """Standard gravity of robotics files, m/s²."""
@@ -233,7 +225,10 @@ class _Builder:
             tuple(self.links),
             self._joints(couplings),
             self.description.loops,
-            (*(self._cut(loop) for loop in self.description.loops), *self._gears()),
+            (
+                *(loop_cut(loop, self._end, self._at_zero) for loop in self.description.loops),
+                *self._gears(),
+            ),
             nq,
             nv,
             gravity,
@@ -249,72 +244,16 @@ class _Builder:
         ends = [(child, entry) for _, entry, _, child, _ in moved]
         return coupling_cuts(self.description.couplings, names, ends, reserved)
 
-    def _cut(self, loop: Loop) -> Cut:
-        where = _where(loop)
-        sides = []
-        for end in (loop.predecessor, loop.successor):
-            if end.link not in self.number:
-                raise ModelError(where + unknown_name("link", end.link, self.number))
-            link = self.links[self.number[end.link]]
-            sides.append((link.body, link.frame @ end.frame))
-        (p, a), (s, b) = sides
-        on = self.number[loop.predecessor.link], self.number[loop.successor.link]
-        if p == s:
-            raise ModelError(
-                f"{where}both ends move together, on {loop.predecessor.link!r} and "
-                f"{loop.successor.link!r}; a loop joint holds two links that can move against each "
-                f"other"
-            )
-        described = b
-        if loop.type == "distance":
-            rod = (Distance(self._length(loop, a, b)),)
-            return Cut(loop.name, loop.type, p, s, on, a, b, rod, described)
-        if loop.type == "mask":
-            return Cut(loop.name, loop.type, p, s, on, a, b, self._mask(loop), described)
-        if loop.type not in CUT_ROWS:
-            raise ModelError(
-                where + unknown_name("loop type", loop.type, (*CUT_ROWS, "distance", "mask"))
-            )
-        turn = Frame(rotation_that_takes_z_to(np.asarray(loop.axis)), np.zeros(3))
-        if loop.type == "universal":
-            a, b, rows = (
-                a @ turn,
-                b @ second_axis(loop, where),
-                universal_rows(oblique(loop, where)),
-            )
-        else:
-            a, b, rows = a @ turn, b @ turn, CUT_ROWS[loop.type]
-        return Cut(loop.name, loop.type, p, s, on, a, b, rows, described)
+    def _end(self, end: LoopEnd, where: str) -> CutEnd:
+        if end.link not in self.number:
+            raise ModelError(where + unknown_name("link", end.link, self.number))
+        index = self.number[end.link]
+        link = self.links[index]
+        return CutEnd(index, link.body, link.frame @ end.frame)
 
-    def _mask(self, loop: Loop) -> tuple[Row, ...]:
-        mask = loop.rows
-        if mask is None or len(mask) != 6 or not set(mask) <= {0, 1} or not any(mask):
-            raise ModelError(
-                f"{_where(loop)}a mask has rows=(x, y, z, turns about x, y, z), six of 0 or "
-                f"1 with some 1, e.g. (1, 1, 1, 0, 0, 1); got {mask}"
-            )
-        return mask_rows(mask)
-
-    def _length(self, loop: Loop, a: Frame, b: Frame) -> Any:
-        """Return the length of a distance joint: given, or that of the reference position."""
-        if loop.length is not None:
-            length: Any = loop.length
-        else:
-            way = self._at_zero(self.number[loop.successor.link], b)
-            way = way - self._at_zero(self.number[loop.predecessor.link], a)
-            length = np.sqrt(way @ way)
-        if isinstance(length, float):  # no symbol
-            length = float(length)
-            if not length > 0.0:
-                raise ModelError(
-                    f"{_where(loop)}a distance joint of length {length} holds nothing at a "
-                    f"distance; use a spherical joint for a common point"
-                )
-        return length
-
-    def _at_zero(self, link: int, frame: Frame) -> np.ndarray:
+    def _at_zero(self, end: CutEnd) -> np.ndarray:
         """Return where a frame's origin is in the world with every joint in its zero position."""
-        body = self.links[link].body
+        body, frame = end.body, end.frame
         while body >= 0:
             frame = self.bodies[body][3] @ frame
             body = self.bodies[body][0]
@@ -382,9 +321,3 @@ class _Builder:
                 )
             found[j] = leader, ratio, offset
         return found
-
-
-def _where(loop: Loop) -> str:
-    """Return what a message about a loop begins with: file and line, if it has them, and name."""
-    place = ":".join(str(part) for part in (loop.source, loop.line) if part is not None)
-    return f"{place}: loop {loop.name!r}: " if place else f"loop {loop.name!r}: "

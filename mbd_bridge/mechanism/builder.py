@@ -139,22 +139,27 @@ class Builder:
         rpy2: ArrayLike | None = None,
         length: float | None = None,
         rows: Sequence[int] | None = None,
+        radius: float | None = None,
     ) -> Self:
         """Add a joint that closes a loop: a frame on one link, a frame on another.
 
         Parameters
         ----------
-        type : distance, planar, spherical, cylindrical, universal, revolute, translational, fixed
-            or mask
+        type : distance, planar, spherical, cylindrical, universal, revolute, translational,
+            fixed, mask or rolling (a wheel with a knife edge, the successor, on a plane of the
+            predecessor)
         predecessor, successor : names of the two links, or each with the joint's frame in it
         xyz, rpy : m, rad: the joint's frame in the predecessor link; zeros where not given
         xyz2, rpy2 : the joint's frame in the successor link. At zero displacement the two frames
             coincide
-        axis : in the predecessor's frame, with the same coordinates in the successor's
-        axis2 : the second axis of a universal joint, in the successor's frame
+        axis : in the predecessor's frame, with the same coordinates in the successor's; of a
+            rolling wheel the normal of the plane
+        axis2 : the second axis of a universal joint, or the axis of a rolling wheel, in the
+            successor's frame
         length : of a distance joint, m; None for the distance at zero coordinates
         rows : of a mask, six of 0 or 1, where 1 forbids: displacements along x, y and z of the
             predecessor's frame, then turns about them
+        radius : of a rolling wheel, m
         """
         _check_name("loop", name)
         if name in self._loops:
@@ -168,7 +173,9 @@ class Builder:
         mask = None if rows is None else _mask(name, rows)
         if length is not None:
             length = float(finite_numbers(f"loop {name!r}: length", length, (), error=ModelError))
-        self._loops[name] = replace(self._loops[name], length=length, rows=mask)
+        if radius is not None:
+            radius = float(finite_numbers(f"loop {name!r}: radius", radius, (), error=ModelError))
+        self._loops[name] = replace(self._loops[name], length=length, rows=mask, radius=radius)
         return self
 
     def _end(self, loop: str, what: str, end: object, **placed: ArrayLike | None) -> LoopEnd:

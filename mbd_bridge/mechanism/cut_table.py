@@ -10,6 +10,10 @@ axis, with d the way from a's origin to b's:
 (Haug's dot-2 and dot-1 constraints; Lee94 (13) for the joints of his Table 1.) A universal joint's
 second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0; so has a
 coupling of two coordinates (`couplings`).
+
+A wheel with a knife edge that rolls on a plane has three (`equations.rolling`): its lowest point
+touches the plane, Φ = height, and slips neither along nor across the track. The latter two, `Slip`,
+constrain velocities only: there is no Φ whose derivative they are, Φ_q v = 0 is all that they say.
 """
 
 from __future__ import annotations
@@ -43,6 +47,22 @@ class Distance(NamedTuple):
     length: float
 
 
+class Height(NamedTuple):
+    """The lowest point of a rim with this radius (m) is in the plane."""
+
+    radius: float
+
+
+class Slip(NamedTuple):
+    """That point of the rim has no velocity in the plane: a row for velocities only.
+
+    direction : 0 along the track, 1 across
+    """
+
+    radius: float
+    direction: int
+
+
 class Place(NamedTuple):
     """A coordinate: the body that its joint moves, and which of the joint's coordinates it is."""
 
@@ -59,7 +79,7 @@ class Coupled(NamedTuple):
     offset: float
 
 
-Row = Along | Across | Distance | Coupled
+Row = Along | Across | Distance | Height | Slip | Coupled
 
 POINT = (Along(X), Along(Y), Along(Z))
 AXIS = (Across(X, Z), Across(Y, Z))
@@ -76,13 +96,18 @@ CUT_ROWS: dict[str, tuple[Row, ...]] = {
     "fixed": (*POINT, *AXIS, *SPIN),
     "floating": (),
 }
-"""Type name -> rows. ``distance`` has its length, and so no entry here; a free joint that does not
-carry the tree forbids nothing."""
+"""Type name -> rows. ``distance`` has its length and ``rolling`` its radius, and so no entry here;
+a free joint that does not carry the tree forbids nothing."""
 
 
 def universal_rows(cosine: float) -> tuple[Row, ...]:
     """Return the rows of a universal joint whose axes have this cosine between them."""
     return (*POINT, Across(Z, X, cosine))
+
+
+def rolling_rows(radius: float) -> tuple[Row, ...]:
+    """Return the rows of a wheel that rolls on a plane: normal, along and across the track."""
+    return (Height(radius), Slip(radius, 0), Slip(radius, 1))
 
 
 def mask_rows(mask: Sequence[int]) -> tuple[Row, ...]:
@@ -110,7 +135,9 @@ class Cut:
     name, type : as described
     predecessor, successor : body indices (of a coupling: of the leader and of what follows)
     links : indices of the two links
-    a, b : the joint's frames in these bodies, z along its axis
+    a, b : the joint's frames in these bodies, z along its axis; of a rolling wheel, a has its
+        origin in the plane and z along the plane's normal, b its origin at the wheel's centre and
+        z along the wheel's axis
     rows : what the joint forbids
     described : the joint's frame on the successor as described, in the successor's body: its load
         is reported along these axes

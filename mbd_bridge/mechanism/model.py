@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.formats.description import Description, Loop
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Row
+from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Height, Row, Slip
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -284,6 +285,8 @@ class Model:
         for cut in self.cuts:
             for body, frame in ((cut.predecessor, cut.a), (cut.successor, cut.b)):
                 (ways if body else root).append(frame.translation)
+            radii = (row.radius for row in cut.rows if isinstance(row, Height))
+            ways += [np.array([radius, 0.0, 0.0]) for radius in radii]
         ways += [point - other for k, point in enumerate(root) for other in root[:k]]
         return float(max((np.linalg.norm(way) for way in ways), default=0.0)) or 1.0
 
@@ -302,6 +305,15 @@ class Model:
     def row_scale(self) -> Array:
         """Scale of each constraint row: `size` for rows that are lengths, 1 for angles (m,)."""
         return np.array([self._scale(row) for cut in self.cuts for row in cut.rows])
+
+    @cached_property
+    def velocity_rows(self) -> NDArray[np.bool_]:
+        """Which constraint rows (m,) constrain velocities only: a wheel's that does not slip.
+
+        Their Φ is 0 everywhere, their Φ_q v = 0 no derivative of a position.
+        """
+        rows = [isinstance(row, Slip) for cut in self.cuts for row in cut.rows]
+        return np.array(rows, dtype=bool)
 
     def scaled_jacobian(self, phi_q: Array) -> Array:
         """Return Φ_q (..., m, nv) without dimension: by the scales of its rows and velocities."""

@@ -48,7 +48,7 @@ def _loops(model: Model, found: LoopReport) -> str:
     headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">share in redundancy")
     lost = found.rows - found.rank
     said = (
-        f"{count(found.dof, 'degree of freedom')} with the loops closed; {found.rows} constraint "
+        f"{found.mobility} with the loops closed; {found.rows} constraint "
         f"rows, "
         f"{lost} of them redundant."
     )

@@ -86,6 +86,7 @@ class Closing:
     ) -> None:
         self.model, self.constraints, self.tolerance = model, constraints, tolerance
         self.held, self.free, self.scale, self.rows = held, ~held, scale, model.row_scale
+        self._positions = np.where(model.velocity_rows, 0.0, 1.0)[:, None]
         self._keep = keep
         self._rank = model.rank_tolerance
         if keep is not None:
@@ -127,7 +128,7 @@ class Closing:
         residual.
         """
         step = np.zeros_like(guess)
-        newton, keep = self._last(phi_q)
+        newton, keep = self._last(phi_q, self._dimensionless(phi_q))
         step[:, self.free] = newton.onto(-residual * keep / self.rows)
         return np.asarray(guess + step * self.scale)
 
@@ -201,7 +202,7 @@ class Closing:
             closer = error < 0.9 * least[going]
             least[going] = np.where(closer, error, least[going])
             since[going] = np.where(closer | (error < FAR), 0, since[going] + 1)
-            newton = Newton.of(self._dimensionless(phi_q), self._rank)
+            newton = Newton.of(self._of_positions(phi_q), self._rank)
             back = self._away(q[going], guess[going])
             close = newton.onto(phi / self.rows)
             step = close + newton.along(back)
@@ -236,7 +237,7 @@ class Closing:
         going = np.arange(len(q))
         for _ in range(POLISHINGS):
             phi, phi_q = self._residuals(q, numbers[going])
-            newton, keep = self._last(phi_q)
+            newton, keep = self._last(phi_q, self._of_positions(phi_q))
             phi = phi * keep
             error = largest(phi / self.rows)
             better = error < least[going]
@@ -248,9 +249,11 @@ class Closing:
             q = self.moved(q, limited(newton.onto(phi / self.rows)))
         return best
 
-    def _last(self, phi_q: Array) -> tuple[Newton, Array]:
-        """Return the decomposition of the rows that count in the end, and which they are (N, m)."""
-        J, keep = self._dimensionless(phi_q), np.ones(phi_q.shape[:2], dtype=bool)
+    def _last(self, phi_q: Array, J: Array) -> tuple[Newton, Array]:
+        """Return the decomposition of the rows of J that count in the end, and which they are
+        (N, m).
+        """
+        keep = np.ones(phi_q.shape[:2], dtype=bool)
         if self._keep is None or not self._keep.imprecise:
             return Newton.of(J, self._rank), keep
         scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
@@ -288,12 +291,13 @@ class Closing:
     def relative(self, q: Array, numbers: Array) -> tuple[Array, Array]:
         """Return r (n, m) and J (n, m, free), dimensionless."""
         phi, phi_q = self._residuals(q, numbers)
-        return phi / self.rows, self._dimensionless(phi_q)
+        return phi / self.rows, self._of_positions(phi_q)
 
     def by_held(self, q: Array, numbers: Array) -> Array:
         """Return the dimensionless Jacobian (n, m, held) of the held velocities."""
         phi_q = self._residuals(q, numbers)[1]
-        return np.asarray((phi_q / self.rows[:, None] * self.scale)[:, :, self.held])
+        whole = phi_q * self._positions / self.rows[:, None] * self.scale
+        return np.asarray(whole[:, :, self.held])
 
     def moved(self, q: Array, step: Array, held: Array | None = None) -> Array:
         """Return positions after dimensionless steps of the free and of the held velocities."""
@@ -321,6 +325,10 @@ class Closing:
     def _residuals(self, q: Array, numbers: Array) -> tuple[Array, Array]:
         phi, phi_q, _ = self.constraints(q, np.zeros((len(q), self.model.nv)), numbers)
         return phi, phi_q
+
+    def _of_positions(self, phi_q: Array) -> Array:
+        """Return the dimensionless Jacobian without rows that constrain velocities only."""
+        return self._dimensionless(phi_q) * self._positions
 
     def _dimensionless(self, phi_q: Array) -> Array:
         return np.asarray((phi_q / self.rows[:, None] * self.scale)[:, :, self.free])

@@ -44,6 +44,7 @@ class LoopReport:
     rows, rank : constraint rows of all cuts, and how many of them are independent here
     rank_nearby : how many are at positions close by; more than `rank` where this one is singular
     dof : of the closed mechanism here, nv - rank
+    position_dof : of its positions; more than `dof` where rows constrain velocities only (wheels)
     redundant : by loop, how many of its rows take part in a redundancy
     condition : σ_1 / σ_r of the dimensionless Φ_q, r being `rank_nearby`; infinite at a singular
         position
@@ -74,6 +75,15 @@ class LoopReport:
     weakest: float | None = None
     rank_tolerance: float = RANK_TOLERANCE
     undetermined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    position_dof: int = 0
+
+    @property
+    def mobility(self) -> str:
+        """Degrees of freedom in words, of positions too where these are more."""
+        own = count(self.dof, "degree of freedom")
+        if self.position_dof == self.dof:
+            return own
+        return f"{own} ({self.position_dof} of positions: wheels constrain velocities only)"
 
     @property
     def singular(self) -> bool:
@@ -100,7 +110,7 @@ class LoopReport:
     def __str__(self) -> str:
         lost = self.rows - self.rank
         lines = [
-            f"{count(self.dof, 'degree of freedom')}; {self.rows} constraint rows, {lost} "
+            f"{self.mobility}; {self.rows} constraint rows, {lost} "
             f"redundant; "
             f"condition {self.condition:.3g}, distance from a singular position {self.distance:.3g}"
         ]
@@ -168,7 +178,15 @@ def report(model: Model, q: Array, actuated: Iterable[str] | None = None) -> Loo
         _off(model, choice, rows, phi) if choice.imprecise else {},
         choice.weakest if choice.weakest < NEARLY_REDUNDANT * choice.tolerance else None,
         model.rank_tolerance,
+        position_dof=model.nv - _position_rank(model, J),
     )
+
+
+def _position_rank(model: Model, J: Array) -> int:
+    """Return how many rows of the dimensionless J that constrain positions are independent."""
+    s = np.linalg.svd(J, compute_uv=False)
+    own = np.linalg.svd(J[~model.velocity_rows], compute_uv=False)
+    return int(np.sum(own > model.rank_tolerance * s.max(initial=0.0)))
 
 
 def _constraints(model: Model, q: Array) -> tuple[Array, Array]:
@@ -222,7 +240,7 @@ def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
         in_loop |= model.path[cut.successor] != model.path[cut.predecessor]
     for index, body in enumerate(model.bodies):
         own = scaled[:, body.v]
-        if body.coupled or not own.shape[1] or not in_loop[index]:
+        if body.coupled or not own.shape[1] or not in_loop[index] or body.type.nv == 6:
             continue
         if np.linalg.matrix_rank(own, tol=model.rank_tolerance * largest) < own.shape[1]:
             names.append(model.joints[body.joint].name)

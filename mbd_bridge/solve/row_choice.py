@@ -53,6 +53,11 @@ MOST_SETS = 8
 """Choices of rows that are kept, the best first."""
 
 
+AFTER_POSITIONS = 1e-3
+"""Weight of rows that constrain velocities only where rows are chosen: a position that is not among
+the rows that are kept would drift, unseen by the velocities."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowChoice:
     """Independent rows of a model's dimensionless Φ_q in general position.
@@ -69,6 +74,8 @@ class RowChoice:
     pattern : (m, nv) where Φ_q is not zero at some of them
     tolerance : `Model.rank_tolerance`
     prescribed_velocities : velocities that are prescribed, whose columns do not count
+    velocity_rows : (m,) which rows constrain velocities only: where these say what rows of
+        positions say too, the latter are chosen
     """
 
     rank: int
@@ -79,6 +86,7 @@ class RowChoice:
     pattern: Array
     tolerance: float
     prescribed_velocities: tuple[int, ...]
+    velocity_rows: Array
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -248,7 +256,9 @@ class RowChoice:
         return np.asarray(s / largest)
 
     def _pivots(self, phi_q: Array, count: int) -> tuple[int, ...]:
-        found = pivoted(np.delete(phi_q, list(self.prescribed_velocities), axis=1).T)
+        own = np.delete(phi_q, list(self.prescribed_velocities), axis=1)
+        own = own * np.where(self.velocity_rows, AFTER_POSITIONS, 1.0)[:, None]
+        found = pivoted(own.T)
         return tuple(sorted(int(row) for row in found.order[:count]))
 
 
@@ -306,7 +316,15 @@ def _nothing(model: Model, prescribed_velocities: tuple[int, ...] = ()) -> RowCh
     rows = len(model.row_scale)
     pattern = np.zeros((rows, model.nv), dtype=bool)
     return RowChoice(
-        0, ((),), np.zeros(rows), 0.0, 1.0, pattern, model.rank_tolerance, prescribed_velocities
+        0,
+        ((),),
+        np.zeros(rows),
+        0.0,
+        1.0,
+        pattern,
+        model.rank_tolerance,
+        prescribed_velocities,
+        model.velocity_rows,
     )
 
 

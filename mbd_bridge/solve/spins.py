@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.mechanism import Coupled, Model
+from mbd_bridge.mechanism import Coupled, Height, Model
 from mbd_bridge.solve.minimum_norm import MinimumNorm
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import CONSISTENT, ROUNDED, SINGULAR
@@ -160,7 +160,7 @@ def twist(model: Model, state: MechanismState, body: int) -> Array:
 
 def _line(model: Model, body: int) -> tuple[Array, Array] | None:
     """Return point and direction of the line of a body's attachments, None if it has none such."""
-    if model.bodies[body].inertia.is_zero() or _is_ground(model, body):
+    if model.bodies[body].inertia.is_zero() or _is_ground(model, body) or _rolls(model, body):
         return None
     points, carriers = [], set()
     for point, other in _attachments(model, body):
@@ -180,6 +180,12 @@ def _line(model: Model, body: int) -> tuple[Array, Array] | None:
     if np.abs(beside).max() > model.rank_tolerance * model.size:
         return None
     return points[0], axis
+
+
+def _rolls(model: Model, body: int) -> bool:
+    """Return whether a body is a wheel on a plane, or that plane: contacts move on a body."""
+    ends = [cut for cut in model.cuts if any(isinstance(row, Height) for row in cut.rows)]
+    return any(body in (cut.predecessor, cut.successor) for cut in ends)
 
 
 def _attachments(model: Model, body: int) -> list[tuple[Array, int]]:

@@ -48,7 +48,7 @@ class Marks:
         for body, carrier in zip(self.model.bodies[1:], bodies[1:], strict=True):
             yield self._joint(body.type.name, PIN, carrier)
         for cut in self.model.cuts:
-            if not cut.rows or cut.type in ("distance", "coupling"):
+            if not cut.rows or cut.type in ("distance", "coupling", "rolling"):
                 continue
             kind = "revolute" if cut.type in HINGES else cut.type
             before = bodies[cut.predecessor] @ matrix(cut.a)

@@ -74,7 +74,7 @@ def test_three_ways_to_write_a_loop_say_the_same(beside):
     assert_is_the_pin(beside(SIDECAR))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in LOOP_TYPES if kind != "mask"])
+@pytest.mark.parametrize("kind", [kind for kind in LOOP_TYPES if kind not in ("mask", "rolling")])
 def test_all_loop_types_are_read_in_all_three_ways(kind, beside):
     found = [
         *loops_of(LOOP_JOINT.replace("revolute", kind)),
@@ -347,3 +347,60 @@ def test_who_is_actuated_is_read_from_the_sidecar_before_the_transmissions(tmp_p
     assert "bar.loops.yaml:7" in str(problem.value)
     with pytest.raises(FileError, match="expected a list"):
         actuated("", SIDECAR + "actuated: a\n")
+
+
+WHEEL = """<loop_joint name="contact" type="rolling" radius="0.3">
+<link1 link="base" xyz="0 0 1"/><link2 link="coupler" xyz="0 0 0.5"/>
+<axis xyz="0 0 1"/><axis2 xyz="0 2 0"/></loop_joint>"""
+
+WHEEL_BESIDE = """loops:
+  - name: contact
+    type: rolling
+    predecessor: {link: base, xyz: [0, 0, 1]}
+    successor: {link: coupler, xyz: [0, 0, 0.5]}
+    axis: [0, 0, 1]
+    axis2: [0, 2, 0]
+    radius: 0.3
+"""
+
+
+def test_a_rolling_wheel_is_read_from_the_file_and_beside_it(beside):
+    (inside,), (outside,) = loops_of(WHEEL), beside(WHEEL_BESIDE)
+    for loop in (inside, outside):
+        assert (loop.type, loop.radius) == ("rolling", 0.3)
+        assert (loop.axis, loop.axis2) == ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+        assert loop.predecessor.frame.translation.tolist() == [0.0, 0.0, 1.0]
+        assert loop.successor.frame.translation.tolist() == [0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('radius="0.3"', 'radius="-0.3"', "radius.*above 0 m; got -0.3"),
+        (' radius="0.3"', "", "radius"),
+        ('<axis2 xyz="0 2 0"/>', "", "axis2"),
+        ('"rolling"', '"spherical"', "radius is for rolling loops"),
+    ],
+)
+def test_a_wheel_that_is_none_is_refused(old, new, said):
+    with pytest.raises(FileError, match=said):
+        loops_of(WHEEL.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("radius: 0.3", "radius: 0", "above 0 m; got 0"),
+        ("    radius: 0.3\n", "", "'radius' is missing"),
+        ("    axis2: [0, 2, 0]\n", "", "'axis2' is missing"),
+        ("type: rolling", "type: spherical", "radius is for rolling loops"),
+    ],
+)
+def test_a_wheel_that_is_none_is_refused_beside_the_file(old, new, said, beside):
+    with pytest.raises(FileError, match=said):
+        beside(WHEEL_BESIDE.replace(old, new))
+
+
+def test_a_wheel_is_no_constraint_of_urdfdom():
+    with pytest.raises(FileError, match="written as a <loop_joint>"):
+        loops_of(CONSTRAINT.replace("revolute", "rolling"))

@@ -43,7 +43,7 @@ from mbd_bridge.simulate.batch.start import (
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.watch import coordinate_scale, spread
+from mbd_bridge.simulate.checks.watch import coordinate_scale, openings, spread
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
@@ -224,8 +224,9 @@ class _Batch:
         ended = np.flatnonzero(lanes.done)
         if self.constraints is not None:
             least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
-            phi = self.constraints(self.qs[ended, -1], self.vs[ended, -1], ended)[0]
-            lanes.done[ended] = (np.abs(phi / model.row_scale) < least).all(axis=1)
+            q, v = self.qs[ended, -1], self.vs[ended, -1]
+            phi, phi_q, _ = self.constraints(q, v, ended)
+            lanes.done[ended] = openings(model, phi, phi_q, v).max(axis=1) < least
             for rows, members in self.sets:
                 if self._opens(rows, members[lanes.done[members]][:1], LOOKS):
                     lanes.done[members] = False

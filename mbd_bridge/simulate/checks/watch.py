@@ -21,6 +21,9 @@ SURELY = 0.1 * STEP_ERROR
 """A difference of coordinates, by the smallest of their scales, that is no difference of positions
 as large as `STEP_ERROR`: a quaternion's is half the turn."""
 
+SLOW = 1.0
+"""rad/s, or sizes a second: slip of slower machines counts as if they were so fast."""
+
 FAR = 2.0 * np.pi
 """rad, or sizes of the mechanism: an error whose figure says nothing more."""
 
@@ -41,8 +44,8 @@ def first_open(
     least = max(OPEN_LOOP, loops.choice().leeway)  # as open as imprecise rows stay
 
     def residual(places: Array) -> Array:
-        phi = kernel(q[places], v[places])[0]
-        return np.asarray(np.abs(phi / model.row_scale))
+        phi, phi_q, _ = kernel(q[places], v[places])
+        return openings(model, phi, phi_q, v[places])
 
     some = spread(len(time), LOOKS)
     if np.all(residual(some).max(axis=1) < least):
@@ -60,6 +63,19 @@ def first_open(
         f"{phi.max():.3g} rad): rows that were redundant where the motion started are not any "
         f"more. Go on from run.state(), where they are chosen anew"
     )
+
+
+def openings(model: Model, phi: Array, phi_q: Array, v: Array) -> Array:
+    """Return how far the rows of N states are open (N, m), relative to the mechanism's size.
+
+    Of rows that constrain velocities only, how far they are from kept relative to how fast the
+    machine moves.
+    """
+    rows, open_by = model.velocity_rows, np.array(phi)
+    if rows.any():
+        speed = np.maximum(np.abs(v / model.velocity_scale).max(axis=1), SLOW)
+        open_by[:, rows] = np.einsum("nij,nj->ni", phi_q[:, rows], v) / speed[:, None]
+    return np.asarray(np.abs(open_by / model.row_scale))
 
 
 def coordinate_scale(model: Model) -> Array:
