@@ -247,6 +247,12 @@ class Table:
         x, y = self._points
         return x.copy(), y.copy()
 
+    def derivative(self) -> Table:
+        """Return the table of the slope; it is 0 where the end's value holds."""
+        result = Table.__new__(Table)
+        result._data = self._data.derivative()
+        return result
+
     @property
     def digest(self) -> str:
         """A text that two tables share if all their numbers are equal."""

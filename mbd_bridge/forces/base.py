@@ -22,7 +22,6 @@ import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import ModelError, StateError, real_number, some
-from mbd_bridge.functions import Table
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
@@ -135,9 +134,9 @@ class ForceElement(ABC):
 
     @property
     def identity(self) -> str:
-        """A text that says all numbers of a bound element."""
+        """A text that says all numbers of a bound element; tables and roads by their digests."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        parts = {k: x.digest if isinstance(x, Table) else x for k, x in values.items()}
+        parts = {k: getattr(x, "digest", x) for k, x in values.items()}
         return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()
 
     def number(self, name: str, value: Any, unit: str, least: float = -np.inf) -> float:

@@ -100,6 +100,16 @@ class Table:
             rates = np.zeros((1, len(self.knots)))
         return Table(self.knots, rates, self.end, False)
 
+    def derivative(self) -> Table:
+        """Return the table of the derivative, 0 where the end's value holds."""
+        slope = self.slope()
+        if not self.hold:
+            return slope
+        first = self.knots[0] - (self.knots[1] - self.knots[0])  # keeps an even grid even
+        still = np.zeros((len(slope.coefficients), 1))
+        rates = np.append(still, slope.coefficients, axis=1)
+        return Table(np.append(first, self.knots), rates, self.end, False)
+
     def integral(self) -> Table:
         """Return the table of an antiderivative, 0 at the first knot; it does not hold."""
         knots, rates = self.knots, self.coefficients

@@ -8,7 +8,7 @@ from mbd_bridge.kernels.elementary.table import Table, arrays
 from mbd_bridge.kernels.elementary.writer import written
 from mbd_bridge.kernels.graph.ops import OPERATIONS
 from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.text.literals import literal, splat
+from mbd_bridge.kernels.text.literals import as_bytes, splat
 
 
 def helper_name(instruction: Instruction) -> str:
@@ -58,9 +58,7 @@ def helpers_text(program: Iterable[Instruction], lanes: int) -> str:
     for name, one in helpers.items():
         if isinstance(one.data, Table):
             for part, numbers in arrays(one.data).items():
-                values = ", ".join(f"double {literal(x)}" for x in numbers)
-                size = f"[{len(numbers)} x double]"
-                texts.append(f"@{name}_{part} = internal constant {size} [{values}], align 64")
+                texts.append(f"@{name}_{part} = internal constant {as_bytes(numbers)}, align 64")
         texts.append(_function(name, recipe_of(one), lanes))
     return "\n".join(texts)
 

@@ -1,0 +1,21 @@
+"""Roads for tyres: heights and slopes over the ground, in the world's axes, z up."""
+
+from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.forces.roads.combined import MovingRoad, TwoTracks
+from mbd_bridge.forces.roads.profile import Profile, enveloped
+from mbd_bridge.forces.roads.random_road import RandomRoad
+from mbd_bridge.forces.roads.shapes import Bump, Flat, Ramp, Sine
+
+__all__ = [
+    "Bump",
+    "Flat",
+    "MovingRoad",
+    "Profile",
+    "Ramp",
+    "RandomRoad",
+    "Road",
+    "Sine",
+    "Surface",
+    "TwoTracks",
+    "enveloped",
+]
