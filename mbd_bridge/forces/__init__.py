@@ -1,4 +1,4 @@
-"""Force elements: springs, dampers, bushings, friction, stops, drag.
+"""Force elements: springs, dampers, bushings, friction, stops, drag, tyres on roads.
 
 >>> spring = mbd.forces.PointSpring(("ground", "bob"), stiffness=100.0)      # doctest: +SKIP
 >>> run = mbd.simulate(robot, 1.0, forces=[spring])                          # doctest: +SKIP
@@ -14,6 +14,7 @@ from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.tyres import SimpleTyre
 from mbd_bridge.forces.urdf import from_urdf
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "JointSpring",
     "JointStop",
     "PointSpring",
+    "SimpleTyre",
     "from_urdf",
     "load_forces",
     "save_forces",

@@ -1,0 +1,6 @@
+"""Tyres as force elements: on a wheel's link, on a road."""
+
+from mbd_bridge.forces.tyres.simple import SimpleTyre
+from mbd_bridge.forces.tyres.tyre import Tyre
+
+__all__ = ["SimpleTyre", "Tyre"]

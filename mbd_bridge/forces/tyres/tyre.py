@@ -1,0 +1,182 @@
+"""What all tyres share: a wheel, a road, the wrench, the energy and the report.
+
+    force   Φ N at the lowest point,  F_x t_x + F_y t_y at the contact point      (`contact`)
+    moment  M_z n and M_y a beside
+
+    U = the vertical spring's,   D = -P - dU/dt:
+    D = (Φ - U') δ̇ - F_x s_x - F_y s_y - M_z n·ω - M_y a·ω - F·w
+
+Nothing is lost on an uneven road that stays. Tyres lose power in their damping and by slip; a
+road that moves (w) does the work F·w on the machine, which counts as negative D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.errors import ModelError, StateError, real_number
+from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.points import on_links
+from mbd_bridge.forces.roads import Flat, Road
+from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector
+from mbd_bridge.functions import arcsin, arctan, maximum, minimum
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, cross
+
+UNITS = {
+    "normal_force": "N",
+    "longitudinal_force": "N",
+    "lateral_force": "N",
+    "aligning_moment": "N m",
+    "deflection": "m",
+    "slip_ratio": "",
+    "slip_angle": "rad",
+    "camber": "rad",
+}
+"""Report of every tyre. Forces on the wheel along n, t_x and t_y, moment about n."""
+
+FADE = 1e-3
+"""m: deflection over which a tyre's damping sets in, so that its force does not jump."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tyre(ForceElement):
+    """A tyre on a wheel; concrete tyres are final.
+
+    Parameters
+    ----------
+    wheel : name of the link that rolls
+    road : under it
+    centre : (3,) m, of the wheel in the link's frame
+    axis : (3,), its axis in the link's frame, to the left when it rolls forward
+    """
+
+    wheel: str
+    road: Road = field(default=Flat(), kw_only=True)
+    centre: ArrayLike = field(default=(0.0, 0.0, 0.0), kw_only=True)
+    axis: ArrayLike = field(default=(0.0, 1.0, 0.0), kw_only=True)
+
+    def units(self, model: Model) -> Units:
+        """Return the units of the report."""
+        return dict(UNITS)
+
+    def link_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return its wheel."""
+        return (model.link_number(self.wheel),)
+
+    def checked_place(self, model: Model) -> dict[str, Any]:
+        """Return wheel, road, centre and axis checked."""
+        try:
+            model.link_number(self.wheel)
+        except ModelError as problem:
+            raise ModelError(f"{self.label}: {problem}") from None
+        if not isinstance(self.road, Road):
+            raise StateError(
+                f"{self.label}: road: expected a road of mbd_bridge.forces.roads, got "
+                f"{self.road!r:.60}"
+            )
+        axis = self.vector("axis", self.axis)
+        size = float(np.linalg.norm(axis))
+        if not 0.0 < size < np.inf:
+            raise StateError(f"{self.label}: axis: expected a direction (3,), got {axis}")
+        return {
+            "wheel": str(self.wheel),
+            "centre": self.vector("centre", self.centre),
+            "axis": tuple(x / size for x in axis),
+        }
+
+    def positive(self, name: str, value: Any, unit: str) -> float:
+        """Return a number above 0 of the tyre."""
+        number = self.number(name, value, unit)
+        return real_number(f"{self.label}: {name}", number, f"above 0, {unit}", positive=True)
+
+    def contact(self, model: Model, t: Any, q: Array, v: Array, radius: float) -> Contact:
+        """Return how the wheel of a bound tyre touches its road."""
+        return contact(model, t, q, v, Wheel(self.wheel, self.centre, self.axis, radius, self.road))
+
+
+class VerticalForce(NamedTuple):
+    """Φ, its elastic part U', and U."""
+
+    push: Any
+    elastic: Any
+    energy: Any
+
+
+def spring_damper(touch: Contact, elastic: Any, energy: Any, damping: float) -> VerticalForce:
+    """Return Φ = max(U' + c min(δ/d, 1) δ̇, 0): the road never pulls.
+
+    Parameters
+    ----------
+    elastic, energy : U' and U at δ held at 0 above the road
+    damping : c, N s/m
+    """
+    pressed = maximum(touch.deflection, 0.0)
+    fade = minimum(pressed * (1.0 / FADE), 1.0)
+    return VerticalForce(maximum(elastic + damping * fade * touch.rate, 0.0), elastic, energy)
+
+
+class SlipForce(NamedTuple):
+    """Forces along t_x and t_y, N, moments about n and about the wheel's axis, N m."""
+
+    x: Any = 0.0
+    y: Any = 0.0
+    aligning: Any = 0.0
+    rolling: Any = 0.0
+
+
+def tyre_effect(
+    touch: Contact,
+    spring: VerticalForce,
+    slip: SlipForce,
+    slips: tuple[Any, Any],
+    vertical: bool = False,
+    rates: Sequence[Any] = (),
+) -> Effect:
+    """Return the effect of a tyre.
+
+    Parameters
+    ----------
+    slips : κ and tan α, for the report
+    vertical : the push is Φ ẑ instead of Φ N. A road then drives the machine by its slopes, which
+        D counts: a wheel that is pushed up a slope needs no force forward
+    rates : of the tyre's own states
+    """
+    push = spring.push
+    if vertical:
+        load = push
+        along = vector(0.0, 0.0, push)
+        moment = vector(push * touch.arm[1], 0.0, 0.0)
+        lost = -spring.elastic * touch.rate - push * touch.way[2]
+    else:
+        load = push * touch.length
+        along = push * touch.normal
+        moment = push * touch.normal_moment
+        lost = (push - spring.elastic) * touch.rate
+    tangential = slip.x * touch.forward + slip.y * touch.left
+    force = along + tangential
+    moment = moment + cross(touch.arm, tangential)
+    n = touch.normal * (1.0 / touch.length)
+    omega = touch.axes @ touch.centre.omega
+    moment = moment + slip.aligning * n
+    moment = moment + slip.rolling * touch.axis
+    lost = lost - slip.x * touch.slip_x - slip.y * touch.slip_y
+    lost = lost - slip.aligning * (n @ omega) - slip.rolling * touch.spin - force @ touch.belt
+    report = {
+        "normal_force": load,
+        "longitudinal_force": slip.x,
+        "lateral_force": slip.y,
+        "aligning_moment": slip.aligning,
+        "deflection": maximum(touch.deflection, 0.0),
+        "slip_ratio": slips[0],
+        "slip_angle": arctan(slips[1]),
+        "camber": arcsin(touch.sin_camber),
+    }
+    wrench = touch.wrench(force, moment)
+    wrenches = on_links((touch.centre, wrench))
+    return Effect({}, wrenches, spring.energy, lost, report, rates)

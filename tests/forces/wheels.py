@@ -1,0 +1,74 @@
+"""A wheel that flies freely, a cart on four wheels, and tyres for them."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.forces import SimpleTyre
+from mbd_bridge.forces.roads import Bump, Flat, MovingRoad, Profile, Ramp, Sine, TwoTracks
+
+RADIUS = 0.3
+STIFFNESS, DAMPING = 150e3, 2000.0
+
+ROADS = {
+    "flat": Flat(0.1),
+    "waves": Sine(0.1, 2.0, 0.3) + Flat(0.1),
+    "two tracks": TwoTracks(Ramp(-5.0, 10.0, 2.0), Bump(0.0, 9.0, 0.3, "sine")),
+    "spline": Profile(np.linspace(-2, 2, 9), 0.1 * np.cos(np.arange(9.0)), "cubic"),
+    "belt": MovingRoad(Sine(0.1, 2.0, 0.3), (-3.0, 0.7)),
+    "level belt": MovingRoad(Flat(), (-3.0, 0.7)),
+}
+
+
+def tyres(road, wheel: str = "wheel") -> dict[str, mbd.forces.ForceElement]:
+    """Return tyres of all kinds on a road."""
+    common = {"road": road, "name": wheel}
+    return {
+        "simple": SimpleTyre(wheel, RADIUS, STIFFNESS, DAMPING, **common),
+        "vertical": SimpleTyre(
+            wheel, RADIUS, (STIFFNESS, 1e6), DAMPING, direction="vertical", **common
+        ),
+    }
+
+
+@functools.cache
+def free_wheel(floating: bool = True) -> mbd.Mechanism:
+    """Return a wheel that may go anywhere: afloat, or by three slides and three turns."""
+    inertia = (0.4, 0.7, 0.4)
+    if floating:
+        return mbd.Mechanism.build(
+            mbd.Builder("wheel", root="wheel").link("wheel", 15.0, (0, 0, 0), inertia),
+            floating=True,
+        )
+    builder = mbd.Builder("wheel")
+    parent = "base"
+    for kind, axes in (("prismatic", "xyz"), ("revolute", "zxy")):
+        for letter in axes:
+            name = f"{kind}_{letter}" if (kind, letter) != ("revolute", "y") else "wheel"
+            axis = tuple(float(letter == other) for other in "xyz")
+            builder = builder.link(name, 15.0 if name == "wheel" else 0.0, (0, 0, 0), inertia)
+            builder = builder.joint(f"joint_{name}", kind, parent, name, axis=axis)
+            parent = name
+    return mbd.Mechanism.build(builder)
+
+
+def wheel_states(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (count, 6) coordinates x, y, z, yaw, camber, spin and their rates, near the ground."""
+    rng = np.random.default_rng(11)
+    q = rng.normal(size=(count, 6)) * [1.0, 1.0, 0.08, 0.5, 0.25, 1.0] + [0, 0, 0.3, 0, 0, 0]
+    v = rng.normal(size=(count, 6)) * [4.0, 2.0, 1.0, 1.0, 1.0, 12.0]
+    return q, v
+
+
+@functools.cache
+def cart() -> mbd.Mechanism:
+    """Return a body on four wheels, 460 kg."""
+    builder = mbd.Builder("cart", root="body").link("body", 400.0, (0, 0, 0.1), (30, 80, 90))
+    for name, x, y in (("fl", 1, 0.6), ("fr", 1, -0.6), ("rl", -1, 0.6), ("rr", -1, -0.6)):
+        builder = builder.link(name, 15.0, (0, 0, 0), (0.4, 0.7, 0.4)).joint(
+            f"axle_{name}", "continuous", "body", name, (x, y, -0.2), axis=(0, 1, 0)
+        )
+    return mbd.Mechanism.build(builder, floating=True)
