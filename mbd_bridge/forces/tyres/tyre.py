@@ -34,7 +34,7 @@ UNITS = {
     "lateral_force": "N",
     "aligning_moment": "N m",
     "deflection": "m",
-    "slip_ratio": "",
+    "slip_ratio": "-",
     "slip_angle": "rad",
     "camber": "rad",
 }
