@@ -28,7 +28,7 @@ from mbd_bridge.spatial import Array
 NO_STATES = np.zeros(0)
 """States z of an element that has none."""
 
-PLACES = ("links", "link", "joints", "joint")
+PLACES = ("links", "link", "joints", "joint", "wheel")
 """Parameters that say where an element acts."""
 
 SHOWN = 6

@@ -33,7 +33,7 @@ class Surface(NamedTuple):
     slope_y: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Road(ABC):
     """A rigid road; concrete roads are final and check their numbers when they are made."""
 
@@ -59,6 +59,12 @@ class Road(ABC):
     def varies_across(self) -> bool:
         """The height is another at another y."""
         return False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Road) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def __add__(self, other: Road) -> Road:
         return SumOfRoads((self, other)) if isinstance(other, Road) else NotImplemented
@@ -94,7 +100,7 @@ def _digest(value: Any) -> Any:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SumOfRoads(Road):
     """Roads one upon the other: ``road + road``."""
 

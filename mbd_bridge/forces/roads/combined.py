@@ -11,7 +11,7 @@ from mbd_bridge.functions import greater, where
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoTracks(Road):
     """One road under the left wheels, another under the right ones.
 
@@ -56,7 +56,7 @@ class TwoTracks(Road):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MovingRoad(Road):
     """A road that moves under a machine that stays, as a belt or a test rig.
 

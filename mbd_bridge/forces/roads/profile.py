@@ -16,7 +16,7 @@ from mbd_bridge.functions import Table
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Profile(Road):
     """A road of heights along x, the same at any y; beyond its ends it stays level.
 

@@ -34,7 +34,7 @@ PLACES_PER_WAVE = 8
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RandomRoad(Road):
     """A rough road of a class of ISO 8608.
 

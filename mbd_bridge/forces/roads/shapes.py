@@ -19,7 +19,7 @@ STEEPEST = 1e-9
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flat(Road):
     """A level road.
 
@@ -44,7 +44,7 @@ class Flat(Road):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bump(Road):
     """One bump across the road, which is level before and behind.
 
@@ -96,7 +96,7 @@ class Bump(Road):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ramp(Road):
     """A rise (or a fall) from one level to another; short and smooth, it is a step.
 
@@ -132,7 +132,7 @@ class Ramp(Road):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sine(Road):
     """Waves without end: z = A sin(2π (x - at)/λ).
 

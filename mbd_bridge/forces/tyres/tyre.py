@@ -65,6 +65,11 @@ class Tyre(ForceElement):
         """Return the units of the report."""
         return dict(UNITS)
 
+    @property
+    def depends_on_time(self) -> bool:
+        """It does, on a road that moves."""
+        return any(self.road.motion)
+
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return its wheel."""
         return (model.link_number(self.wheel),)
