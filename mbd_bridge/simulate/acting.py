@@ -57,14 +57,15 @@ class Acting:
         system = self.system
         first = len(system.torques) + len(system.wrenches)
         follows = [partial(self.value, first + k) for k in range(len(system.prescribed))]
-        return Stage(self.forces if first else None, motions(system, follows))
+        rates = self.rates if system.nz else None
+        return Stage(self.forces if first else None, motions(system, follows), rates)
 
     def value(self, part: int, *state: Any) -> Any:
-        """Return the numbers of a part at (t, q, v), a motion's at the `Jet` of time."""
+        """Return the numbers of a part at (t, q, v, z), a motion's at the `Jet` of time."""
         system = self.system
         signal = system.parts[part].signal
         if isinstance(signal, Expression):
-            return signal.function(*state)
+            return signal.function(*state[:3])
         if isinstance(signal, ElementForces):
             return signal.of(self.model, *state)
         if part not in system.layout.held:
@@ -72,17 +73,21 @@ class Acting:
         mine = self._held[system.layout.held[part]]
         return mine[0] if system.moves(part) else mine
 
-    def forces(self, t: Any, q: Array, v: Array) -> Array:
+    def rates(self, t: Any, q: Array, v: Array, z: Array) -> Array:
+        """Return the rates (nz,) of the states of force elements."""
+        return self.system.states.rates(self.system.forces, self.model, t, q, v, z)
+
+    def forces(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return all generalised forces (nv,)."""
-        tau = self.torque(t, q, v) if self.system.torques else 0.0
+        tau = self.torque(t, q, v, z) if self.system.torques else 0.0
         if not self.system.wrenches:
             return np.asarray(tau)
-        return np.asarray(tau + self.pushed(q, self.wrenches(t, q, v)))
+        return np.asarray(tau + self.pushed(q, self.wrenches(t, q, v, z)))
 
-    def torque(self, t: Any, q: Array, v: Array) -> Array:
+    def torque(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the generalised forces (nv,) along velocities."""
         torques = self.system.torques
-        parts = [np.asarray(self.value(k, t, q, v)).reshape(-1) for k in range(len(torques))]
+        parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k in range(len(torques))]
         if len(parts) == 1 and len(parts[0]) == self.model.nv:
             return parts[0]
         out = zeros(self.model.nv, *parts)
@@ -90,10 +95,10 @@ class Acting:
             out[list(part.places)] = out[list(part.places)] + mine
         return out
 
-    def wrenches(self, t: Any, q: Array, v: Array) -> Array:
+    def wrenches(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrenches (6 L,) in the axes of their links, about their origins."""
         first, parts = len(self.system.torques), self.system.wrenches
-        found = [np.asarray(self.value(first + k, t, q, v)) for k in range(len(parts))]
+        found = [np.asarray(self.value(first + k, t, q, v, z)) for k in range(len(parts))]
         out = zeros(6 * len(found), *found)
         for k, (part, wrench) in enumerate(zip(parts, found, strict=True)):
             if part.reference != "link":
@@ -149,7 +154,7 @@ def kernel_of(
     name: str,
     what: str = "",
 ) -> Kernel:
-    """Return the kernel of a function of (q, v, t, held, instant), and of parameters.
+    """Return the kernel of a function of (q, v, (t, z), held, instant), and of parameters.
 
     Parameters
     ----------
@@ -157,7 +162,8 @@ def kernel_of(
     what : all that the function depends on beside the system
     """
     model, (held, _, instant) = system.model, system.layout.sizes
-    inputs = {"q": model.nq, "v": model.nv, "t": 1, "held": held, "instant": instant}
+    inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz, "held": held}
+    inputs["instant"] = instant
     identity = None if system.identity is None else f"{name} {what} {system.identity}"
 
     def of(own: Model) -> Traceable:
@@ -173,8 +179,8 @@ def acting_kernel(system: System) -> Kernel:
     def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
         def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
             acts = acting(held, now)
-            wrenches = acts.wrenches(t[0], q, v)
-            tau = acts.torque(t[0], q, v) if system.torques else none
+            wrenches = acts.wrenches(t[0], q, v, t[1:])
+            tau = acts.torque(t[0], q, v, t[1:]) if system.torques else none
             return tau, wrenches, acts.pushed(q, wrenches) if system.wrenches else none
 
         return function

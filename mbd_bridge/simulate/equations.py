@@ -1,12 +1,12 @@
 """The equations of a system, as functions of floats or of symbols.
 
-    x = (q, v)         state (nq + nv,)
+    x = (q, v, z)      state (nq + nv + nz,); z are states of force elements
     u                  what varies and is no function of t and x: held numbers, then tables at t
     p                  parameters
     λ                  multipliers of independent rows of the loops, then of prescribed motions
 
     x' = rate(t, x, u, p)
-    0 = residual(t, x, x', λ, u, p) = (q̇ - Q(q) v,  M q̈ + h + Φ_qᵀ λ - τ)
+    0 = residual(t, x, x', λ, u, p) = (q̇ - Q(q) v,  M q̈ + h + Φ_qᵀ λ - τ,  ż - rates)
     0 = constraints(t, x, u, p) = (Φ, Φ̇)
 
 Loops make some rows of the constraints redundant, so that the equations belong to a choice of
@@ -25,9 +25,11 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.carried import CARRIED
 from mbd_bridge.simulate.outputs import STATE
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.start import start_state
@@ -35,7 +37,7 @@ from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, residuals, s
 from mbd_bridge.simulate.system import HasModel, System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
-from mbd_bridge.spatial import Array
+from mbd_bridge.spatial import Array, zeros
 
 
 class Equations:
@@ -44,13 +46,13 @@ class Equations:
     Parameters
     ----------
     machine : a `System`, or a mechanism on which nothing acts
-    q, v : a state, as for `simulate`: independent rows of the constraints are chosen there
+    q, v, z : a state, as for `simulate`: independent rows of the constraints are chosen there
     t : s, the time of that state
 
     Attributes
     ----------
     system, rows : whose equations, and which rows of the loops' constraints they keep
-    start : (nq + nv,) the state
+    start : (nq + nv + nz,) the state
     sizes : of x, u, p and lam, as `kernels.compile_kernel` and `kernels.jacobian` take them
 
     Notes
@@ -70,6 +72,7 @@ class Equations:
         *,
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
+        z: StartStates | None = None,
         t: float = 0.0,
     ) -> None:
         self.system = machine if isinstance(machine, System) else System(machine)
@@ -80,7 +83,7 @@ class Equations:
         model, motions = self._trajectory.model, self._trajectory.motions
         q0, v0 = start_state(model, q, v, motions, t)
         self.rows = independent_rows(model, q0, motions, v0)
-        self.start = np.concatenate([q0, v0])
+        self.start = np.concatenate([q0, v0, self.system.states.start(z)[0]])
         held, _, instant = self.system.layout.sizes
         p = 0 if self.system.parameters is None else self.system.parameters.size
         count = len(self.rows) + len(self.system.prescribed_velocities)
@@ -91,7 +94,7 @@ class Equations:
         time = real_number("t", t, "a number")
         self.system.check_covers(time, time)
         state = finite_numbers("x", x, (self.sizes["x"],))
-        q, v = np.split(state, [self.system.model.nq])
+        q, v, _ = self._parts(state)
         instant = self._trajectory.instants(np.array([time]))[0]
         return np.concatenate([self._trajectory.sampled(time, q, v), instant])
 
@@ -101,10 +104,10 @@ class Equations:
         return self._trajectory.held
 
     def rate(self, t: Any, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
-        """Return x' (nq + nv,)."""
+        """Return x' (nq + nv + nz,)."""
         with quiet():
-            dq, found = self._solved(t, x, u, p)
-            return real(np.concatenate([dq, found.a]))
+            dq, found, dz = self._solved(t, x, u, p)
+            return real(np.concatenate([dq, found.a, dz]))
 
     def multipliers(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None
@@ -122,34 +125,33 @@ class Equations:
         u: Array | None = None,
         p: Array | None = None,
     ) -> Array:
-        """Return what q̇ and the equations of motion leave (nq + nv,): rad/s or m/s, N m or N.
+        """Return what q̇, the equations of motion and ż leave (nq + nv + nz,).
 
-        It needs no mass matrix and no factors: for implicit integrators.
+        In rad/s or m/s, N m or N, and the states' units per second. It needs no mass matrix and no
+        factors: for implicit integrators.
         """
         rate = entries("rate", rate, self.sizes["x"])
         lam = entries("lam", lam, self.sizes["lam"])
         with quiet():
-            q, v, acts = self._at(t, x, u, p)
-            nq, model, prescribed_velocities = (
-                self.system.model.nq,
-                acts.model,
-                list(self.system.prescribed_velocities),
-            )
-            forces = recursive_loads(model, q, v, rate[nq:]).forces - acts.forces(t, q, v)
+            q, v, z, acts = self._at(t, x, u, p)
+            dq, a, dz = self._parts(rate)
+            model, prescribed_velocities = acts.model, list(self.system.prescribed_velocities)
+            forces = recursive_loads(model, q, v, a).forces - acts.forces(t, q, v, z)
             picked = list(self.rows)
             if picked:
                 phi_q = constraints(model, state_vectors(model, q, v)).phi_q[picked]
                 forces = forces + phi_q.T @ lam[: len(picked)]
             if prescribed_velocities:
                 forces = forces + np.eye(model.nv)[:, prescribed_velocities] @ lam[len(picked) :]
-            return real(np.concatenate([rate[:nq] - coordinate_rates(model, q, v), forces]))
+            states = dz - acts.rates(t, q, v, z)
+            return real(np.concatenate([dq - coordinate_rates(model, q, v), forces, states]))
 
     def constraints(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None
     ) -> tuple[Array, Array]:
         """Return Φ and Φ̇ (rows + prescribed,) of what is kept: rad or m, rad/s or m/s."""
         with quiet():
-            q, v, acts = self._at(t, x, u, p)
+            q, v, _, acts = self._at(t, x, u, p)
             phi, rate, _ = residuals(acts.model, self.rows, q, v, acts.stage().motions, t)
             return real(phi), real(rate)
 
@@ -163,23 +165,31 @@ class Equations:
                 "this system has no outputs: mbd.System(robot, loads=[...], outputs={...})"
             )
         with quiet():
-            q, v, acts = self._at(t, x, u, p)
-            _, found, _ = slopes(acts.model, self.rows, *acts.stage())(q, v, t)
-            now = np.array([t, 0.0], dtype=object if is_traced(t) else np.float64)
+            q, v, z, acts = self._at(t, x, u, p)
+            found = slopes(acts.model, self.rows, *acts.stage())(q, v, t, z)[1]
+            now = zeros(CARRIED + len(z), np.asarray(t), z)
+            now[0], now[CARRIED:] = t, z
             values = asked.values(acts, self.rows, q, v, now, found)
         shapes = asked.load_shapes(self.system.model)
         named = list(zip(asked.names, values, strict=True))[len(STATE) :]
         return {name: real(value).reshape(shapes.get(name, value.shape)) for name, value in named}
 
-    def _solved(self, t: Any, x: Array, u: Array | None, p: Array | None) -> tuple[Array, Closed]:
-        q, v, acts = self._at(t, x, u, p)
-        dq, found, _ = slopes(acts.model, self.rows, *acts.stage())(q, v, t)
-        return dq, found
+    def _solved(
+        self, t: Any, x: Array, u: Array | None, p: Array | None
+    ) -> tuple[Array, Closed, Array]:
+        q, v, z, acts = self._at(t, x, u, p)
+        dq, found, _, dz = slopes(acts.model, self.rows, *acts.stage())(q, v, t, z)
+        return dq, found, dz
+
+    def _parts(self, x: Array) -> list[Array]:
+        """Return q, v and z, or their rates."""
+        model = self.system.model
+        return np.split(x, [model.nq, model.nq + model.nv])
 
     def _at(
         self, t: Any, x: Array, u: Array | None, p: Array | None
-    ) -> tuple[Array, Array, Acting]:
-        """Return q, v and what acts."""
+    ) -> tuple[Array, Array, Array, Acting]:
+        """Return q, v, z and what acts."""
         system, sizes = self.system, self.sizes
         x = entries("x", x, sizes["x"])
         if not is_traced(t):
@@ -200,7 +210,8 @@ class Equations:
             model = system.model_with(entries("p", p, sizes["p"]))
         held = system.layout.sizes[0]
         acts = Acting.at(system, model, u[:held], u[held:])
-        return x[: model.nq], x[model.nq :], acts
+        q, v, z = self._parts(x)
+        return q, v, z, acts
 
 
 def entries(name: str, value: Any, size: int) -> Array:

@@ -27,6 +27,7 @@ from mbd_bridge.loads.selected import (
 )
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.carried import carried
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
@@ -136,7 +137,7 @@ class Outputs:
         risk[0] = found.risk
         out = [t, q, v, found.a, lam[:cut], -lam[cut:], risk, energy]
         if self.joints:
-            wrenches = acting.wrenches(t[0], q, v)
+            wrenches = acting.wrenches(t[0], q, v, carried(t)[: acting.system.nz])
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
             out += selected_loads(model, self.selection, q, v, found.a, external, own)

@@ -1,6 +1,6 @@
 """A mechanism as y' = f(t, y), for integrators that know nothing of mechanisms.
 
-    y = (q, v),   q̇ from v,   v̇ = q̈ + Δ,   Φ_q Δ = -(2 α Φ̇ + α² Φ)           (Baumgarte)
+    y = (q, v, z),   q̇ from v,   v̇ = q̈ + Δ,   Φ_q Δ = -(2 α Φ̇ + α² Φ)           (Baumgarte)
 
 Such integrators do not put the state back onto the constraints, so the acceleration pulls it: what
 is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a fraction of 1/h is plenty,
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import SolveError, StateError, real_number
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
@@ -45,20 +46,20 @@ class RightHandSide:
     Attributes
     ----------
     model : the mechanism
-    start : (nq + nv,) the state that it was made for
+    start : (nq + nv + nz,) the state that it was made for
     """
 
     def __init__(self, trajectory: Trajectory, start: Array, rate: Rate) -> None:
         self.model, self.start, self._rate = trajectory.model, start, rate
-        signals = trajectory.system.signals
+        self._states, signals = trajectory.system.states, trajectory.system.signals
         self._spans = [(name, one.span) for name, one in signals if isinstance(one, Table)]
 
     def __call__(self, t: float, y: Array) -> Array:
-        """Return y' (nq + nv,)."""
+        """Return y' (nq + nv + nz,)."""
         for name, span in self._spans:
             check_covers(name, *span, t, t)
-        nq = self.model.nq
-        out, risk = self._rate(t, y[:nq], y[nq:])
+        nq, end = self.model.nq, self.model.nq + self.model.nv
+        out, risk = self._rate(t, y[:nq], y[nq:end], y[end:])
         if not risk < CONTROLLED_RISK:
             raise SolveError(
                 f"at t = {t:.6g} s the mechanism is in a singular position, or not closed; "
@@ -67,8 +68,13 @@ class RightHandSide:
         return out
 
     def split(self, y: Array) -> tuple[Array, Array]:
-        """Return q and v of states (..., nq + nv)."""
-        return y[..., : self.model.nq], y[..., self.model.nq :]
+        """Return q and v of states (..., nq + nv + nz)."""
+        nq, end = self.model.nq, self.model.nq + self.model.nv
+        return y[..., :nq], y[..., nq:end]
+
+    def states(self, y: Array) -> dict[str, Array]:
+        """Return the states of force elements in states (..., nq + nv + nz), by name."""
+        return self._states.by_name(y[..., self.model.nq + self.model.nv :])
 
 
 def right_hand_side(
@@ -76,6 +82,7 @@ def right_hand_side(
     *,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
+    z: StartStates | None = None,
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
@@ -91,8 +98,9 @@ def right_hand_side(
     Parameters
     ----------
     machine : a `Mechanism`, its model, or a `System`
-    q, v, torque, external, external_in, forces, prescribed, parameters, inputs : as for `simulate`;
-        a `Sampled` function is called at every evaluation
+    q, v, z : the state at the start, as for `simulate`
+    torque, external, external_in, forces, prescribed, parameters, inputs : as for `simulate`; a
+        `Sampled` function is called at every evaluation
     span : s, from start to end (a table must cover it; a time beyond a table is refused)
     stabilisation : α, 1/s, with which open loops and prescribed motions are closed
 
@@ -122,9 +130,10 @@ def right_hand_side(
     trajectory = Trajectory(system)
     model, motions = trajectory.model, trajectory.motions
     q0, v0 = start_state(model, q, v, motions, begin)
-    trajectory.try_at(begin, q0, v0)
+    z0 = system.states.start(z)[0]
+    trajectory.try_at(begin, q0, v0, z0)
     check_inertia(model, q0, motions)
     rows = independent_rows(model, q0, motions, v0)
     with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
         rate = Rate(trajectory, rows, alpha)
-    return RightHandSide(trajectory, np.concatenate([q0, v0]), rate)
+    return RightHandSide(trajectory, np.concatenate([q0, v0, z0]), rate)

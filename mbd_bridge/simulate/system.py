@@ -16,11 +16,13 @@ import numpy as np
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import ForceElement, bound, named, replaced_by
+from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.acting import acting_kernel
+from mbd_bridge.simulate.carried import fed_back
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.elements import element_parts
 from mbd_bridge.simulate.inputs.knots import Knots
@@ -73,7 +75,7 @@ class System:
     torques, wrenches, prescribed : what acts along velocities, on links; what follows a function
     parameters : numbers of the mechanism that are inputs of the machine code, or none
     outputs : what a step tells of the state that it begins with, or none
-    forces : force elements, bound to the model
+    forces : force elements, bound to the model; `states` has the names of their states z
     prepared : machine code of the mechanism
 
     Examples
@@ -121,7 +123,7 @@ class System:
         self.torques, self.wrenches = resolved(self, inputs)
         own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
         self.forces = bound(model, own if forces is None else forces)
-        torques, wrenches = element_parts(model, self.forces)
+        torques, wrenches = element_parts(model, self.forces, self.states)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         self.outputs = Outputs.of(model, loads, outputs)
         if end is not None:
@@ -169,6 +171,21 @@ class System:
         for name, signal in self.signals:
             if isinstance(signal, Table):
                 check_covers(name, *signal.span, start, end)
+
+    @cached_property
+    def states(self) -> ElementStates:
+        """Names and places of the states z of the force elements."""
+        return ElementStates.of(self.model, self.forces)
+
+    @property
+    def nz(self) -> int:
+        """Number of states of force elements."""
+        return len(self.states)
+
+    @property
+    def fed_back(self) -> dict[str, int]:
+        """What a Runge-Kutta step gives to the next one; see `carried`."""
+        return fed_back(self.model, self.nz)
 
     @property
     def parts(self) -> tuple[TorquePart | WrenchPart | MotionPart, ...]:
@@ -292,7 +309,7 @@ class System:
 
     @property
     def more(self) -> dict[str, int]:
-        """Inputs of a step beside q, v, t and h, and their sizes."""
+        """Inputs of a step beside what is fed back and h, and their sizes."""
         held, stream, _ = self.layout.sizes
         sizes = {"held": held, "p": 0 if self.parameters is None else self.parameters.size}
         return {name: size for name, size in (sizes | {"stream": stream}).items() if size}
@@ -300,7 +317,7 @@ class System:
     @cached_property
     def identity(self) -> str | None:
         """What of the machine code depends on what acts; None where only its graph tells."""
-        said = []
+        said = [one.identity for one in self.forces] if self.nz else []
         for name, signal in self.signals:
             if isinstance(signal, ElementForces):
                 name += f" {signal.text}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, motions
@@ -43,11 +44,18 @@ class Trajectory:
     def __reduce__(self) -> tuple[type[Trajectory], tuple[System, int]]:
         return Trajectory, (self.system, self.number)
 
-    def try_at(self, t: float, q: Array, v: Array) -> None:
+    def try_at(self, t: float, q: Array, v: Array, z: Array) -> None:
         """Complain of what is not finite at the start."""
+        rates = self.rates(Now(t, q, v, z)) if len(z) else z
+        for name, rate in zip(self.system.states.names, rates, strict=True):
+            if not np.isfinite(rate):
+                raise StateError(
+                    f"forces: the rate of {name!r} is {rate} at t = {t:g} s; expected a finite "
+                    f"number"
+                )
         if not (self.system.torques or self.system.wrenches):
             return
-        tau, wrenches, _ = self.acting(np.array([t]), q[None], v[None])
+        tau, wrenches, _ = self.acting(np.array([t]), q[None], v[None], z=z[None])
         for name, wrench in zip(self.system.links, wrenches[0], strict=True):
             if not np.isfinite(wrench).all():
                 raise StateError(
@@ -73,7 +81,7 @@ class Trajectory:
     def holding(self, now: Now) -> Iterator[None]:
         """Hold the samples of a state: over singular positions steps of any length must agree."""
         if self.system.sampled:
-            self._samples = self.sampled(*now)
+            self._samples = self.sampled(now.t, now.q, now.v)
         try:
             yield
         finally:
@@ -85,9 +93,10 @@ class Trajectory:
         found = [self.sampled(t, q, v)] if "held" in there else []
         return [*found, self.p] if "p" in there and self.p is not None else found
 
-    def now(self, t: float, q: Array, v: Array) -> list[Array]:
-        """Return the inputs of a kernel of one time (`System.kernel`) behind the state."""
-        found = [np.array([t]), self.sampled(t, q, v), self.instants(np.array([t]))[0]]
+    def now(self, t: float, q: Array, v: Array, z: Array) -> list[Array]:
+        """Return the inputs of a kernel of one time (`acting.kernel_of`) behind q and v."""
+        time = np.array([t, *z]) if len(z) else np.array([t])
+        found = [time, self.sampled(t, q, v), self.instants(np.array([t]))[0]]
         return found if self.p is None else [*found, self.p]
 
     def without_torques(self) -> Trajectory:
@@ -104,23 +113,35 @@ class Trajectory:
         """Return the numbers (K, I) of tables at times."""
         return instants(self.system, times, self._members)[:, 0]
 
+    def rates(self, now: Now) -> Array:
+        """Return the rates (nz,) of the states of force elements at a state."""
+        z = now.carried[: self.system.nz]
+        acts = Acting(self.system, self.model, self.held, lambda _: None)
+        return np.asarray(acts.rates(now.t, now.q, now.v, z), dtype=np.float64)
+
     @cached_property
     def stage(self) -> Stage:
         """What acts, as functions of time and state in floats; Python functions are called."""
         system = self.system
+
+        def rates(t: float, q: Array, v: Array, z: Array) -> Array:
+            return self.rates(Now(t, q, v, z))
+
+        of_states = rates if system.nz else None
         if not (system.torques or system.wrenches):
-            return Stage(None, self.motions)
+            return Stage(None, self.motions, of_states)
         streamed = any(isinstance(part.signal, Table) for part in system.torques)
 
-        def plain(t: float, q: Array, v: Array) -> Array:
+        def plain(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:
             acts = Acting(system, self.model, self.sampled(t, q, v), lambda _: None)
-            return np.asarray(acts.torque(t, q, v), dtype=np.float64)
+            return np.asarray(acts.torque(t, q, v, z), dtype=np.float64)
 
-        def compiled(t: float, q: Array, v: Array) -> Array:
-            tau, _, pushed = self.acting(np.array([t]), q[None], v[None])
+        def compiled(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:
+            tau, _, pushed = self.acting(np.array([t]), q[None], v[None], z=z[None])
             return np.asarray((tau + pushed)[0])
 
-        return Stage(compiled if streamed or system.wrenches else plain, self.motions)
+        torque = compiled if streamed or system.wrenches else plain
+        return Stage(torque, self.motions, of_states)
 
     @cached_property
     def motions(self) -> PrescribedMotions | None:
@@ -147,13 +168,19 @@ class Trajectory:
         return prescribed(self.system, times, self._members)[:, 0, :, 2]
 
     def acting(
-        self, times: Array, q: Array, v: Array, samples: Array | None = None
+        self,
+        times: Array,
+        q: Array,
+        v: Array,
+        samples: Array | None = None,
+        z: Array | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return torques (K, nv), wrenches (K, L, 6) in link axes, and the forces of these.
 
         Parameters
         ----------
         samples : (K, H) what was held, where Python was called
+        z : (K, nz) states of force elements, if they have some
         """
         system, count = self.system, len(times)
         if not (system.torques or system.wrenches):
@@ -166,21 +193,23 @@ class Trajectory:
         try:
             kernel = system.acting
         except StateError:
-            found = self._called(times, q, v)
+            found = self._called(times, q, v, z)
             if found is None:
                 raise
             return found, *nothing(self.model.nv, count)[1:]
         now = self.instants(times)
-        tau, packed, pushed = kernel(q, v, times[:, None], own, now, *more)
+        at = times[:, None] if z is None else np.column_stack([times, z])
+        tau, packed, pushed = kernel(q, v, at, own, now, *more)
         return tau, packed.reshape(count, len(system.wrenches), 6), pushed
 
-    def _called(self, times: Array, q: Array, v: Array) -> Array | None:
+    def _called(self, times: Array, q: Array, v: Array, z: Array | None) -> Array | None:
         """Return the torques (K, nv) by calling Python: methods run from there take any."""
         acts = None if self.system.wrenches else self.stage.torque
         if acts is None:
             return None
+        z = np.zeros((len(times), 0)) if z is None else z
         try:
-            rows = [acts(*state) for state in zip(times.tolist(), q, v, strict=True)]
+            rows = [acts(*state) for state in zip(times.tolist(), q, v, z, strict=True)]
         except (TypeError, ValueError, ArithmeticError, LookupError):
             return None
         return np.array(rows).reshape(len(times), self.model.nv)

@@ -32,7 +32,7 @@ OPERATIONS = 4e6
 """Of a turn: enough for the clock."""
 
 
-def damped(t: Any, q: Array, v: Array) -> Array:
+def damped(t: Any, q: Array, v: Array, z: Array | None = None) -> Array:
     """Return forces that do work."""
     return -0.1 * v
 

@@ -89,7 +89,8 @@ def at_rest(*q):
     count = len(q)
     rest = np.zeros((count, len(q[0])))
     time = 1e-6 * np.arange(count)
-    return Records(time, np.array(q), rest, count - 1, "finished", {}, work=np.zeros(count))
+    none = np.zeros((count, 0))
+    return Records(time, np.array(q), rest, none, count - 1, "finished", {}, work=np.zeros(count))
 
 
 def test_the_way_onto_the_loops_excuses_no_more_than_itself():

@@ -49,15 +49,16 @@ class InC:
 
     def march(self, equations, steps, h=1e-3):
         nq = equations.system.model.nq
-        q, v = equations.start[:nq], equations.start[nq:]
+        q, v, z = np.split(equations.start, [nq, nq + equations.system.model.nv])
         t, told = np.zeros(2), []
         given = {"h": np.array([h]), "u": equations.held}
         if equations.system.parameters is not None:
             given["p"] = equations.system.parameters.inputs[0]
         for _ in range(steps):
-            found = self(q=q, v=v, t=t, **given)
+            found = self(q=q, v=v, t=t, z=z, **given)
             assert found["risk"][0] < 1e6
             q, v, t = (found[name].copy() for name in ("q_next", "v_next", "t_next"))
+            z = found["z_next"].copy() if len(z) else z
             told.append({name: array.copy() for name, array in found.items()})
         return q, v, told
 

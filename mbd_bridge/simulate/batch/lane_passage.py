@@ -13,6 +13,7 @@ import numpy as np
 
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March
+from mbd_bridge.simulate.carried import carried
 from mbd_bridge.simulate.singular.passage import Passage
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.compiled import one_step
@@ -59,7 +60,14 @@ class Alone:
         self._stage = road.march.start()
         step = one_step(self.trajectory, road.march)
         # lengths of a variant are its parameters: the model's scales serve all
-        self._passage = Passage(road.system.model, step, clock.h, _nothing_else, self._energy)
+        self._passage = Passage(
+            road.system.model,
+            step,
+            clock.h,
+            _nothing_else,
+            self._energy,
+            rates=self.trajectory.rates,
+        )
 
     def on(self, now: Now, steps: int, left: int) -> list[Now]:
         """Return the states after each of the next steps, beginning with one that is not trusted.
@@ -101,12 +109,13 @@ class Alone:
                 continue
             most = 1 if self.road.system.sampled else AT_ONCE
             wanted = min(most, steps - len(found), max(1, free))
-            qs, vs, ts = (np.empty((wanted, size)) for size in (len(now.q), len(now.v), 2))
+            sizes = len(now.q), len(now.v), march.inputs["t"]
+            qs, vs, ts = (np.empty((wanted, size)) for size in sizes)
             nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
             self._put(now, h)
             part = self._numbers(now.t, h, wanted)
             taken = march.advance_into(self._stage, wanted, 1, nowhere, STEP_RISK, part)
-            found += [Now(float(ts[k, 0]), qs[k], vs[k]) for k in range(taken)]
+            found += [Now(float(ts[k, 0]), qs[k], vs[k], carried(ts[k])) for k in range(taken)]
             if taken < wanted:
                 break
             now = found[-1]
@@ -123,10 +132,10 @@ class Alone:
         if not step_in_parts(march, self._stage, now.t, knots, h, numbers).all():
             return None
         q, v, t, *_ = march.state_of(self._stage)
-        return Now(float(t[0]), q, v)
+        return Now(float(t[0]), q, v, carried(t))
 
     def _put(self, now: Now, h: float) -> None:
-        given = now.q, now.v, np.array([now.t, 0.0]), np.array([h])
+        given = now.q, now.v, now.fed_back, np.array([h])
         self.road.march.put(self._stage, *given, *self.trajectory.more(now.t, now.q, now.v))
 
     def _numbers(self, t: float, h: float, steps: int) -> Array | None:

@@ -14,6 +14,7 @@ from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.clock import Clock
 from mbd_bridge.simulate.batch.lane_passage import Alone, Road
+from mbd_bridge.simulate.carried import WORK, carried
 from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import MOST_BYTES
@@ -62,7 +63,8 @@ class Lanes:
     system : whose trajectories they are
     clock : of all of them
     inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
-    q, v : (N, K, nq), (N, K, nv), where records go; the first one is there; `work` (N,) in the end
+    q, v, t : (N, K, nq), (N, K, nv), (N, K, size) where records go; the first one is there; no t
+        where nothing is carried along; `work` (N,) in the end
     report : is called with the number of steps taken
     scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
     """
@@ -74,11 +76,13 @@ class Lanes:
         inputs: Sequence[Array],
         q: Array,
         v: Array,
+        t: Array | None = None,
         report: Callable[[int], None] | None = None,
         scale: Array | None = None,
     ) -> None:
         self.system, self.clock, self.inputs = system, clock, inputs
-        self.q, self.v, self.report, self._scale = q, v, report, scale
+        self.q, self.v, self.t, self.report, self._scale = q, v, t, report, scale
+        self._states = [q, v] if t is None else [q, v, t]
         self.done = np.zeros(len(q), dtype=bool)
         self.work = np.zeros(len(q))
         self.reported: list[Array] = []
@@ -102,6 +106,7 @@ class Lanes:
         road : on which one goes by itself past a singular position; None: it stops there
         """
         lanes = self._lanes = march.lanes
+        self._fed_back = list(march.inputs.values())[: march.state]
         self._road = road
         if self.system.outputs is not None and not self.reported:
             self.reported = reported_arrays(self.system, march, self.q.shape[:2])
@@ -161,8 +166,8 @@ class Lanes:
         stage, clock, now = stages[0], self.clock, self.clock.start
         nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         places = nowhere.copy()
-        for k, array in enumerate((self.q, self.v)):
-            places[k] = array.ctypes.data + own * array.strides[0] + array.strides[1]
+        for row, array in zip(places, self._states, strict=False):
+            row[:] = array.ctypes.data + own * array.strides[0] + array.strides[1]
         going = np.ones(march.lanes, dtype=bool)
         taken, held, look = 0, False, 0
         while taken < clock.steps:
@@ -198,16 +203,17 @@ class Lanes:
                 columns = stage[: sum(march.inputs.values()) * march.lanes].reshape(-1, march.lanes)
                 columns[:, real:], going[real:] = columns[:, real - 1 : real], going[real - 1]
                 taken += wanted
-                places[0] += self.q.strides[1] * (wanted // every)
-                places[1] += self.v.strides[1] * (wanted // every)
+                for row, array in zip(places, self._states, strict=False):
+                    row += array.strides[1] * (wanted // every)
                 pace.took(wanted)
                 if self.report is not None:
                     with self._lock:
                         self.report(wanted * int(going[:real].sum()))
-        q_end, v_end, t_end, *_ = march.state_of(stage)
-        self.work[own[going]] = t_end.reshape(march.lanes, 2)[going, 1]
+        ends = [last.reshape(march.lanes, -1) for last in march.state_of(stage)]
+        self.work[own[going]] = ends[2][going, WORK]
         if self.reported or clock.steps % clock.every:
-            self.q[own[going], -1], self.v[own[going], -1] = q_end[going], v_end[going]
+            for array, last in zip(self._states, ends, strict=False):
+                array[own[going], -1] = last[going]
         if self.reported:  # what a step from the end would tell
             stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
             march.advance_into(
@@ -219,7 +225,8 @@ class Lanes:
         """Return where the outputs of steps from a record on go: q, v and what is reported."""
         places = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         record %= self.q.shape[1]
-        for k, array in enumerate((self.q, self.v, *self.reported), REPORTED + 1):
+        after = enumerate((self.q, self.v, *self.reported), REPORTED + 1)
+        for k, array in [*after, *([] if self.t is None else [(REPORTED, self.t)])]:
             places[k] = array.ctypes.data + own * array.strides[0] + record * array.strides[1]
         return places
 
@@ -264,15 +271,14 @@ class Lanes:
             return np.ascontiguousarray(streamed(self.system, np.array([a, b]), h, own))
 
         if self.reported and taken % clock.every == 0:
-            q, v, *_ = march.state_of(stage)
-            self.q[own, taken // clock.every], self.v[own, taken // clock.every] = q, v
+            for array, state in zip(self._states, march.state_of(stage), strict=False):
+                array[own, taken // clock.every] = state
         took = step_in_parts(march, stage, t, knots, clock.h, numbers)
         stage[-march.lanes :] = took
         if (taken + 1) % clock.every:
             return 2
-        q, v, *_ = march.state_of(stage)
-        record = (taken + 1) // clock.every
-        self.q[own[took], record], self.v[own[took], record] = q[took], v[took]
+        for array, state in zip(self._states, march.state_of(stage), strict=False):
+            array[own[took], (taken + 1) // clock.every] = state[took]
         return 1
 
     def _led(
@@ -288,9 +294,10 @@ class Lanes:
             return False
         road, left = self._road(), clock.steps - first
         nq, nv = road.system.model.nq, road.system.model.nv
-        state = stage[: (nq + nv + 1) * lanes].reshape(-1, lanes)[:, lane]
-        now = Now(float(state[-1]), state[:nq].copy(), state[nq:-1].copy())
-        work = stage[(nq + nv + 1) * lanes : (nq + nv + 2) * lanes]
+        state = stage[: sum(self._fed_back) * lanes].reshape(-1, lanes)[:, lane]
+        q, v, t = (part.copy() for part in np.split(state, [nq, nq + nv]))
+        now = Now(float(t[0]), q, v, carried(t))
+        work = stage[(nq + nv + WORK) * lanes : (nq + nv + WORK + 1) * lanes]
         alone = Alone(road, clock, number)
         try:
             found = alone.on(now, taken + wanted - first, left)
@@ -309,7 +316,8 @@ class Lanes:
             return False
         work[lane] += alone.gained(now, found[-1])
         self._write(number, first, [now, *found])
-        last = np.concatenate([found[-1].q, found[-1].v, [found[-1].t]])
+        end = found[-1]
+        last = np.concatenate([end.q, end.v, [end.t, work[lane]], end.carried])
         stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
         return True
 
@@ -318,8 +326,9 @@ class Lanes:
         clock = self.clock
         for k, place in enumerate(found, first):
             if k % clock.every == 0 or k == clock.steps:
-                self.q[number, -(-k // clock.every)] = place.q
-                self.v[number, -(-k // clock.every)] = place.v
+                states = place.q, place.v, place.fed_back
+                for array, state in zip(self._states, states, strict=False):
+                    array[number, -(-k // clock.every)] = state
         # near singular positions nothing is reported
         self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 

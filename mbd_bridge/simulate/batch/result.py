@@ -47,6 +47,7 @@ class SimulationBatch:
     system : the mechanism and what acted on it
     time : (K,) s
     q, v : (N, K, nq), (N, K, nv): rad or m, and their rates; nan after a trajectory stopped
+    z : (N, K, nz) states of force elements; `states` has them by name
     status : N times "finished", or why a trajectory ended before its time
     alone : numbers of the trajectories that were simulated outside the lanes
     steps, step : of each trajectory; s
@@ -58,6 +59,7 @@ class SimulationBatch:
     time: Array
     q: Array
     v: Array
+    z: Array
     status: tuple[str, ...]
     alone: tuple[int, ...]
     steps: int
@@ -106,9 +108,15 @@ class SimulationBatch:
         number = place_among("number", number, len(self))
         there = np.isfinite(self.q[number]).all(axis=-1)
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
+        z = self.z[number, there]
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
         outcome = taken, self.step, self.status[number], 0
-        return Simulation(Trajectory(self.system, number), time, q, v, *outcome)
+        return Simulation(Trajectory(self.system, number), time, q, v, z, *outcome)
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """States z of force elements by name, "element.state", (N, K) each."""
+        return self.system.states.by_name(self.z)
 
     @cached_property
     def _acting(self) -> tuple[Array, Array, Array]:
@@ -118,15 +126,15 @@ class SimulationBatch:
             tau, wrenches, pushed = nothing(self.model.nv, number, count)
         elif system.sampled:
             runs = (Trajectory(system, k) for k in range(number))
-            each = [
-                run.acting(self.time, q, v) for run, q, v in zip(runs, self.q, self.v, strict=False)
-            ]
+            states = zip(runs, self.q, self.v, self.z, strict=False)
+            each = [run.acting(self.time, q, v, z=z) for run, q, v, z in states]
             tau, wrenches, pushed = (np.array(column) for column in zip(*each, strict=True))
         else:
             members = np.arange(number)
             own = np.repeat(held(system, members)[:, None], count, axis=1)
             now = instants(system, self.time, members).transpose(1, 0, 2)
             time = np.broadcast_to(self.time[:, None], (number, count, 1))
+            time = np.concatenate([time, self.z], axis=2)
             tau, packed, pushed = self._all(system.acting, self.q, self.v, time, own, now)
             wrenches = packed.reshape(number, count, len(system.wrenches), 6)
         gone = np.isnan(self.q).any(axis=2)

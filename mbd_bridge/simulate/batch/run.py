@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import as_floats, function_or_none
 from mbd_bridge.errors import SolveError, StateError, whole_number
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
 from mbd_bridge.kernels.run.march import MOST_LANES
@@ -40,6 +41,7 @@ from mbd_bridge.simulate.batch.start import (
     sorted_starts,
     start_states,
 )
+from mbd_bridge.simulate.carried import carried
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
@@ -51,8 +53,10 @@ from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation
-from mbd_bridge.simulate.run.driver import check_start, number_of_steps, simulate_one
+from mbd_bridge.simulate.run.driver import simulate_one
+from mbd_bridge.simulate.run.grid import check_start, number_of_steps
 from mbd_bridge.simulate.run.problem import MOST_BYTES
+from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.compiled import prepared_step
 from mbd_bridge.simulate.system import HasModel, System, agreed, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
@@ -81,6 +85,7 @@ def simulate_batch(
     step: float = 1e-3,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
+    z: StartStates | None = None,
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
@@ -102,6 +107,7 @@ def simulate_batch(
     duration, step, every, start : as for `simulate`, the same for all trajectories
     q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what is
         prescribed and the nearest to it that closes the loops
+    z : states of force elements at the start, (N, nz) or (nz,), or by name
     torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
         (N, n): one for each trajectory
     loads, outputs : as for `simulate`
@@ -140,22 +146,23 @@ def simulate_batch(
         outputs=outputs,
     )
     warn_left_out(system.model, system.replaced)
-    number = _number(system, q, v)
+    number = _number(system, q, v, z)
     if system.parameters is not None:
         system = system.with_parts(parameters=system.parameters.repeated(number))
     clock = Clock(start, duration / steps, steps, every)
-    _check_size(system.model, number, clock)
-    batch = _Batch(system, clock, *start_states(system, q, v, number, start), progress)
+    _check_size(system, number, clock)
+    states = *start_states(system, q, v, number, start), system.states.start(z, number)
+    batch = _Batch(system, clock, *states, progress)
     batch.run_together(threads)
     batch.check()
     batch.run_alone(duration, step)
     return batch.result()
 
 
-def _check_size(model: Model, number: int, clock: Clock) -> None:
+def _check_size(system: System, number: int, clock: Clock) -> None:
     """Refuse more records than fit into memory, before the first step."""
     records = len(clock.times())
-    needed = 8 * number * records * (model.nq + model.nv)
+    needed = 8 * number * records * sum(system.fed_back.values())
     if needed > MOST_BYTES:
         raise StateError(
             f"{number} trajectories with {records} records need {needed / 2**30:.1f} GiB, more "
@@ -168,7 +175,7 @@ class _Batch:
 
     Parameters
     ----------
-    q, v : (N, nq), (N, nv) at the start
+    q, v, z : (N, nq), (N, nv), (N, nz) at the start
     """
 
     def __init__(
@@ -177,23 +184,30 @@ class _Batch:
         clock: Clock,
         q: Array,
         v: Array,
+        z: Array,
         progress: Callable[[int], None] | None,
     ) -> None:
         self.system, self.clock, self.progress = system, clock, progress
-        self.q0, self.v0, self.number = q, v, len(q)
+        self.q0, self.v0, self.z0, self.number = q, v, z, len(q)
         model, self.time = system.model, clock.times()
         turned = are_rotations(model, q)  # what is none goes alone, and is refused there
         q[turned] = unit_quaternions(model, q[turned])
-        Trajectory(system).try_at(clock.start, q[0], v[0])
+        Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
-        self.qs, self.vs = new_arrays([(*shape, model.nq), (*shape, model.nv)])
+        sizes = system.fed_back.values() if system.nz else (model.nq, model.nv)
+        self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in sizes])
+        self.ts = ts[0] if ts else None
         self.qs[:, 0], self.vs[:, 0] = q, v
-        inputs = [q, v, np.array([clock.start, 0.0]), np.array([clock.h])]
+        t = np.array([clock.start, 0.0])
+        if self.ts is not None:
+            t = self.ts[:, 0] = np.column_stack([np.tile(t, (self.number, 1)), z])
+        inputs = [q, v, t, np.array([clock.h])]
         inputs += [held(system, np.arange(self.number))] if "held" in system.more else []
         if system.parameters is not None and "p" in system.more:
             inputs.append(system.parameters.inputs)
         scale = coordinate_scale(model)
-        self.lanes = Lanes(system, clock, inputs, self.qs, self.vs, progress, scale)
+        places = self.qs, self.vs, self.ts
+        self.lanes = Lanes(system, clock, inputs, *places, progress, scale)
         self.constraints = constraints_of(model, system.parameters, system.prepared)
         self.kind, self.sets = sorted_starts(
             model, self.constraints, q, v, system.prescribed_velocities
@@ -202,6 +216,13 @@ class _Batch:
         self.kind[(self.kind == GOOD) & off] = OFF_COURSE
         self.status = ["finished"] * self.number
         self.alone: tuple[int, ...] = ()
+
+    @property
+    def zs(self) -> Array:
+        """States (N, K, nz) of force elements at the records, in place."""
+        if self.ts is None:
+            return np.zeros((*self.qs.shape[:2], 0))
+        return carried(self.ts)
 
     def run_together(self, threads: int) -> None:
         """Run what starts well, all of the same rows side by side."""
@@ -251,9 +272,10 @@ class _Batch:
 
         for record in spread(len(self.time), looks):
             t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
-            at = np.array([t, 0.0]), np.array([clock.h])
+            now = Now(t, q, v, self.zs[k[0], record])
             stage = march.start()
-            march.put(stage, q, v, *at, *trajectory.more(t, q, v))
+            given = q, v, now.fed_back, np.array([clock.h])
+            march.put(stage, *given, *trajectory.more(t, q, v))
             stream = trajectory.stream(np.array([t, t + clock.h]), clock.h)
             if stream is not None:
                 stream = np.ascontiguousarray(np.repeat(stream, march.lanes, axis=2))
@@ -267,7 +289,7 @@ class _Batch:
         """Run what did not start in a lane, or stopped there, as `simulate` does it."""
         self.alone = tuple(map(int, np.flatnonzero(~self.lanes.done)))
         for k in self.alone:
-            self.qs[k, 1:], self.vs[k, 1:] = np.nan, np.nan
+            self.qs[k, 1:], self.vs[k, 1:], self.zs[k, 1:] = np.nan, np.nan, np.nan
             self.lanes.silence(k, slice(None))
             if self.kind[k] in REFUSED:
                 self.status[k] = f"not started: {self._refusal(k)}"
@@ -279,6 +301,7 @@ class _Batch:
                 continue
             whole = len(self.time) if run.finished else run.steps // self.clock.every + 1
             self.qs[k, :whole], self.vs[k, :whole] = run.q[:whole], run.v[:whole]
+            self.zs[k, :whole] = run.z[:whole]
             self.status[k] = run.status
             if self.progress is not None:
                 self.progress(run.steps)
@@ -290,11 +313,11 @@ class _Batch:
             names = system.outputs.names[len(STATE) :]
             reported = without_doubt(dict(zip(names, self.lanes.reported, strict=True)))
         status = tuple(self.status), self.alone
-        arrays = self.time, self.qs, self.vs
+        arrays = self.time, self.qs, self.vs, self.zs
         return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, reported)
 
     def _one(self, k: int, duration: float, step: float) -> Simulation:
-        state, clock = (self.q0[k], self.v0[k], self.clock.start), self.clock
+        state, clock = (self.q0[k], self.v0[k], self.z0[k], self.clock.start), self.clock
         with np.errstate(over="ignore", invalid="ignore"):  # the status says it
             return simulate_one(Trajectory(self.system, k), duration, *state, step, clock.every)
 
@@ -323,9 +346,9 @@ def _energy(
     return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
 
 
-def _number(system: System, q: ArrayLike | None, v: ArrayLike | None) -> int:
+def _number(system: System, q: ArrayLike | None, v: ArrayLike | None, z: StartStates | None) -> int:
     """Return the number of trajectories that all that is given agrees on."""
-    numbers = system.numbers_of
+    numbers = system.numbers_of | system.states.numbers(z)
     for name, value, size in (("q", q, system.model.nq), ("v", v, system.model.nv)):
         if value is None:
             continue

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import effect_at
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
 
@@ -19,10 +20,12 @@ class ElementForces:
     Attributes
     ----------
     elements : bound to the model
+    states : where in z each one's states are
     link : its index, or None: then along the velocities `places`
     """
 
     elements: tuple[ForceElement, ...]
+    states: tuple[slice, ...]
     link: int | None = None
     places: tuple[int, ...] = ()
     number = 1
@@ -35,11 +38,13 @@ class ElementForces:
     @property
     def text(self) -> str:
         """What tells it from all others."""
-        return f"{[element.identity for element in self.elements]} {self.link} {self.places}"
+        own = [element.identity for element in self.elements]
+        return f"{own} {self.states} {self.link} {self.places}"
 
-    def of(self, model: Model, t: Any, q: Array, v: Array) -> Array:
+    def of(self, model: Model, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrench (6,) on the link in its axes, or the forces along the velocities."""
-        effects = [element.effect(model, t, q, v) for element in self.elements]
+        each = zip(self.elements, self.states, strict=True)
+        effects = [effect_at(element, place, model, t, q, v, z) for element, place in each]
         if self.link is not None:
             return np.asarray(sum(effect.wrenches[self.link] for effect in effects))
         total = zeros(model.nv, q, v)

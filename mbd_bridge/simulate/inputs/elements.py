@@ -7,6 +7,7 @@ balance and the C source.
 from __future__ import annotations
 
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.torques import TorquePart
@@ -14,16 +15,24 @@ from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 
 
 def element_parts(
-    model: Model, elements: tuple[ForceElement, ...]
+    model: Model, elements: tuple[ForceElement, ...], states: ElementStates
 ) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
     """Return the parts of bound elements: one along velocities, one for each link."""
-    along = tuple(element for element in elements if element.velocity_numbers(model))
-    places = tuple(sorted({k for element in along for k in element.velocity_numbers(model)}))
-    torques = (TorquePart(places, ElementForces(along, None, places)),) if along else ()
+    each = list(zip(elements, states.places, strict=True))
+    along = [(one, place) for one, place in each if one.velocity_numbers(model)]
+    places = tuple(sorted({k for one, _ in along for k in one.velocity_numbers(model)}))
+    torques = (TorquePart(places, _together(along, None, places)),) if along else ()
     links = sorted({k for element in elements for k in element.link_numbers(model)})
     wrenches = []
     for link in links:
-        on_link = tuple(one for one in elements if link in one.link_numbers(model))
+        on_link = [(one, place) for one, place in each if link in one.link_numbers(model)]
         name = model.links[link].name
-        wrenches.append(WrenchPart(name, link, "link", ElementForces(on_link, link)))
+        wrenches.append(WrenchPart(name, link, "link", _together(on_link, link)))
     return torques, tuple(wrenches)
+
+
+def _together(
+    some: list[tuple[ForceElement, slice]], link: int | None, places: tuple[int, ...] = ()
+) -> ElementForces:
+    elements, states = zip(*some, strict=True)
+    return ElementForces(elements, states, link, places)

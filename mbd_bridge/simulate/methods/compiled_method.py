@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.simulate.methods.method import Method
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.steps.rate import Rate, Settle
@@ -38,11 +39,12 @@ class CompiledMethod(Method):
         self._rows = rows
         self._bound = bool(rows) or motions is not None
 
-    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+    def acceleration(self, q: Array, v: Array, t: float, z: Array = NO_STATES) -> Array:
         """Return q̈ by the Schur complement of independent rows."""
-        rate, risk = self._rate(t, q, v)
+        rate, risk = self._rate(t, q, v, z)
         self._trust(risk)
-        return np.asarray(rate[self.trajectory.model.nq :])
+        model = self.trajectory.model
+        return np.asarray(rate[model.nq : model.nq + model.nv])
 
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Project in the sense of M."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.rows import LoopChecker
@@ -65,21 +66,24 @@ class Equations:
             self._own = np.eye(model.nv)[list(motions.v)]
             self._rows = np.concatenate([self._rows, motions.scale])
 
-    def forces(self, q: Array, v: Array, t: float) -> Array:
-        """Return the generalised forces (nv,) that are given, N m or N."""
-        if self._torque is None:
-            return np.zeros(self.model.nv)
-        return np.asarray(self._torque(t, q, v), dtype=np.float64)
+    def forces(self, q: Array, v: Array, t: float, z: Array | None = NO_STATES) -> Array:
+        """Return the generalised forces (nv,) that are given, N m or N; None: they do not matter.
 
-    def terms(self, q: Array, v: Array, t: float) -> Terms:
-        """Return what the accelerations depend on."""
+        z are states of force elements.
+        """
+        if self._torque is None or z is None:
+            return np.zeros(self.model.nv)
+        return np.asarray(self._torque(t, q, v, z), dtype=np.float64)
+
+    def terms(self, q: Array, v: Array, t: float, z: Array | None = NO_STATES) -> Terms:
+        """Return what the accelerations depend on; with z None Q leaves the forces out."""
         (M,), (h,) = self._mass(q), self._bias(q, v)
         _, phi_q, gamma = self._cuts(q, v)
         if self._motions is not None:
             phi_q = np.vstack([phi_q, self._own])
             gamma = np.concatenate([gamma, self._motions.at(t)[2]])
         s = self.scale
-        Q = (self.forces(q, v, t) - h) * s
+        Q = (self.forces(q, v, t, z) - h) * s
         return Terms(M * np.outer(s, s), Q, phi_q / self._rows[:, None] * s, gamma / self._rows)
 
     def residual(self, q: Array, v: Array, t: float) -> Residual:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
@@ -38,8 +39,8 @@ class Method(ABC):
         """Prepare for a motion that starts here."""
 
     @abstractmethod
-    def acceleration(self, q: Array, v: Array, t: float) -> Array:
-        """Return q̈ (nv,)."""
+    def acceleration(self, q: Array, v: Array, t: float, z: Array = NO_STATES) -> Array:
+        """Return q̈ (nv,); z are states of force elements."""
 
     @abstractmethod
     def settle(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:

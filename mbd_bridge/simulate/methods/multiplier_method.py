@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.simulate.methods.equations import Equations, Terms
 from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
 from mbd_bridge.simulate.results.history import Correction
@@ -38,9 +39,9 @@ class MultiplierMethod(Method):
         self._rows = list(self.system.choose(self.system.rows_beside(q, v, t)))
         self._choices += 1
 
-    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+    def acceleration(self, q: Array, v: Array, t: float, z: Array = NO_STATES) -> Array:
         """Return q̈ of (22)."""
-        M, Q, phi_q, gamma = self._terms(q, v, t)
+        M, Q, phi_q, gamma = self._terms(q, v, t, z)
         a, _ = self._factorise(M, phi_q).solve(Q, gamma[self._rows])
         return np.asarray(self.system.scale * a)
 
@@ -60,7 +61,7 @@ class MultiplierMethod(Method):
             if size < METHOD_CLOSED:
                 break
             if size > 0.1 * before:  # the old matrix no longer converges
-                terms = self._terms(q, v, t)
+                terms = self._terms(q, v, t, None)
                 self._factorise(terms.M, terms.phi_q)
             before = size
             self._corrections += 1
@@ -86,9 +87,9 @@ class MultiplierMethod(Method):
             "corrections": self._corrections,
         }
 
-    def _terms(self, q: Array, v: Array, t: float) -> Terms:
+    def _terms(self, q: Array, v: Array, t: float, z: Array | None) -> Terms:
         """Return the terms; rows support M where the tree's is singular (see `solve.closed`)."""
-        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        M, Q, phi_q, gamma = self.system.terms(q, v, t, z)
         if not self._support:
             return Terms(M, Q, phi_q, gamma)
         weight = float(np.trace(M)) / len(M) or 1.0

@@ -29,9 +29,9 @@ class Power:
         """Whether nothing acts."""
         return self._forces is None and self._inverse is None
 
-    def __call__(self, t: float, q: Array, v: Array, a: Array) -> float:
+    def __call__(self, t: float, q: Array, v: Array, z: Array, a: Array) -> float:
         """Return the power in a state whose acceleration is a (nv,)."""
         if self._inverse is not None:
             (tau,) = self._inverse(q, v, a)
             return float(v @ np.asarray(tau))
-        return 0.0 if self._forces is None else float(v @ np.asarray(self._forces(t, q, v)))
+        return 0.0 if self._forces is None else float(v @ np.asarray(self._forces(t, q, v, z)))

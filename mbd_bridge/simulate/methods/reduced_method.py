@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import CORRECTIONS, Method, stays_open
 from mbd_bridge.simulate.results.history import Correction
@@ -42,9 +43,9 @@ class ReducedMethod(Method):
         """Make the basis."""
         self._held = self.basis.init(self.system.rows_beside(q, v, t), self.system.choose)
 
-    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+    def acceleration(self, q: Array, v: Array, t: float, z: Array = NO_STATES) -> Array:
         """Return q̈ by the reduced equations."""
-        M, Q, phi_q, gamma = self.system.terms(q, v, t)
+        M, Q, phi_q, gamma = self.system.terms(q, v, t, z)
         basis = self.basis.at(self.held, phi_q)
         found = with_basis(M, Q, gamma[list(self.held.rows)], basis)
         return np.asarray(self.system.scale * found.a)

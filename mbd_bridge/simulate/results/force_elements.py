@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.forces.base import Effect, ForceElement
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.system import System
@@ -94,9 +95,9 @@ class ForceElements(Mapping[str, ElementReport]):
 
 
 def force_elements(
-    system: System, time: Array, q: Array, v: Array, p: Array | None = None
+    system: System, time: Array, q: Array, v: Array, z: Array, p: Array | None = None
 ) -> ForceElements:
-    """Return what the force elements of a system did at states (K, nq), (K, nv).
+    """Return what the force elements of a system did at states (K, nq), (K, nv), (K, nz).
 
     Parameters
     ----------
@@ -106,12 +107,13 @@ def force_elements(
     if not elements:
         return ForceElements(time, {})
     units = [element.units(model) | ENERGY for element in elements]
-    inputs = {"q": model.nq, "v": model.nv, "t": 1}
+    inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz}
+    each = list(zip(elements, system.states.places, strict=True))
     identity = f"force elements {[element.identity for element in elements]}"
 
     def of(own: Model) -> Traceable:
         def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
-            return tuple(_row(element, own, q, v, t) for element in elements)
+            return tuple(_row(element, place, own, q, v, t) for element, place in each)
 
         return report
 
@@ -120,7 +122,7 @@ def force_elements(
         model, system.parameters
     )
     more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
-    tables = kernel(q, v, time[:, None], *more)
+    tables = kernel(q, v, np.column_stack([time, z]), *more)
     reports = {
         element.name: ElementReport(
             element.name,
@@ -133,9 +135,9 @@ def force_elements(
     return ForceElements(time, reports)
 
 
-def _row(element: ForceElement, model: Model, q: Array, v: Array, t: Array) -> Array:
-    """Return report, energy and dissipation of one element."""
-    effect: Effect = element.effect(model, t[0], q, v)
+def _row(element: ForceElement, place: slice, model: Model, q: Array, v: Array, t: Array) -> Array:
+    """Return report, energy and dissipation of one element; t holds the time, then z."""
+    effect = effect_at(element, place, model, t[0], q, v, t[1:])
     values = [*(effect.report[name] for name in element.units(model))]
     values += [effect.energy, effect.dissipation]
     row = zeros(len(values), q, v)

@@ -9,6 +9,7 @@ With records Δ apart q is off by O(Δ⁶), v by O(Δ⁵) (O(Δ⁴) for the velo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -101,8 +102,17 @@ def _rates(model: Model, at: State) -> tuple[Array, Array]:
 class Bridge:
     """The way from one state to another, across what lies between."""
 
-    def __init__(self, model: Model, start: Now, first: Array, end: Now, last: Array) -> None:
+    def __init__(
+        self,
+        model: Model,
+        start: Now,
+        first: Array,
+        end: Now,
+        last: Array,
+        rates: Callable[[Now], Array] | None = None,
+    ) -> None:
         self.start, self.end = start, end
+        self._rates = None if rates is None else (rates(start), rates(end))
         ends = State(start.q, start.v, first), State(end.q, end.v, last)
         self._between = Between(model, *ends, end.t - start.t)
 
@@ -111,4 +121,41 @@ class Bridge:
         if time >= self.end.t:
             return Now(time, self.end.q, self.end.v)
         found = self._between.at(time - self.start.t)
-        return Now(time, found.q, found.v)
+        return Now(time, found.q, found.v, self._carried(time))
+
+    def _carried(self, time: float) -> Array:
+        """Return the cubics of states of force elements, straight lines of what else is carried."""
+        one, two = self.start.carried, self.end.carried
+        length = self.end.t - self.start.t
+        s = (time - self.start.t) / length
+        out = np.asarray(one + s * (two - one))
+        if self._rates is not None:
+            first, last = self._rates
+            nz = len(first)
+            out[:nz] = _cubic(one[:nz], first, two[:nz], last, length, s)
+        return out
+
+
+def _cubic(one: Array, first: Array, two: Array, last: Array, length: float, s: float) -> Array:
+    """Return the cubic through two values with their rates, at the part s of the length."""
+    ends = np.array([one, length * first, two, length * last])
+    return np.asarray(_powers(s, 4)[0] @ CUBIC @ ends)
+
+
+def between(
+    rates: Callable[[Now], Array], times: Array, q: Array, v: Array, z: Array, time: float
+) -> Array:
+    """Return states z (nz,) of force elements between records, by the cubic of z and ż of both.
+
+    Parameters
+    ----------
+    rates : ż of a state
+    times, q, v, z : of the records
+    """
+    k = int(np.clip(np.searchsorted(times, time, "right") - 1, 0, max(0, len(times) - 2)))
+    if not z.shape[1] or time == times[k]:
+        return np.asarray(z[k].copy())
+    one, two = (Now(float(times[j]), q[j], v[j], z[j]) for j in (k, k + 1))
+    length = two.t - one.t
+    part = (time - one.t) / length
+    return _cubic(one.carried, rates(one), two.carried, rates(two), length, part)

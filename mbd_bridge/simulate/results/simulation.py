@@ -52,6 +52,7 @@ class Simulation:
     trajectory : the mechanism and what acted on it
     time : (K,) s
     q, v : (K, nq), (K, nv): rad or m, and their rates
+    z : (K, nz) states of force elements; `states` has them by name
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
     detours : steps past singular positions, which were taken with more care (`passage`)
@@ -67,6 +68,7 @@ class Simulation:
     time: Array
     q: Array
     v: Array
+    z: Array
     steps: int
     step: float
     status: str
@@ -134,7 +136,7 @@ class Simulation:
     @cached_property
     def _acting(self) -> tuple[Array, Array, Array]:
         """Torques (K, nv), wrenches (K, L, 6) in the axes of their links, forces of these."""
-        return self.trajectory.acting(self.time, self.q, self.v, self.samples)
+        return self.trajectory.acting(self.time, self.q, self.v, self.samples, self.z)
 
     @property
     def tau(self) -> Array:
@@ -232,7 +234,12 @@ class Simulation:
     @cached_property
     def force_elements(self) -> ForceElements:
         """What each force element did: its report, stored energy and dissipated power."""
-        return force_elements(self.system, self.time, self.q, self.v, self.trajectory.p)
+        return force_elements(self.system, self.time, self.q, self.v, self.z, self.trajectory.p)
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """States z of force elements by name, "element.state", (K,) each."""
+        return self.system.states.by_name(self.z)
 
     @cached_property
     def closure(self) -> Array:
@@ -279,6 +286,7 @@ class Simulation:
             time=self.time[records],
             q=self.q[records],
             v=self.v[records],
+            z=self.z[records],
             samples=None if samples is None else samples[records],
             reported=None
             if reported is None
@@ -286,7 +294,7 @@ class Simulation:
         )
 
     def state(self, index: int = -1) -> tuple[Array, Array]:
-        """Return q and v at one record, to start again from."""
+        """Return q and v at one record, to start again from, with ``z=run.z[index]``."""
         place = place_among("index", index, len(self.time))
         return self.q[place].copy(), self.v[place].copy()
 

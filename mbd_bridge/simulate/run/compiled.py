@@ -16,6 +16,7 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
+from mbd_bridge.simulate.carried import WORK, carried
 from mbd_bridge.simulate.checks.opening import leads_off, opening, openings
 from mbd_bridge.simulate.checks.watch import spread, too_long
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
@@ -82,10 +83,11 @@ def run_compiled(
         at[:, 0],
         q,
         v,
+        carried(at)[:, : problem.trajectory.system.nz],
         run.done,
         status,
         facts,
-        work=at[:, 1],
+        work=at[:, WORK],
         samples=run.samples(),
         reported=run.reported(),
     )
@@ -97,7 +99,7 @@ class _Run:
 
     def __init__(self, problem: Problem, march: March, rows: tuple[int, ...]) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
-        start = np.array([problem.start, 0.0])
+        start = np.array([problem.start, 0.0, *problem.z])
         self.stage = march.start()
         self._put(problem.q, problem.v, start)
         self.done = self.detours = 0
@@ -121,10 +123,10 @@ class _Run:
         more = self.problem.trajectory.more(float(t[0]), q, v)
         self.march.put(self.stage, q, v, t, np.array([self.h]), *more)
 
-    def now(self) -> tuple[float, Array, Array]:
-        """Return time, q and v."""
+    def now(self) -> Now:
+        """Return the state."""
         q, v, t = self.march.state_of(self.stage)
-        return float(t[0]), q, v
+        return Now(float(t[0]), q, v, carried(t))
 
     def some(self, wanted: int) -> None:
         """Take steps; where one is not trusted, as many as lead past that place."""
@@ -203,17 +205,18 @@ class _Run:
         problem, energy = self.problem, self._passage.energy
         if self._reported and self.done % problem.every == 0:
             self._record()
-        t, q, v = self.now()
-        work = float(self.march.state_of(self.stage)[2][1]) - energy(q, v)
+        now = self.now()
+        work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
         left, begins = problem.steps - self.done, self.done == 0
-        now, one = Now(t, q, v), self._once(q, v, t, self.h)
-        fault = self._opening(q, v, one.a) if one.near < STEP_RISK else None
+        one = self._once(now, self.h)
+        fault = self._opening(now.q, now.v, one.a) if one.near < STEP_RISK else None
         if fault is not None:  # why the step is not trusted
             raise SolveError(fault)
         with problem.trajectory.holding(now):
             led = self._passage.over(now, left, begins)
         for place in led:
-            at = np.array([place.t, work + energy(place.q, place.v)])
+            at = place.fed_back
+            at[WORK] = work + energy(place.q, place.v)
             self._put(place.q, place.v, at)
             self.detours += 1
             self.done += 1
@@ -313,19 +316,20 @@ class _Run:
         acceleration (L, nv) at the start of the last part; nan where a step is not trusted.
         """
         trajectory, h = self.problem.trajectory, self.h / parts
-        t, q, v = found.time[looks], found.q[looks], found.v[looks]
+        t, q, v, z = found.time[looks], found.q[looks], found.v[looks], found.z[looks]
         lost = np.zeros(len(looks), dtype=bool)
         steps = 1 if self._sampled else parts  # Python is asked before each
         for _ in range(0, parts, steps):
             number = len(looks) if self._sampled else min(1, len(looks))
             own = [trajectory.more(float(t[k]), q[k], v[k]) for k in range(number)]
             more = [np.broadcast_to(x, (len(looks), len(x[0]))) for x in zip(*own, strict=True)]
-            clock = np.column_stack([t, np.zeros(len(t)), np.full(len(t), h)])
+            clock = np.column_stack([t, np.zeros(len(t)), z, np.full(len(t), h)])
             ends = t[:, None] + h * np.arange(steps + 1)
             streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
             out = self.march.from_each(np.hstack([q, v, clock, *more]), steps, STEP_RISK, streams)
             lost |= np.isnan(out[-1][:, 0])
             q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
+            z = np.where(lost[:, None], z, carried(out[2]))
             t = t + steps * h
         return np.where(lost[:, None], np.nan, q), out[3]
 
@@ -351,8 +355,8 @@ class _Run:
         if found is None:
             return
         self.done, self.detours, state = found.done, found.detours, found.state
-        nq = self.problem.model.nq
-        self._put(state[2 : nq + 2], state[nq + 2 :], state[:2])
+        nq, beside = self.problem.model.nq, self.march.inputs["t"]
+        self._put(state[beside : nq + beside], state[nq + beside :], state[:beside])
         shapes = self.march.shapes[REPORTED + len(STATE) : -1] if self._reported else ()
         none = (np.full((len(found.q), prod(shape)), np.nan) for shape in shapes)
         self._records = [(found.time, found.q, found.v, *none)]
@@ -366,6 +370,6 @@ class _Run:
         half = p.start + 0.5 * p.steps * p.h
         found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
         for t in (p.start, half):
-            one = self._once(p.q, p.v, t, p.h)
-            found += [one.q, one.v]
+            one = self._once(Now(t, p.q, p.v, p.z), p.h)
+            found += [one.q, one.v, one.carried]
         return np.concatenate(found)

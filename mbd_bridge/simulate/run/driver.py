@@ -27,6 +27,7 @@ from mbd_bridge.errors import (
     whole_number,
 )
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
@@ -43,24 +44,22 @@ from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.checkpoint import Checkpoint
 from mbd_bridge.simulate.run.compiled import run_compiled
 from mbd_bridge.simulate.run.events import Watch, check_watches
+from mbd_bridge.simulate.run.grid import check_records, check_start, number_of_steps
 from mbd_bridge.simulate.run.lookout import Lookout, raised, with_events
+from mbd_bridge.simulate.run.methods import METHODS
 from mbd_bridge.simulate.run.problem import (
-    MOST_BYTES,
     IntegratorName,
     MethodName,
     Problem,
     Records,
     RunOptions,
 )
-from mbd_bridge.simulate.run.python import METHODS, run_in_python
+from mbd_bridge.simulate.run.python import run_in_python
 from mbd_bridge.simulate.run.start import check_inertia, dof, start_state
 from mbd_bridge.simulate.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
-
-MOST_STEPS = 200_000_000
-"""A simulation of more steps is refused as a slip of the pen."""
 
 TOLERANCE = 1e-8
 """Error of a step that is allowed where steps are variable, relative and absolute."""
@@ -82,6 +81,7 @@ def simulate(
     step: float = 1e-3,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
+    z: StartStates | None = None,
     torque: Torque = None,
     external: External | None = None,
     external_in: Axes = "link",
@@ -112,6 +112,8 @@ def simulate(
     duration, step : s; the last step ends at start + duration
     q, v : state at the start; if not given, zero position and rest, or what is prescribed
         and the nearest to it that closes the loops
+    z : states of force elements at the start, (nz,) or by name {"tyre.deflection": 0.01}; zero
+        where none is given
     torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
         `formula`), a table (times, values) of any length with straight lines from row to row, which
         jumps where a time stands twice (steps end where it bends or jumps), or a function of
@@ -202,10 +204,11 @@ def simulate(
         progress,
         _checkpoint(checkpoint, checkpoint_every, options, events),
     )
+    states = system.states.start(z)[0]
     if events:
-        found = with_events(run.part, events, start, duration, q, v)
+        found = with_events(run.part, events, start, duration, q, v, states)
     else:
-        found = run.part(duration, q, v, start)
+        found = run.part(duration, q, v, states, start)
     return raised(found) if check else found
 
 
@@ -225,6 +228,7 @@ class _Single:
         duration: float,
         q: ArrayLike | None,
         v: ArrayLike | None,
+        z: Array,
         start: float,
         lookout: Lookout | None = None,
     ) -> Simulation:
@@ -234,7 +238,7 @@ class _Single:
         steps = number_of_steps(duration, self.step)
         loops = LoopChecker(model) if model.has_loops else None
         q0, v0 = start_state(model, q, v, motions, start, loops)
-        trajectory.try_at(start, q0, v0)
+        trajectory.try_at(start, q0, v0, z)
         left = dof(model, q0, motions, loops)
         if not left and motions is None:
             warn(
@@ -244,7 +248,7 @@ class _Single:
             )
         h = duration / steps
         knots = trajectory.system.knots(start, h)
-        problem = Problem(trajectory, q0, v0, start, h, steps, self.every, loops, knots)
+        problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, loops, knots)
         found = _run(problem, options, self.progress, self.checkpoint, lookout)
         method = {"method": options.method, "integrator": options.integrator}
         facts = {**method, "dof": left, **found.facts}
@@ -254,6 +258,7 @@ class _Single:
             found.time,
             found.q,
             found.v,
+            found.z,
             found.steps,
             problem.h,
             found.status,
@@ -270,12 +275,13 @@ def simulate_one(
     duration: float,
     q: Array,
     v: Array,
+    z: Array,
     start: float,
     step: float,
     every: int,
 ) -> Simulation:
     """Return the motion of one trajectory in compiled steps, whatever its status."""
-    return _Single(trajectory, step, every).part(duration, q, v, start)
+    return _Single(trajectory, step, every).part(duration, q, v, z, start)
 
 
 def _checkpoint(
@@ -358,38 +364,5 @@ def _run(
 def _not_begun(problem: Problem, message: str) -> Records:
     """Return the records of a motion that cannot take its first step."""
     status = f"stopped at t = {problem.start:.6g} s: {message}"
-    start = np.array([problem.start]), problem.q[None], problem.v[None]
+    start = np.array([problem.start]), problem.q[None], problem.v[None], problem.z[None]
     return Records(*start, 0, status, {})
-
-
-def check_records(model: Model, steps: int, every: int) -> None:
-    """Refuse more records than fit into memory, before the first step."""
-    records = steps // every + 2
-    needed = 2 * 8 * records * (1 + model.nq + 2 * model.nv)  # time, q, v, a; twice as they join
-    if needed > MOST_BYTES:
-        raise StateError(
-            f"{records} records of {steps} steps need {needed / 2**30:.0f} GiB, more than "
-            f"{MOST_BYTES / 2**30:.0f}; record less often, such as every={steps // 10**5}, or "
-            f"simulate in parts"
-        )
-
-
-def check_start(start: float, h: float) -> float:
-    """Return the start; refuse one from which no step of h seconds leads anywhere."""
-    start = real_number("start", start, "a number of seconds")
-    if start + h == start:
-        raise StateError(f"start: t = {start:g} s and a step of {h:g} s later are the same number")
-    return start
-
-
-def number_of_steps(duration: float, step: float) -> int:
-    """Return the steps, of about the length asked for, that make up the whole duration."""
-    for name, value in (("duration", duration), ("step", step)):
-        real_number(name, value, "a positive number of seconds", positive=True)
-    steps = max(1, round(min(duration / step, 1e18)))
-    if steps > MOST_STEPS:
-        raise StateError(
-            f"{steps:.3g} steps of {step:g} s are more than {MOST_STEPS:,}; choose a longer "
-            f"step, or simulate in parts"
-        )
-    return steps

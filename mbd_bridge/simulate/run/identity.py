@@ -32,7 +32,8 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         A function cannot be traced, and so not be told from another one.
     """
     model, system = problem.model, problem.trajectory.system
-    start = np.concatenate([[problem.start], problem.q, problem.v]).tobytes()
+    start = np.concatenate([[problem.start], problem.q, problem.v, problem.z]).tobytes()
+    states = [one.identity for one in system.forces] if system.nz else []
     parts = [(name, _signal(model, signal)) for name, signal in system.signals]
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
     acts = [part for part in parts if part not in prescribed]
@@ -41,7 +42,7 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
-        "torque, external or forces": repr((acts, places)),
+        "torque, external or forces": repr((acts, places, states)),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
         "method or integrator": repr(method),
         "program": _program(),

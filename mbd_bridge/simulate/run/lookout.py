@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import SolveError, StateError
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
-from mbd_bridge.simulate.results.interpolation import State
+from mbd_bridge.simulate.results.interpolation import State, between
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.run.events import (
     Events,
@@ -27,7 +27,7 @@ from mbd_bridge.simulate.run.events import (
     is_terminal,
     value_of,
 )
-from mbd_bridge.simulate.singular.trust import Step
+from mbd_bridge.simulate.singular.trust import Now, Step, Taken
 from mbd_bridge.simulate.steps.compiled import one_step, prepared_step
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
@@ -78,6 +78,7 @@ def watched(
     if not end <= run.time[-1]:
         return replace(run, events=found)
     last, kept = finer(end), run.time < end
+    states = finer.states(end)
     reported, samples = run.reported, run.samples
     if reported is not None:
         reported = {name: _longer(array[kept], np.nan) for name, array in reported.items()}
@@ -88,6 +89,7 @@ def watched(
         time=np.append(run.time[kept], end),
         q=np.vstack([run.q[kept], last.q]),
         v=np.vstack([run.v[kept], last.v]),
+        z=np.vstack([run.z[kept], states]),
         samples=samples,
         reported=reported,
         steps=round((end - float(run.time[0])) / run.step),
@@ -118,18 +120,19 @@ def with_events(
     duration: float,
     q: ArrayLike | None,
     v: ArrayLike | None,
+    z: Array,
 ) -> Simulation:
     """Return a motion in as many parts as events make of it, joined.
 
     Parameters
     ----------
-    simulate : (duration, q, v, start, lookout) -> the motion of a part
+    simulate : (duration, q, v, z, start, lookout) -> the motion of a part
     """
     parts: list[Simulation] = []
     leave_zero: Collection[str] = ()
     begin, end = start, start + duration
     for _ in range(MOST_EVENTS):
-        part = simulate(end - begin, q, v, begin, Lookout(watches, leave_zero))
+        part = simulate(end - begin, q, v, z, begin, Lookout(watches, leave_zero))
         part = watched(part, watches, leave_zero)
         parts.append(part)
         watch = acting_event(part, watches)
@@ -137,6 +140,7 @@ def with_events(
         if watch is None or end - begin <= 1e-12 * max(abs(end), duration):
             return joined(parts)
         q, v = _changed(watch, begin, part.q[-1], part.v[-1])
+        z = part.z[-1]
         leave_zero = _at_zero(watches, part, q, v)
     why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
     return replace(joined(parts), status=why)
@@ -186,6 +190,7 @@ def joined(parts: Sequence[Simulation]) -> Simulation:
         time=np.concatenate([part.time for part in parts]),
         q=np.concatenate([part.q for part in parts]),
         v=np.concatenate([part.v for part in parts]),
+        z=np.concatenate([part.z for part in parts]),
         steps=sum(part.steps for part in parts),
         detours=sum(part.detours for part in parts),
         facts=facts,
@@ -201,32 +206,45 @@ class Finer:
 
     def __init__(self, run: Simulation) -> None:
         self.run = run
-        self._known: list[tuple[float, Array, Array]] = []
+        self._known: list[Now] = []
 
     def __call__(self, time: float) -> State:
         """Return q, v and a."""
+        found = self._reached(time)
+        return self.run.at(time) if found is None else State(found.q, found.v, found.a)
+
+    def states(self, time: float) -> Array:
+        """Return the states z (nz,) of force elements."""
+        found = self._reached(time)
+        if found is not None:
+            return found.carried[: self.run.system.nz]
+        run = self.run
+        return between(run.trajectory.rates, run.time, run.q, run.v, run.z, time)
+
+    def _reached(self, time: float) -> Taken | None:
+        """Return what steps come to, None where there are none or they are not trusted."""
         run = self.run
         k = int(np.clip(np.searchsorted(run.time, time, "right") - 1, 0, len(run.time) - 1))
         step = self._step
         if step is None or time == run.time[k]:
-            return run.at(time)
-        if not self._known or self._known[0][0] != run.time[k]:
-            self._known = [(float(run.time[k]), run.q[k], run.v[k])]
-        while self._known[-1][0] > time:
+            return None
+        if not self._known or self._known[0].t != run.time[k]:
+            self._known = [Now(float(run.time[k]), run.q[k], run.v[k], run.z[k])]
+        while self._known[-1].t > time:
             self._known.pop()
         while True:
-            t, q, v = self._known[-1]
-            whole = time - t > run.step
-            end = t + run.step if whole else time
-            knots = self._knots.within(t, end)
+            now = self._known[-1]
+            whole = time - now.t > run.step
+            end = now.t + run.step if whole else time
+            knots = self._knots.within(now.t, end)
             for b in (*knots, end):
-                found = step(q, v, t, run.step if whole and not knots else length_to(t, b))
+                found = step(now, run.step if whole and not knots else length_to(now.t, b))
                 if not (found.risk < STEP_RISK and np.isfinite(found.q).all()):
-                    return run.at(time)
-                t, q, v = b, found.q, found.v
+                    return None
+                now = now.after(0.0, found)._replace(t=b)
             if not whole:
-                return State(found.q, found.v, found.a)
-            self._known.append((end, q, v))
+                return found
+            self._known.append(now)
 
     @cached_property
     def _step(self) -> Step | None:

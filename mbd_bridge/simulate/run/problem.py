@@ -9,7 +9,7 @@ from mbd_bridge.simulate.inputs.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.results.history import Correction, History
 from mbd_bridge.simulate.rows import LoopChecker
-from mbd_bridge.simulate.steps.runge_kutta import Torque
+from mbd_bridge.simulate.steps.runge_kutta import Rates, Torque
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
@@ -18,11 +18,15 @@ MOST_BYTES = 2**33
 
 
 class Problem(NamedTuple):
-    """What is to be simulated: so many steps of h seconds, every `every`-th recorded."""
+    """What is to be simulated: so many steps of h seconds, every `every`-th recorded.
+
+    It starts from coordinates q, velocities v and states z of force elements.
+    """
 
     trajectory: Trajectory
     q: Array
     v: Array
+    z: Array
     start: float
     h: float
     steps: int
@@ -39,6 +43,11 @@ class Problem(NamedTuple):
     def forces(self) -> Torque | None:
         """What acts, in floats."""
         return self.trajectory.stage.torque
+
+    @property
+    def rates(self) -> Rates | None:
+        """Rates of the states of force elements, in floats; None if they have none."""
+        return self.trajectory.stage.rates
 
     @property
     def motions(self) -> PrescribedMotions | None:
@@ -75,7 +84,7 @@ class RunOptions(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Times (K,), coordinates (K, nq) and velocities (K, nv), and what is to be reported of them.
+    """Times (K,), coordinates (K, nq), velocities (K, nv), states of force elements (K, nz).
 
     Attributes
     ----------
@@ -87,6 +96,7 @@ class Records(NamedTuple):
     time: Array
     q: Array
     v: Array
+    z: Array
     steps: int
     status: str
     facts: dict[str, Any]
@@ -103,6 +113,7 @@ class Records(NamedTuple):
             self.time[kept],
             self.q[kept],
             self.v[kept],
+            self.z[kept],
             round((t - problem.start) / problem.h),
             f"stopped at t = {t:.6g} s: {message}",
             self.facts,

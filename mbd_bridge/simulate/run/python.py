@@ -27,30 +27,24 @@ from mbd_bridge.simulate.integrators import (
 from mbd_bridge.simulate.methods.compiled_method import CompiledMethod
 from mbd_bridge.simulate.methods.equations import Equations
 from mbd_bridge.simulate.methods.method import Method
-from mbd_bridge.simulate.methods.multiplier_method import MultiplierMethod
 from mbd_bridge.simulate.methods.power import Power
-from mbd_bridge.simulate.methods.reduced_method import ReducedMethod
 from mbd_bridge.simulate.results.history import Recorder
-from mbd_bridge.simulate.right_hand_side import STABILISATION
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
 from mbd_bridge.simulate.run.identity import identity_of
+from mbd_bridge.simulate.run.methods import make_method
 from mbd_bridge.simulate.run.problem import Problem, Records, RunOptions
 from mbd_bridge.simulate.singular.passage import Passage
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.compiled import passage_of
 from mbd_bridge.simulate.steps.rate import Rate
 from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, normalised
-from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.simulate.run.lookout import Lookout
-
-METHODS = ("projection", *BASES, "multipliers")
-"""Names of the methods."""
 
 FIXED = ("rk4", "ab3")
 """Integrators with fixed steps: they do not notice that a step is too long."""
@@ -63,17 +57,6 @@ INSTANT = 1e-12
 
 LOOKS = 12
 """Steps that are compared with two of half their length."""
-
-
-def make_method(problem: Problem, options: RunOptions) -> Method:
-    """Return the requested method."""
-    if options.method == "projection":
-        pull = STABILISATION if options.integrator.startswith("scipy:") else 0.0
-        return CompiledMethod(problem.trajectory, pull)
-    equations = Equations(problem.model, problem.forces, problem.motions)
-    if options.method == "multipliers":
-        return MultiplierMethod(equations, options.correction)
-    return ReducedMethod(equations, BASES[options.method], options.correction)
 
 
 def run_in_python(
@@ -114,7 +97,8 @@ class _Run:
         self.problem, self._options = problem, options
         model = problem.model
         self._nq, self._plain = model.nq, model.nq == model.nv
-        self._end = model.nq + model.nv
+        self._nv_end = model.nq + model.nv
+        self._end = self._nv_end + len(problem.z)
         self.method = make_method(problem, options)
         # a second one looks whether steps are too long, so that the first does not notice
         stateless = isinstance(self.method, CompiledMethod)
@@ -126,9 +110,9 @@ class _Run:
         self._stride = 1 if self._fixed else problem.every
         self._stride_look, self._looks = max(1, problem.steps // LOOKS), 0
         self._power = Power(problem)
-        # y: coordinates, velocities, and the work if something acts
+        # y: coordinates, velocities, states of force elements, and the work if something acts
         work = [] if self._power.none else [0.0]
-        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v, work])
+        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v, problem.z, work])
         self.done = self.detours = self._steps = 0
         self._times, self._states = [self.t], [self.y]
         self._begun, self._seen = False, 0
@@ -182,14 +166,14 @@ class _Run:
 
     def _check_loops(self) -> None:
         """Complain of accelerations that lead off the loops."""
-        p, (q, v) = self.problem, self._state(self.y)
+        p, (q, v), z = self.problem, self._state(self.y), self._z(self.y)
         if p.loops is None:
             return
         try:
-            if self._risk is not None and not self._risk(self.t, q, v)[1] < STAGE_RISK:
+            if self._risk is not None and not self._risk(self.t, q, v, z)[1] < STAGE_RISK:
                 return
             self._second.init(q, v, self.t)
-            a = self._second.acceleration(q, v, self.t)
+            a = self._second.acceleration(q, v, self.t, z)
         except (SolveError, np.linalg.LinAlgError):
             return  # the step itself will tell
         problem = opening(p.model, p.loops.values, self._kept_rows, q, v, a)
@@ -261,13 +245,13 @@ class _Run:
         steps = self._steps + self.way.steps
         q, v = self._state(whole)
         history = None if self._recorder is None else self._recorder.history()
-        work = np.zeros(len(q)) if self._power.none else whole[:, -1]
-        return Records(np.array(self._times), q, v, steps, status, facts, history, work)
+        z, work = self._z(whole), np.zeros(len(q)) if self._power.none else whole[:, -1]
+        return Records(np.array(self._times), q, v, z, steps, status, facts, history, work)
 
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
             q, v = self._state(y)
-            if not self._risk(t, q, v)[1] < STAGE_RISK:
+            if not self._risk(t, q, v, self._z(y))[1] < STAGE_RISK:
                 raise SolveError(DEPENDENT_ROWS)
         return self._rate_of(self.method, t, y)
 
@@ -280,15 +264,20 @@ class _Run:
         return Rate(p.trajectory.without_torques(), self._kept_rows)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
-        q, v = self._state(y)
+        (q, v), z = self._state(y), self._z(y)
         dq = v if self._plain else coordinate_rates(self.problem.model, q, v)
-        a = method.acceleration(q, v, t)
-        power = [] if self._power.none else [self._power(t, q, v, a)]
-        return np.concatenate([dq, a, power])
+        a = method.acceleration(q, v, t, z)
+        dz = z if self.problem.rates is None else self.problem.rates(t, q, v, z)
+        power = [] if self._power.none else [self._power(t, q, v, z, a)]
+        return np.concatenate([dq, a, dz, power])
 
     def _state(self, y: Array) -> tuple[Array, Array]:
         """Return q and v of one y, or of many."""
-        return y[..., : self._nq], y[..., self._nq : self._end]
+        return y[..., : self._nq], y[..., self._nq : self._nv_end]
+
+    def _z(self, y: Array) -> Array:
+        """Return states of force elements of one y, or of many."""
+        return y[..., self._nv_end : self._end]
 
     def _settle(self, t: float, y: Array) -> Array:
         model, (q, v) = self.problem.model, self._state(y)
@@ -297,7 +286,7 @@ class _Run:
         q = q if self._plain else normalised(model, q)
         if self._recorder is not None:
             self._recorder.step(t, self.way.order, q, v)
-        return np.concatenate([*self.method.settle(q, v, t), y[self._end :]])
+        return np.concatenate([*self.method.settle(q, v, t), y[self._nv_end :]])
 
     @cached_property
     def _passage(self) -> Passage:
@@ -313,7 +302,7 @@ class _Run:
         return passage_of(problem, most_strayed=self.method.most_strayed)
 
     def _now(self) -> Now:
-        return Now(self.t, *self._state(self.y))
+        return Now(self.t, *self._state(self.y), self._z(self.y))
 
     def _pass(self, taken: int, met: Exception) -> None:
         """Go on past a singular position; with none near, the trouble is the method's own."""
@@ -341,7 +330,7 @@ class _Run:
             self._steps += 1
             t = p.start + (self.done + 1) * p.h
             done = work + energy(place.q, place.v) if len(work) else work
-            self._arrive(t, np.concatenate([place.q, place.v, done]), 1)
+            self._arrive(t, np.concatenate([place.q, place.v, place.carried, done]), 1)
         self.begin()
 
     def _judge(self, end: float) -> None:
@@ -368,7 +357,7 @@ class _Run:
         found = self.found("")
         state = np.concatenate([[self.t], self.y])
         assert found.work is not None, "it is summed up"
-        times = np.column_stack([found.time, found.work])
+        times = np.column_stack([found.time, found.work, found.z])
         return Kept(self.done, found.steps, self.detours, state, times, found.q, found.v)
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -381,8 +370,8 @@ class _Run:
         self.done, self._steps, self.detours = found.done, found.steps, found.detours
         self.t, self.y = float(found.state[0]), found.state[1:]
         self._times = found.time[:, 0].tolist()
-        work = found.time[:, 1:] if len(self.y) > self._end else found.time[:, :0]
-        self._states = list(np.hstack([found.q, found.v, work]))
+        work = found.time[:, 1:2] if len(self.y) > self._end else found.time[:, :0]
+        self._states = list(np.hstack([found.q, found.v, found.time[:, 2:], work]))
 
     def _probe(self) -> Array:
         """Return numbers that tell whether machine code rounds as it did."""
@@ -392,7 +381,7 @@ class _Run:
         self.begin()
         for t in (p.start, half):
             try:
-                found.append(self.method.acceleration(p.q, p.v, t))
+                found.append(self.method.acceleration(p.q, p.v, t, p.z))
             except SolveError:  # in a singular position there is none
                 found.append(np.zeros(p.model.nv))
         return np.concatenate(found)

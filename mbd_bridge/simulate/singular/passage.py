@@ -28,10 +28,10 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks.diagnosis import SHORTER
 from mbd_bridge.simulate.checks.watch import too_long
 from mbd_bridge.simulate.results.interpolation import Bridge
+from mbd_bridge.simulate.singular.agreement import confirmed, same
 from mbd_bridge.simulate.singular.trust import Now, Step, Taken
 from mbd_bridge.simulate.steps.reference import ReferenceStep
 from mbd_bridge.solve.tolerances import (
-    CONTROLLED_ERROR,
     CONTROLLED_RISK,
     FAR_RISK,
     INSIDE_RISK,
@@ -70,13 +70,6 @@ JUMPS = 80
 FURTHER = 1.4
 """Length of the second jump, by that of the first."""
 
-SAME_PLACE, SAME_RATE = 1e-10, 1e-8
-"""How well two jumps must agree: positions relative to the mechanism's size, velocities relative to
-the fastest. A linkage that misses a flat position by e differs by e/`EDGE`, and by e/`EDGE`²."""
-
-LOST_PLACE, LOST_RATE = 1e-15, 1e-14
-"""What rounding may leave across the branch, times 1/σ of positions, times 1/σ² of velocities."""
-
 SHORTEST = 2.0**-40
 """Of a step: controlled ones are not shorter."""
 
@@ -107,6 +100,7 @@ class Passage:
     energy : of a state, J; controlled steps must agree in it
     traced : whether the step is machine code
     most_strayed : risk of having come off its branch below which a step of the grid is taken
+    rates : of the states of force elements, if there are some
     """
 
     def __init__(
@@ -118,9 +112,10 @@ class Passage:
         energy: Callable[[Array, Array], float],
         traced: bool = True,
         most_strayed: float = STEP_RISK,
+        rates: Callable[[Now], Array] | None = None,
     ) -> None:
         self.model, self.h, self.traced = model, h, traced
-        self._most_strayed = most_strayed
+        self._most_strayed, self._rates = most_strayed, rates
         self._step, self._make_slow, self.energy = step, slow, energy
         self._slow: ReferenceStep | None = None
         self._end: tuple[float, SolveError] | None = None
@@ -197,7 +192,7 @@ class Passage:
             now = bridge.end
             last = self._taken(now, time - now.t)
             if last is not None:
-                yield Now(time, last.q, last.v)
+                yield now.after(time - now.t, last)._replace(t=time)
                 return
 
     def _taken(
@@ -209,8 +204,7 @@ class Passage:
         good = found.near < limit
         good = good and (over or found.crossed < STEP_RISK)
         good = good and (over or limit > STEP_RISK or found.strayed < self._most_strayed)
-        finite = np.isfinite(found.q).all() and np.isfinite(found.v).all()
-        return found if good and finite else None
+        return found if good and found.finite else None
 
     def _bridge(self, now: Now, time: float, begins: bool = False) -> Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
@@ -234,7 +228,7 @@ class Passage:
         with np.errstate(all="ignore"):
             whole = self._at(now, length)
             half = self._at(now, 0.5 * length)
-            last = self._at(Now(now.t + 0.5 * length, half.q, half.v), 0.5 * length)
+            last = self._at(now.after(0.5 * length, half), 0.5 * length)
         swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
         sweeps = swept >= SWEPT and self._at(now, 0.0).near < FAR_RISK
         if not max(whole.near, half.near, last.near) < FAR_RISK and not sweeps:
@@ -251,7 +245,7 @@ class Passage:
             length *= 0.5
             nearer = self._taken(now, length, 0.25 * limit)
             if nearer is not None:
-                before, now = now, Now(now.t + length, nearer.q, nearer.v)
+                before, now = now, now.after(length, nearer)
                 if self._distance(before, now) < EDGE * (STEP_RISK / limit) ** 0.5:
                     break
         blocked, differed = False, 0
@@ -266,44 +260,35 @@ class Passage:
             if landed is None or not blocked:
                 blocked |= landed is None
                 continue
-            place = Now(now.t + length, landed.q, landed.v)
+            place = now.after(length, landed)
             if self._distance(now, place) > REACH or differed == DIFFERENT:
                 break
             if self._agree(now, place, partial(self._taken, limit=limit, over=True)):
                 ends = self._acceleration(now), self._acceleration(place)
-                return Bridge(self.model, now, ends[0], place, ends[1])
+                return Bridge(self.model, now, ends[0], place, ends[1], self._rates)
             differed += 1
         return None
 
     def _agree(self, now: Now, place: Now, way: Callable[[Now, float], Taken | None]) -> bool:
         """Return whether a longer way comes to where this one leads on to."""
         whole = place.t - now.t
-        other, onward = way(now, FURTHER * whole), Taken(place.q, place.v, place.v, 0.0, 0.0)
-        part = (FURTHER - 1.0) * whole / PARTS
-        for k in range(PARTS):
-            there = Now(place.t + k * part, onward.q, onward.v)
-            step = self._taken(there, part, JUMP_RISKS[-1])
-            if step is None:
-                return False
-            onward = step
+        other, there = way(now, FURTHER * whole), place
         if other is None:
             return False
-        apart, rates = self._apart(other, onward)
-        return apart <= SAME_PLACE and rates <= SAME_RATE
-
-    def _apart(self, one: Taken, two: Taken) -> tuple[float, float]:
-        """Return how far two states are apart, rates relative to the fastest."""
-        scale = self.model.velocity_scale
-        fastest = max(np.abs(two.v / scale).max(initial=0.0), 1e-300)
-        place = np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0)
-        return float(place), float(np.abs((one.v - two.v) / scale).max(initial=0.0) / fastest)
+        part = (FURTHER - 1.0) * whole / PARTS
+        for k in range(PARTS):
+            step = self._taken(there._replace(t=place.t + k * part), part, JUMP_RISKS[-1])
+            if step is None:
+                return False
+            there = there.after(part, step)
+        return same(self.model, other, there)
 
     def _distance(self, one: Now, two: Now) -> float:
         scale = self.model.velocity_scale
         return float(np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0))
 
     def _at(self, now: Now, length: float) -> Taken:
-        return self._step(now.q, now.v, self._origin + now.t, length)
+        return self._step(now._replace(t=self._origin + now.t), length)
 
     def _acceleration(self, now: Now) -> Array:
         return self._at(now, 0.0).a
@@ -315,20 +300,20 @@ class Passage:
         slow = self._slow
         fastest = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
         # at rest it says that nothing tells the way
-        first = slow.acceleration(now.q, now.v, self._origin + now.t)
+        first = slow.acceleration(now.q, now.v, self._origin + now.t, now.carried)
         if fastest <= 0.0:
             return None
 
         def way(now: Now, length: float) -> Taken | None:
-            t, q, v = now
-            part = length / PARTS
+            part, there = length / PARTS, now
             try:
                 with np.errstate(all="ignore"):
                     for k in range(PARTS):
-                        q, v = slow(q, v, self._origin + t + k * part, part)
+                        t = self._origin + now.t + k * part
+                        there = slow(there._replace(t=t), part)
             except (SolveError, np.linalg.LinAlgError):
                 return None
-            return Taken(q, v, first, 0.0, 0.0)
+            return Taken(there.q, there.v, first, 0.0, 0.0, carried=there.carried)
 
         change = float(np.abs(first / self.model.velocity_scale).max(initial=0.0))
         differed, distance = 0, EDGE
@@ -338,11 +323,12 @@ class Passage:
             out = way(now, length)
             if out is None:
                 return None
-            place = Now(now.t + length, out.q, out.v)
+            place = now.after(length, out)
             if self._taken(place, 0.0, INSIDE_RISK) is None:
                 continue
             if self._agree(now, place, way):
-                return Bridge(self.model, now, first, place, self._acceleration(place))
+                last = self._acceleration(place)
+                return Bridge(self.model, now, first, place, last, self._rates)
             differed += 1
         return None
 
@@ -354,7 +340,7 @@ class Passage:
         self._length = min(2.0 * self._length, self.h)
         for _ in range(PATIENCE):
             if now.t >= time - ON_GRID * self.h:
-                return Now(time, now.q, now.v)
+                return now._replace(t=time)
             length = min(self._length, time - now.t)
             whole, half = (
                 self._taken(now, length, CONTROLLED_RISK),
@@ -362,15 +348,15 @@ class Passage:
             )
             last = None
             if whole is not None and half is not None:
-                middle = Now(now.t + 0.5 * length, half.q, half.v)
+                middle = now.after(0.5 * length, half)
                 last = self._taken(middle, 0.5 * length, CONTROLLED_RISK)
-            if whole is None or last is None or not self._confirmed(whole, last):
+            if whole is None or last is None or not confirmed(self.model, self.energy, whole, last):
                 self._length = 0.5 * length
                 if self._length < SHORTEST * self.h:
                     self._say(now, time - now.t)
                     raise SolveError(UNDECIDED)
                 continue
-            now = Now(now.t + length, last.q, last.v)
+            now = now.after(length, last)
             self._length = 1.5 * length
             if last.near > nearer and now.t < time - ON_GRID * self.h:
                 return now
@@ -379,22 +365,10 @@ class Passage:
             f"on: forces or loops change faster than that here"
         )
 
-    def _confirmed(self, whole: Taken, halves: Taken) -> bool:
-        """Return whether two halves confirm a step, but for what rounding takes."""
-        place, rate = self._apart(whole, halves)
-        risk = max(whole.near, halves.near)
-        if place > max(CONTROLLED_ERROR, LOST_PLACE * risk**0.5) or rate > max(
-            CONTROLLED_ERROR, LOST_RATE * risk
-        ):
-            return False
-        one, two = self.energy(whole.q, whole.v), self.energy(halves.q, halves.v)
-        still = self.energy(halves.q, np.zeros_like(halves.v))
-        return abs(one - two) <= CONTROLLED_ERROR * (abs(still) + abs(two - still))
-
     def _say(self, now: Now, length: float, prescribed: bool = False) -> None:
         """Raise the Python reference's message; `prescribed`: there are prescribed motions."""
         if self._slow is None:
             self._slow = self._make_slow()
         if not prescribed or self._slow.motions is not None:
             with np.errstate(all="ignore"):
-                self._slow(now.q, now.v, self._origin + now.t, length)
+                self._slow(now._replace(t=self._origin + now.t), length)

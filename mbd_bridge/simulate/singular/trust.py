@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from mbd_bridge.forces.base import NO_STATES
+from mbd_bridge.simulate.carried import WORK, carried
 from mbd_bridge.solve.tolerances import STRAYED_RISK
 from mbd_bridge.spatial import Array
 
@@ -22,6 +26,7 @@ class Taken(NamedTuple):
     crossed : risk that it has stepped over one
     correction : what the step had to take back to be on the loops, rad or sizes
     work : J that forces and prescribed motions did in it
+    carried : what goes along at its end: states of force elements, a method's memory (`carried`)
     """
 
     q: Array
@@ -31,11 +36,17 @@ class Taken(NamedTuple):
     crossed: float
     correction: float = 0.0
     work: float = 0.0
+    carried: Array = NO_STATES
 
     @property
     def risk(self) -> float:
         """Return all together, as the step sums it up."""
         return self.near + self.crossed + self.strayed
+
+    @property
+    def finite(self) -> bool:
+        """Return whether it came to numbers."""
+        return all(np.isfinite(x).all() for x in (self.q, self.v, self.carried))
 
     @property
     def strayed(self) -> float:
@@ -47,16 +58,32 @@ def taken(outputs: Sequence[Array]) -> Taken:
     """Return what came of a compiled step (`simulate.steps.runge_kutta`), from its outputs."""
     q, v, t, a, risks, *_ = outputs
     near, crossed, square = (float(x) for x in risks)
-    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5, float(t[1]))
-
-
-Step = Callable[[Array, Array, float, float], Taken]
-"""One step from q and v at t, of h seconds."""
+    work, beside = float(t[WORK]), carried(t).copy()
+    return Taken(q.copy(), v.copy(), a.copy(), near, crossed, square**0.5, work, beside)
 
 
 class Now(NamedTuple):
-    """A state on the way."""
+    """A state on the way.
+
+    Attributes
+    ----------
+    carried : what goes along: states of force elements, a method's memory (`carried`)
+    """
 
     t: float
     q: Array
     v: Array
+    carried: Array = NO_STATES
+
+    @property
+    def fed_back(self) -> Array:
+        """What a step takes as t, from work 0 on."""
+        return np.array([self.t, 0.0, *self.carried])
+
+    def after(self, length: float, step: Taken) -> Now:
+        """Return the state that a step of so many seconds has come to."""
+        return Now(self.t + length, step.q, step.v, step.carried)
+
+
+Step = Callable[[Now, float], Taken]
+"""One step from a state, of h seconds."""

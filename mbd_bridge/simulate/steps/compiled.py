@@ -17,7 +17,7 @@ from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.problem import Problem
 from mbd_bridge.simulate.singular.passage import Passage
-from mbd_bridge.simulate.singular.trust import Step, Taken, taken
+from mbd_bridge.simulate.singular.trust import Now, Step, Taken, taken
 from mbd_bridge.simulate.steps.reference import ReferenceStep
 from mbd_bridge.simulate.steps.runge_kutta import (
     OF_A_SLOPE,
@@ -51,13 +51,16 @@ def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, di
     """Return one Runge-Kutta step with projection, of floats or symbols, and its inputs' sizes.
 
     step(q, v, t, h, ...) -> q, v, t, a, risks, what the system's outputs tell, risk. t holds the
-    time and the work that has been done, s and J; the further inputs are those of `System.more`.
+    time, the work that has been done, and states of force elements (`carried`); the further inputs
+    are those of `System.more`.
     """
-    model, more, asked = system.model, list(system.more), system.outputs
+    more, asked = list(system.more), system.outputs
 
-    def slope_at(numbers: Numbers, q: Array, v: Array, t: Any) -> tuple[Array, Closed, Any]:
+    def slope_at(
+        numbers: Numbers, q: Array, v: Array, t: Any, z: Array
+    ) -> tuple[Array, Closed, Any, Array]:
         acting = numbers.acting(system)
-        return slopes(acting.model, rows, *acting.stage())(q, v, t)
+        return slopes(acting.model, rows, *acting.stage())(q, v, t, z)
 
     def correct_at(
         numbers: Numbers, q: Array, v: Array, t: Any, near: Closed
@@ -75,7 +78,7 @@ def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, di
         report = None if asked is None else partial(asked.values, first, rows)
         return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
 
-    return step, {"q": model.nq, "v": model.nv, "t": 2, "h": 1} | system.more
+    return step, system.fed_back | {"h": 1} | system.more
 
 
 def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
@@ -86,7 +89,13 @@ def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> Marc
         identity = f"{digest(system.model)} rk4 {lanes} {rows} {identity}"
     streamed = "stream" in inputs
     return compile_march(
-        step, inputs, 3, name="rk4", identity=identity, lanes=lanes, streamed=streamed
+        step,
+        inputs,
+        len(system.fed_back),
+        name="rk4",
+        identity=identity,
+        lanes=lanes,
+        streamed=streamed,
     )
 
 
@@ -115,26 +124,27 @@ def passage_of(
             trajectory, prepared_step(trajectory.system, rows) if march is None else march
         )
     except TracingError:  # the same step, state by state
-        plain, traced = runge_kutta_step(model, rows, problem.forces, problem.motions), False
+        plain, traced = runge_kutta_step(model, rows, *trajectory.stage), False
 
-        def step(q: Array, v: Array, t: float, h: float) -> Taken:
-            return taken(plain(q, v, np.array([t, 0.0]), np.array([h])))
+        def step(now: Now, h: float) -> Taken:
+            return taken(plain(now.q, now.v, now.fed_back, np.array([h])))
 
     kernel = energy_kernel(model)
 
     def energy(q: Array, v: Array) -> float:
         return float(kernel(q, v)[0][0])
 
-    slow = partial(ReferenceStep, model, problem.forces, problem.motions, rows)
-    return Passage(model, step, problem.h, slow, energy, traced, most_strayed)
+    slow = partial(ReferenceStep, model, trajectory.stage, rows)
+    return Passage(model, step, problem.h, slow, energy, traced, most_strayed, trajectory.rates)
 
 
 def one_step(trajectory: Trajectory, march: March) -> Step:
     """Return the step of a march for one trajectory, of any length from any state."""
     once = OneStep(march)
 
-    def step(q: Array, v: Array, t: float, h: float) -> Taken:
-        given = [q, v, np.array([t, 0.0]), np.array([h]), *trajectory.more(t, q, v)]
+    def step(now: Now, h: float) -> Taken:
+        t, q, v, _ = now
+        given = [q, v, now.fed_back, np.array([h]), *trajectory.more(t, q, v)]
         return taken(once(*given, stream=trajectory.stream(np.array([t, t + h]), h)))
 
     return step

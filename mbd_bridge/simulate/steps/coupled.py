@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
@@ -87,6 +88,7 @@ class Way:
             abs(last.t - now.t) <= self._leeway
             and np.array_equal(last.q, now.q)
             and np.array_equal(last.v, now.v)
+            and np.array_equal(last.carried, now.carried)
         ):
             return None
         self._last = next(self._places, None)
@@ -100,15 +102,26 @@ class CoupledStep:
     ----------
     system : a mechanism and what acts on it beside; or the mechanism alone
     q, v : (nq,), (nv,) a state that satisfies its loops; rows of them are chosen there (see `rows`)
+    z : states of force elements there, as for `simulate`
+
+    Attributes
+    ----------
+    z : (nz,) states of force elements where the next step begins: each step carries them on
     """
 
-    def __init__(self, system: System | Model, q: Array, v: Array | None = None) -> None:
+    def __init__(
+        self,
+        system: System | Model,
+        q: Array,
+        v: Array | None = None,
+        z: StartStates | None = None,
+    ) -> None:
         given = System(system) if isinstance(system, Model) else system
         if given.number > 1:
             raise StateError("a step is that of one trajectory; give one value of each")
-        timeless = not (given.torques or given.wrenches or given.prescribed_velocities)
+        timeless = not (given.parts or given.nz)
         self._leeway = np.inf if timeless else SAME_TIME
-        self.system = coupled(given)
+        self.system, self.z = coupled(given), given.states.start(z)[0]
         self.trajectory = Trajectory(self.system)
         self.model = self.trajectory.model
         self._accelerations = Accelerations(self.model, self.system.prescribed_velocities)
@@ -148,7 +161,7 @@ class CoupledStep:
         """
         self._hold(tau, wrenches)
         self._account.begin(q, v)
-        chosen, now = self.rows, Now(t, q, v)
+        chosen, now = self.rows, Now(t, q, v, self.z)
         try:
             found = self._taken(now, h)
         except SolveError:
@@ -156,20 +169,21 @@ class CoupledStep:
             if self.rows == chosen:
                 raise
             found = self._taken(now, h)
-        if self._open(found[0]) > self._allowed:  # others than the chosen rows have come to matter
+        if self._open(found.q) > self._allowed:  # others than the chosen rows have come to matter
             self.choose(q, v)
             closed = None if self._loops is None else self._loops.closed(q)
             found = self._taken(now if closed is None else now._replace(q=closed), h)
-            if self._open(found[0]) > self._allowed and self._loops is not None:
-                phi = self._loops.at(found[0])[0]
+            if self._open(found.q) > self._allowed and self._loops is not None:
+                phi = self._loops.at(found.q)[0]
                 raise SolveError(diagnosis.stays_open(self.model, None, phi, h))
-        self._account.enter(*found, self._work, h)
-        return found
+        self._account.enter(found.q, found.v, self._work, h)
+        self.z = found.carried
+        return found.q, found.v
 
     def forces(self, q: Array, v: Array, tau: Array, wrenches: Array, t: float = 0.0) -> Array:
         """Return all generalised forces (nv,): tau, those of wrenches, what the system has."""
         self._hold(tau, wrenches)
-        whole, _, pushed = self.trajectory.acting(np.array([t]), q[None], v[None])
+        whole, _, pushed = self.trajectory.acting(np.array([t]), q[None], v[None], z=self.z[None])
         return np.asarray((whole + pushed)[0])
 
     def accelerations(
@@ -177,8 +191,8 @@ class CoupledStep:
     ) -> Array:
         """Return the accelerations (nv,) under forces and wrenches, loops closed."""
         self._hold(tau, wrenches)
-        rate, risk = self._compiled_rate()(t, q, v)
-        a = rate[self.model.nq :]
+        rate, risk = self._compiled_rate()(t, q, v, self.z)
+        a = rate[self.model.nq :][: self.model.nv]
         if risk < STAGE_RISK and np.isfinite(a).all():
             return a.copy()
         return np.asarray(self.answer(q, v, tau, wrenches, t).a[0])
@@ -194,18 +208,18 @@ class CoupledStep:
         held[places["torque"]] = tau
         held[places["body 0"].start :][: wrenches.size] = wrenches.reshape(-1)
 
-    def _taken(self, now: Now, h: float) -> tuple[Array, Array]:
-        """Return q and v after a step, in parts that end where tables of forces jump or bend."""
+    def _taken(self, now: Now, h: float) -> Now:
+        """Return the state after a step, in parts that end where tables of forces jump or bend."""
         self._work = 0.0
         if h not in self._knots:
             self._knots = {h: self.system.knots(now.t, h)}
         end = now.t + h
         for knot in self._knots[h].within(now.t, end):
-            now = Now(knot, *self._once(now, length_to(now.t, knot)))
+            now = self._once(now, length_to(now.t, knot))._replace(t=knot)
         return self._once(now, end - now.t if now.t > end - h else h)
 
-    def _once(self, now: Now, h: float) -> tuple[Array, Array]:
-        found = self._step(now.q, now.v, now.t, h)
+    def _once(self, now: Now, h: float) -> Now:
+        found = self._step(now, h)
         trusted = found.risk < STEP_RISK
         if self._loops is not None and found.near < STEP_RISK:
             self._looks += 1
@@ -214,15 +228,15 @@ class CoupledStep:
                 problem = opening(self.model, values, self.rows, now.q, now.v, found.a)
                 if problem is not None:
                     raise SolveError(problem)
-        if trusted and np.isfinite(found.q).all() and np.isfinite(found.v).all():
+        if trusted and found.finite:
             self._work += found.work
-            return found.q, found.v
+            return now.after(h, found)
         place = self._past(now, h)
         self._work += self._total(place.q, place.v) - self._total(now.q, now.v)
-        return place.q, place.v
+        return place
 
-    def _step(self, q: Array, v: Array, t: float, h: float) -> Taken:
-        return self._compiled_step()(q, v, t, h)
+    def _step(self, now: Now, h: float) -> Taken:
+        return self._compiled_step()(now, h)
 
     def _compiled_step(self) -> Step:
         if self.rows not in self._steps:
@@ -241,7 +255,7 @@ class CoupledStep:
         The way past it is kept: the next step goes on along it where this one came to, under the
         same forces.
         """
-        under = h, self.rows, self.trajectory.sampled(*now).tobytes()
+        under = h, self.rows, self.trajectory.sampled(now.t, now.q, now.v).tobytes()
         with self.trajectory.holding(now):
             place = self._way.next(now, under)
             if place is None:
@@ -253,9 +267,9 @@ class CoupledStep:
     def _passage(self, h: float) -> Passage:
         """Return what leads past singular positions, in steps of h seconds."""
         if (h, self.rows) not in self._passages:
-            model, stage = self.model, self.trajectory.stage
-            slow = partial(ReferenceStep, model, stage.torque, stage.motions, self.rows)
-            found = Passage(model, self._step, h, slow, self._total)
+            model, rates = self.model, self.trajectory.rates
+            slow = partial(ReferenceStep, model, self.trajectory.stage, self.rows)
+            found = Passage(model, self._step, h, slow, self._total, rates=rates)
             self._passages = {(h, self.rows): found}
         return self._passages[h, self.rows]
 

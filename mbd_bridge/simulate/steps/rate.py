@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
@@ -20,7 +21,7 @@ from mbd_bridge.spatial import Array, zeros
 
 
 class Rate:
-    """y' = (q', v') of one trajectory.
+    """y' = (q', v', z') of one trajectory.
 
     Parameters
     ----------
@@ -35,9 +36,9 @@ class Rate:
     def __reduce__(self) -> tuple[Any, ...]:
         return Rate, (self._trajectory, self._rows, self._alpha)
 
-    def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, float]:
-        """Return y' (nq + nv,), and the risk of being near a singular position."""
-        rate, risk = self._kernel(q, v, *self._trajectory.now(t, q, v))
+    def __call__(self, t: float, q: Array, v: Array, z: Array = NO_STATES) -> tuple[Array, float]:
+        """Return y' (nq + nv + nz,), and the risk of being near a singular position."""
+        rate, risk = self._kernel(q, v, *self._trajectory.now(t, q, v, z))
         return rate, float(risk[0])
 
 
@@ -47,10 +48,11 @@ class Settle:
     def __init__(self, trajectory: Trajectory, rows: tuple[int, ...]) -> None:
         self._trajectory = trajectory
         self._kernel = _settle_kernel(trajectory.system, rows)
+        self._still = np.zeros(trajectory.system.nz)  # forces do not matter
 
     def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float, float]:
         """Return q and v, what was left open before the last correction, and the risk."""
-        q, v, facts = self._kernel(q, v, *self._trajectory.now(t, q, v))
+        q, v, facts = self._kernel(q, v, *self._trajectory.now(t, q, v, self._still))
         return q, v, float(facts[0]), float(facts[1])
 
 
@@ -58,13 +60,13 @@ def _rate_kernel(system: System, rows: tuple[int, ...], alpha: float) -> Kernel:
     def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
         def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
             acts = acting(held, now)
-            model, (torque, motions) = acts.model, acts.stage()
-            dq, found, _ = slopes(model, rows, torque, motions)(q, v, t[0])
+            model, stage = acts.model, acts.stage()
+            dq, found, _, dz = slopes(model, rows, *stage)(q, v, t[0], t[1:])
             a, risk = found.a, zeros(1, q, v)
             risk[0] = found.risk
             if alpha and found.inner is not None:
-                a = a + _pull(model, rows, q, v, motions, t[0], found, alpha)
-            return np.concatenate([dq, a]), risk
+                a = a + _pull(model, rows, q, v, stage.motions, t[0], found, alpha)
+            return np.concatenate([dq, a, dz]), risk
 
         return function
 
@@ -76,7 +78,7 @@ def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
         def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
             acts = acting(held, now)
             model, motions = acts.model, acts.stage().motions
-            found = slopes(model, rows, None, motions)(q, v, t[0])[1]
+            found = slopes(model, rows, None, motions)(q, v, t[0], t[1:])[1]
             q_on, v_on, left, _ = projected(corrections(model, rows, motions), q, v, t[0], found)
             facts = zeros(2, q, v)
             facts[0], facts[1] = left, found.risk

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.errors import SolveError
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
-from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.results.accelerations import Accelerations
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
-from mbd_bridge.simulate.steps.runge_kutta import Torque
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.runge_kutta import Stage
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
 from mbd_bridge.spatial import Array
@@ -25,51 +26,57 @@ class ReferenceStep:
 
     Parameters
     ----------
+    stage : what acts, in floats
     rows : that the motion keeps (see `rows`); found at each state if not given
     """
 
     def __init__(
         self,
         model: Model,
-        torque: Torque | None,
-        motions: PrescribedMotions | None = None,
+        stage: Stage,
         rows: tuple[int, ...] | None = None,
     ) -> None:
-        self.model, self.motions, self._torque = model, motions, torque
-        self._rows = rows
-        self._dynamics = Accelerations(model, () if motions is None else motions.v)
+        self.model, self._rows = model, rows
+        self._torque, self.motions, self._rates = stage
+        own = () if self.motions is None else self.motions.v
+        self._dynamics = Accelerations(model, own)
         self._loops = LoopChecker(model) if model.has_loops else None
 
-    def __call__(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
-        """Return q and v after a step of h seconds.
+    def __call__(self, now: Now, h: float) -> Now:
+        """Return the state after a step of h seconds.
 
         Raises
         ------
         SolveError
             The step cannot be taken: which loop, prescribed motion or joint, and what to try.
         """
-        model = self.model
-        a1 = self.acceleration(q, v, t)
-        v2 = v + 0.5 * h * a1
-        a2 = self.acceleration(model.integrate(q, 0.5 * h * v), v2, t + 0.5 * h)
-        v3 = v + 0.5 * h * a2
-        a3 = self.acceleration(model.integrate(q, 0.5 * h * v2), v3, t + 0.5 * h)
-        v4 = v + h * a3
-        a4 = self.acceleration(model.integrate(q, h * v3), v4, t + h)
+        model, (t, q, v, z) = self.model, now
+        a1, z1 = self.acceleration(q, v, t, z), self._rate(q, v, t, z)
+        q2, v2, at2 = model.integrate(q, 0.5 * h * v), v + 0.5 * h * a1, z + 0.5 * h * z1
+        a2, z2 = self.acceleration(q2, v2, t + 0.5 * h, at2), self._rate(q2, v2, t + 0.5 * h, at2)
+        q3, v3, at3 = model.integrate(q, 0.5 * h * v2), v + 0.5 * h * a2, z + 0.5 * h * z2
+        a3, z3 = self.acceleration(q3, v3, t + 0.5 * h, at3), self._rate(q3, v3, t + 0.5 * h, at3)
+        q4, v4, at4 = model.integrate(q, h * v3), v + h * a3, z + h * z3
+        a4, z4 = self.acceleration(q4, v4, t + h, at4), self._rate(q4, v4, t + h, at4)
         q_end = model.integrate(q, h / 6 * (v + 2 * (v2 + v3) + v4))
         v_end = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
-        if not (np.all(np.isfinite(q_end)) and np.all(np.isfinite(v_end))):
+        z_end = z + h / 6 * (z1 + 2 * (z2 + z3) + z4)
+        if not all(np.isfinite(x).all() for x in (q_end, v_end, z_end)):
             raise SolveError(diagnosis.runs_away(model, v))
-        return self._onto(q_end, v_end, t + h, h)
+        return Now(t + h, *self._onto(q_end, v_end, t + h, h), z_end)
 
-    def acceleration(self, q: Array, v: Array, t: float) -> Array:
+    def _rate(self, q: Array, v: Array, t: float, z: Array) -> Array:
+        """Return the rates of states of force elements; what else is carried stays."""
+        return np.zeros(len(z)) if self._rates is None else self._rates(t, q, v, z)
+
+    def acceleration(self, q: Array, v: Array, t: float, z: Array = NO_STATES) -> Array:
         """Return q̈ at one state."""
         if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
             return np.full(self.model.nv, np.nan)
         at_rest = np.linalg.norm(v / self.model.velocity_scale) <= AT_REST
         if at_rest and self._loops is not None and self._singular(self._loops, q, v):
             raise SolveError(self._at_rest(self._loops, q))
-        tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v)
+        tau = np.zeros(self.model.nv) if self._torque is None else self._torque(t, q, v, z)
         given = np.asarray(tau, dtype=np.float64)
         wanted = None if self.motions is None else self.motions.at(t)[2][None]
         return np.asarray(self._dynamics(q[None], v[None], given[None], wanted).a[0])

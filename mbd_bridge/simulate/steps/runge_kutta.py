@@ -15,15 +15,20 @@ import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels.graph.routine import shared
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.carried import CARRIED, WORK, carried
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
 from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
 from mbd_bridge.spatial import Array, zeros
 
-Torque = Callable[[Any, Array, Array], Array]
-"""Generalised forces (nv,) as a traceable function of t, q and v."""
+Torque = Callable[..., Array]
+"""Generalised forces (nv,) as a traceable function of t, q, v and z."""
+
+Rates = Callable[[Any, Array, Array, Array], Array]
+"""Rates (nz,) of states of force elements, of t, q, v and z."""
 
 CORRECTIONS = 2
 
@@ -51,18 +56,22 @@ def normalised(model: Model, q: Array) -> Array:
     return out
 
 
-Slope = Callable[[Array, Array, Any], tuple[Array, Closed, Any]]
-"""(q, v, t) -> q̇, the constrained acceleration, and the power of what acts."""
+Slope = Callable[[Array, Array, Any, Array], tuple[Array, Closed, Any, Array]]
+"""(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż."""
 
 Correct = Callable[[Array, Array, Any, Closed], tuple[Array, Array, Any, Any]]
 """(q, v, t, near) -> q, v nearer to the constraints (see `corrections`)."""
 
 
 class Stage(NamedTuple):
-    """What is given from outside at one of the times of a step: forces and prescribed motions."""
+    """What is given from outside at one of the times of a step: forces and prescribed motions.
+
+    Of a machine whose force elements have states z: the rates of these, too.
+    """
 
     torque: Torque | None = None
     motions: PrescribedMotions | None = None
+    rates: Rates | None = None
 
 
 def runge_kutta_step(
@@ -70,15 +79,16 @@ def runge_kutta_step(
     rows: Sequence[int],
     torque: Torque | None,
     motions: PrescribedMotions | None = None,
+    rates: Rates | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
-    t : (2,) time, and the work of forces and prescribed motions, J. a : (nv,) at the start. risks :
-        of being
-    near a singular position, of having crossed one or come off the loops; and the square of what
-    the first correction took back. risk : all together, with that of having strayed near one.
+    t : (2 + nz,) time, the work of forces and prescribed motions, J, and states of force elements
+        (`carried`). a : (nv,) at the start. risks : of being near a singular position, of having
+        crossed one or come off the loops; and the square of what the first correction took back.
+        risk : all together, with that of having strayed near one.
     """
-    slope = shared(slopes(model, rows, torque, motions))
+    slope = shared(slopes(model, rows, torque, motions, rates))
     correct = shared(corrections(model, rows, motions), OF_A_SLOPE)
     return staged_step(model, (slope, slope, slope), correct)
 
@@ -100,11 +110,11 @@ def staged_step(
 
     def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
         half, whole, start = 0.5 * h[0], h[0], t[0]
-        middle, last = start + half, start + whole
-        dq1, one, first = at_start(q, v, start)
-        dq2, two, second = at_middle(q + half * dq1, v + half * one.a, middle)
-        dq3, three, third = at_middle(q + half * dq2, v + half * two.a, middle)
-        dq4, four, fourth = at_end(q + whole * dq3, v + whole * three.a, last)
+        middle, last, z = start + half, start + whole, carried(t)
+        dq1, one, first, dz1 = at_start(q, v, start, z)
+        dq2, two, second, dz2 = at_middle(q + half * dq1, v + half * one.a, middle, z + half * dz1)
+        dq3, three, third, dz3 = at_middle(q + half * dq2, v + half * two.a, middle, z + half * dz2)
+        dq4, four, fourth, dz4 = at_end(q + whole * dq3, v + whole * three.a, last, z + whole * dz3)
         sixth = whole * (1.0 / 6.0)
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
         v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
@@ -118,9 +128,10 @@ def staged_step(
             strayed,
         )
         risk[0] = risks[0] + risks[1] + STRAYED_RISK * (near * near * near) * strayed
-        end = zeros(2, t, h)
+        end = zeros(len(t), t, h)
         end[0] = last
-        end[1] = t[1] + sixth * (first + 2.0 * (second + third) + fourth)
+        end[WORK] = t[WORK] + sixth * (first + 2.0 * (second + third) + fourth)
+        end[CARRIED:] = z + sixth * (dz1 + 2.0 * (dz2 + dz3) + dz4)
         reported = () if report is None else report(q, v, t, one)
         return q_end, v_end, end, one.a, risks, *reported, risk
 
@@ -150,20 +161,25 @@ def slopes(
     rows: Sequence[int],
     torque: Torque | None,
     motions: PrescribedMotions | None,
+    rates: Rates | None = None,
 ) -> Slope:
-    """Return slope(q, v, t) -> q̇, the constrained acceleration, and the power of what acts, W."""
+    """Return slope(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż.
+
+    The power is in W. Without rates z stays as it is.
+    """
     still = np.zeros(model.nv)
 
-    def slope(q: Array, v: Array, t: Any) -> tuple[Array, Closed, Any]:
-        tau = still if torque is None else torque(t, q, v)
+    def slope(q: Array, v: Array, t: Any, z: Array = NO_STATES) -> tuple[Array, Closed, Any, Array]:
+        tau = still if torque is None else torque(t, q, v, z)
         power = 0.0 if torque is None else v @ tau
+        dz = np.zeros(len(z)) if rates is None else rates(t, q, v, z)
         if motions is None:
             found = closed_acceleration(model, rows, q, v, tau)
-            return coordinate_rates(model, q, v), found, power
+            return coordinate_rates(model, q, v), found, power, dz
         _, _, wanted = motions.at(t)
         found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted)
         power = power - found.lam[len(rows) :] @ v[list(motions.v)]
-        return coordinate_rates(model, q, v), found, power
+        return coordinate_rates(model, q, v), found, power, dz
 
     return slope
 

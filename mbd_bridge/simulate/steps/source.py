@@ -17,6 +17,7 @@ from mbd_bridge.kernels import c_source, trace
 from mbd_bridge.kernels.elementary.table import Table as Lookup
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.mechanism.units import model_notes
+from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import REPORTED, STATE
@@ -48,19 +49,31 @@ def step_source(equations: Equations, name: str = "step") -> str:
     if not isinstance(name, str):
         raise StateError(f"name: expected a text, got {name!r:.60}")
     system = inlined(equations.system)
-    step, inputs = traceable_step(system, equations.rows)
+    step, sizes = traceable_step(system, equations.rows)
+    inputs, nz = _with_states_apart(sizes, system.nz), system.nz
     reported = () if system.outputs is None else system.outputs.names
     kept = [k for k, one in enumerate(reported) if one not in (*STATE, "a", "risk")]
 
     def exported(*values: Array) -> tuple[Array, ...]:
-        found = step(*values)
-        return (*found[: len(NEXT)], *(found[REPORTED + k] for k in kept), found[-1])
+        given = dict(zip(inputs, values, strict=True))
+        if nz:
+            given["t"] = np.concatenate([given["t"], given.pop("z")])
+        q, v, t, a, *found = step(*given.values())
+        states = (carried(t),) if nz else ()
+        asked = (found[REPORTED - len(NEXT) + k] for k in kept)
+        return (q, v, t[:CARRIED], a, *states, *asked, found[-1])
 
-    outputs = [*NEXT, *(reported[k] for k in kept), "risk"]
+    outputs = [*NEXT, *(["z_next"] if nz else []), *(reported[k] for k in kept), "risk"]
     names = {"held": "u"}
     graph = trace(exported, inputs, calls=True)  # as machine code does: the same digits
     arguments = [names.get(one, one) for one in inputs]
     return c_source(graph, name, inputs=arguments, outputs=outputs, notes=_notes(equations, system))
+
+
+def _with_states_apart(inputs: dict[str, int], nz: int) -> dict[str, int]:
+    """Return the inputs of a step, with the states z of force elements behind t."""
+    names = [one for name in inputs for one in ((name, "z") if name == "t" and nz else (name,))]
+    return {name: CARRIED if name == "t" else inputs.get(name, nz) for name in names}
 
 
 def inlined(system: System) -> System:
@@ -102,6 +115,10 @@ def _notes(equations: Equations, system: System) -> str:
     model = system.model
     lines = [*model_notes(model).splitlines(), ""]
     lines += ["One step of h[0] seconds from t[0] = the time, s; t[1] adds up the work, J."]
+    if system.nz:
+        units = zip(system.states.names, system.states.units, strict=True)
+        names = ", ".join(f"{name} ({unit})" for name, unit in units)
+        lines += [f"z: states of force elements, {names}."]
     if model.has_loops:
         kept = f"{len(equations.rows)} of {len(model.row_scale)}"
         lines += [f"{kept} constraint rows are kept: {list(equations.rows)}."]
