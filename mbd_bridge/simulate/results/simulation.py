@@ -107,20 +107,15 @@ class Simulation:
     def _dynamics(self) -> Answer:
         if self.reported is None:
             return self.answer(EVERY)
-        a, lam, prescribed_forces = (
-            self.reported[name].copy() for name in ("a", "lam", "prescribed_forces")
-        )
-        silent = np.flatnonzero(np.isnan(a).any(axis=1))
-        recovered = np.zeros(len(a), dtype=bool)
+        known = {name: self.reported[name].copy() for name in ("a", "lam", "prescribed_forces")}
+        silent = np.flatnonzero(np.isnan(known["a"]).any(axis=1))
+        recovered = np.zeros(len(self.time), dtype=bool)
         if len(silent):
             found = self.answer(silent)
-            a[silent], lam[silent], prescribed_forces[silent] = (
-                found.a,
-                found.lam,
-                found.prescribed_forces,
-            )
+            for name, array in known.items():
+                array[silent] = getattr(found, name)
             recovered[silent] = False if found.recovered is None else found.recovered
-        return Answer(a, lam, prescribed_forces, recovered)
+        return Answer(**known, recovered=recovered)
 
     def answer(self, part: slice | Array) -> Answer:
         """Return accelerations, multipliers and forces of prescribed motions at some records."""
