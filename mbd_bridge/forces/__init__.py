@@ -14,13 +14,14 @@ from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.point_spring import PointSpring
-from mbd_bridge.forces.tyres import SimpleTyre
+from mbd_bridge.forces.tyres import FialaTyre, SimpleTyre
 from mbd_bridge.forces.urdf import from_urdf
 
 __all__ = [
     "Bushing",
     "Drag",
     "Effect",
+    "FialaTyre",
     "ForceElement",
     "JointFriction",
     "JointSpring",

@@ -17,6 +17,7 @@ from tests.forces.wheels import (
     ROADS,
     STIFFNESS,
     cart,
+    effect,
     free_wheel,
     tyres,
     wheel_states,
@@ -37,7 +38,7 @@ def power_and_loss(robot, element, states):
 
     def energy(q, t):
         out = np.empty(1, dtype=object)
-        out[0] = element.effect(robot.model, t[0], q, np.zeros(robot.nv)).energy + 0.0 * q[0]
+        out[0] = effect(robot, element, t[0], q, np.zeros(robot.nv)).energy + 0.0 * q[0]
         return (out,)
 
     sizes = {"q": robot.nq, "t": 1}
@@ -46,11 +47,11 @@ def power_and_loss(robot, element, states):
     *_, by_q, by_t = compile_kernel(gradient(energy, sizes), sizes)(q, t[:, None])
     rows = []
     for k in range(len(q)):
-        effect = element.effect(robot.model, t[k], q[k], v[k])
-        wrench = effect.wrenches[robot.model.link_number("wheel")]
+        does = effect(robot, element, t[k], q[k], v[k])
+        wrench = does.wrenches[robot.model.link_number("wheel")]
         power = wrench @ in_its_axes(robot, q[k], v[k])
         rate = by_q[k].ravel() @ v[k] + by_t[k].ravel()[0]
-        rows.append((power, rate + effect.dissipation, effect.report["normal_force"]))
+        rows.append((power, rate + does.dissipation, does.report["normal_force"]))
     return np.array(rows).T
 
 
@@ -66,13 +67,13 @@ def test_power_is_what_the_energy_loses_and_what_is_dissipated(road, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("road", [name for name in ROADS if "belt" not in name])
-def test_only_a_vertical_tyre_takes_power_from_a_road_that_stays(road, kind):
+def test_a_road_that_stays_gives_no_power_but_to_a_vertical_tyre(road, kind):
     robot = free_wheel(floating=False)
     element = bound(robot, tyres(ROADS[road])[kind])
     states = zip(*wheel_states(60), strict=True)
-    lost = [element.effect(robot.model, 0.0, q, v).dissipation for q, v in states]
+    lost = [effect(robot, element, 0.0, q, v).dissipation for q, v in states]
     assert max(lost) > 100.0
-    if kind != "vertical":
+    if kind not in ("vertical", "fiala delayed"):  # a delayed force may act with the slip
         assert min(lost) >= 0.0
 
 
@@ -90,26 +91,29 @@ def test_a_floating_wheel_and_one_on_joints_feel_the_same(road):
                 (afloat, one, (there, moving)),
                 (jointed, other, (q, v)),
             ):
-                effect = element.effect(robot.model, 0.3, *state)
-                wrench = effect.wrenches[robot.model.link_number("wheel")]
-                results.append([*wrench, effect.dissipation, *effect.report.values()])
+                does = effect(robot, element, 0.3, *state)
+                wrench = does.wrenches[robot.model.link_number("wheel")]
+                results.append([*wrench, does.dissipation, *does.report.values(), *does.rates])
             assert np.abs(np.subtract(*results)).max() < LOOPS * np.abs(results).max(), kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_machine_code_of_a_tyre_is_the_reference(kind):
+def test_machine_code_of_all_tyres_is_the_reference():
     robot = free_wheel()
-    element = bound(robot, tyres(ROADS["waves"])[kind])
-    q = np.tile([0.2, 0.1, 0.36, 0, 0, 0, 1.0], (6, 1))
-    v = np.arange(36.0).reshape(6, 6) / 7.0
-    run = mbd.System(robot, forces=[element])
-    from mbd_bridge.simulate.results.force_elements import force_elements
+    elements = [bound(robot, tyre) for tyre in tyres(ROADS["waves"]).values()]
 
-    reports = force_elements(run, np.zeros(6), q, v)[element.name]
-    for k in range(6):
-        effect = element.effect(robot.model, 0.0, q[k], v[k])
-        for name, value in (effect.report | {"energy": effect.energy}).items():
-            assert abs(reports[name][k] - value) <= KERNEL * max(1.0, abs(value))
+    def numbers(element, q, v, t):
+        does = effect(robot, element, t[0], q, v)
+        return [*does.wrenches[0], *does.report.values(), does.dissipation, *does.rates]
+
+    def traced(q, v, t):
+        return tuple(np.array(numbers(element, q, v, t)) for element in elements)
+
+    sizes = {"q": robot.nq, "v": robot.nv, "t": 1}
+    q = np.tile([0.2, 0.1, 0.36, 0, 0, 0, 1.0], (6, 1))
+    v, t = np.arange(36.0).reshape(6, 6) / 7.0, np.zeros((6, 1))
+    for element, found in zip(elements, compile_kernel(traced, sizes)(q, v, t), strict=True):
+        exact = np.array([numbers(element, q[k], v[k], t[k]) for k in range(6)])
+        assert np.abs(found - exact).max() <= KERNEL * np.abs(exact).max()
 
 
 def test_a_normal_force_on_a_slope_passes_through_the_wheels_centre():
@@ -117,8 +121,8 @@ def test_a_normal_force_on_a_slope_passes_through_the_wheels_centre():
     element = bound(
         robot, SimpleTyre("wheel", RADIUS, STIFFNESS, friction=0.0, road=Ramp(-5, 10, 2.0))
     )
-    effect = element.effect(robot.model, 0.0, np.array([0, 0, 1.25, 0, 0, 0.0]), np.zeros(6))
-    wrench = effect.wrenches[robot.model.link_number("wheel")]
+    does = element.effect(robot.model, 0.0, np.array([0, 0, 1.25, 0, 0, 0.0]), np.zeros(6))
+    wrench = does.wrenches[robot.model.link_number("wheel")]
     assert np.abs(wrench[3:]).max() < 1e-9
     assert np.abs(wrench[:3] - STIFFNESS * 0.05 * np.array([-0.2, 0.0, 1.0])).max() < 1e-8
 
@@ -127,11 +131,11 @@ def test_a_cambered_wheel_stands_on_the_lowest_point_of_its_rim():
     robot = free_wheel(floating=False)
     element = bound(robot, SimpleTyre("wheel", RADIUS, STIFFNESS, friction=0.0))
     camber, height = 0.2, 0.27
-    effect = element.effect(robot.model, 0.0, np.array([0, 0, height, 0, camber, 0.0]), np.zeros(6))
+    does = element.effect(robot.model, 0.0, np.array([0, 0, height, 0, camber, 0.0]), np.zeros(6))
     load = STIFFNESS * (RADIUS * np.cos(camber) - height)
-    assert abs(effect.report["normal_force"] - load) < 1e-8
-    assert abs(effect.report["camber"] - camber) < 1e-12  # the top leans to the right: -y
-    wrench = effect.wrenches[robot.model.link_number("wheel")]
+    assert abs(does.report["normal_force"] - load) < 1e-8
+    assert abs(does.report["camber"] - camber) < 1e-12  # the top leans to the right: -y
+    wrench = does.wrenches[robot.model.link_number("wheel")]
     assert abs(wrench[3] - load * RADIUS * np.sin(camber)) < 1e-8
 
 

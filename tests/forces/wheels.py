@@ -7,11 +7,21 @@ import functools
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.forces import SimpleTyre
+from mbd_bridge.forces import FialaTyre, SimpleTyre
 from mbd_bridge.forces.roads import Bump, Flat, MovingRoad, Profile, Ramp, Sine, TwoTracks
 
 RADIUS = 0.3
 STIFFNESS, DAMPING = 150e3, 2000.0
+FIALA: dict = {
+    "radius": RADIUS,
+    "stiffness": STIFFNESS,
+    "damping": DAMPING,
+    "width": 0.2,
+    "slip_stiffness": (60e3, 45e3),
+    "friction": (0.6, 0.95),
+}
+SLIPS = np.array([0.03, -0.02])
+"""Delayed slips of tyres that have them."""
 
 ROADS = {
     "flat": Flat(0.1),
@@ -31,6 +41,8 @@ def tyres(road, wheel: str = "wheel") -> dict[str, mbd.forces.ForceElement]:
         "vertical": SimpleTyre(
             wheel, RADIUS, (STIFFNESS, 1e6), DAMPING, direction="vertical", **common
         ),
+        "fiala": FialaTyre(wheel, **FIALA, rolling_resistance=0.02, low_speed=0.3, **common),
+        "fiala delayed": FialaTyre(wheel, **FIALA, relaxation=(0.6, 0.9), **common),
     }
 
 
@@ -72,3 +84,8 @@ def cart() -> mbd.Mechanism:
             f"axle_{name}", "continuous", "body", name, (x, y, -0.2), axis=(0, 1, 0)
         )
     return mbd.Mechanism.build(builder, floating=True)
+
+
+def effect(robot: mbd.Mechanism, tyre, t: float, q: np.ndarray, v: np.ndarray):
+    """Return the effect of a bound tyre, whose own states are `SLIPS`."""
+    return tyre.effect(robot.model, t, q, v, SLIPS[: len(tyre.states(robot.model))])

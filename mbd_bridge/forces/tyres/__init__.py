@@ -1,6 +1,7 @@
 """Tyres as force elements: on a wheel's link, on a road."""
 
+from mbd_bridge.forces.tyres.fiala import FialaTyre
 from mbd_bridge.forces.tyres.simple import SimpleTyre
 from mbd_bridge.forces.tyres.tyre import Tyre
 
-__all__ = ["SimpleTyre", "Tyre"]
+__all__ = ["FialaTyre", "SimpleTyre", "Tyre"]

@@ -37,7 +37,7 @@ from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.points import Placed, placed
 from mbd_bridge.forces.roads import Road
-from mbd_bridge.functions import absolute, less, maximum, sqrt, where
+from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, cross, zeros
 
@@ -187,16 +187,3 @@ def vector(*parts: Any) -> Array:
     for k, part in enumerate(parts):
         out[k] = part
     return out
-
-
-def slip_speed(rolling: Any, low_speed: float) -> Any:
-    """Return the speed over which slips are taken, |V| above a low speed v0 (m/s).
-
-        |V| >= v0: |V|,      else (V²/v0 + v0)/2
-
-    It is smooth but for a jump of curvature at v0, and never below v0/2: at rest a tyre is a damper
-    between wheel and road.
-    """
-    speed = absolute(rolling)
-    slow = (0.5 / low_speed) * (rolling * rolling) + 0.5 * low_speed
-    return where(less(speed, low_speed), slow, speed)

@@ -1,7 +1,7 @@
 """A tyre of few numbers: a vertical spring with damper, and slip forces that grow up to friction.
 
     Φ = max(k δ + c δ̇, 0),   F_z = Φ |N|
-    κ = -s_x/V,  tan α = s_y/V,   V = |rolling speed|, above a low speed smooth (`slip_speed`)
+    κ = -s_x/V,  tan α = s_y/V,   V = |rolling speed|, above a low speed smooth (`slips.slip_speed`)
     e = (c_x κ, -c_y tan α)
     (F_x, F_y) = F_z e / √(1 + |e|²/μ²)
 
@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, final, get_args
 from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.forces.base import NO_STATES, Effect
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
-from mbd_bridge.forces.tyres.contact import slip_speed
+from mbd_bridge.forces.tyres.slips import slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.mechanism import Model
@@ -86,8 +86,7 @@ class SimpleTyre(Tyre):
         elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
         spring = spring_damper(touch, elastic, energy, self.damping)
         vertical = self.direction == "vertical"
-        over = 1.0 / slip_speed(touch.rolling, self.low_speed)
-        kappa, tan_alpha = -touch.slip_x * over, touch.slip_y * over
+        kappa, tan_alpha, _ = slips(touch, self.low_speed, z, None)
         slip = SlipForce()
         if self.friction > 0.0:
             load = spring.push if vertical else spring.push * touch.length
