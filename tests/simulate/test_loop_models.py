@@ -29,6 +29,11 @@ STARTS = {
     "spatial_slider_crank": {"near": {"crank": 0.3}, "fixed": "crank", "velocity": {"crank": 9.0}},
     "slider_crank": {"near": {"crank": 0.3}, "fixed": "crank", "velocity": {"crank": 20.0}},
     "stewart": {"velocity": {"platform.vx": 0.1, "platform.wz": 0.1}},
+    "whipple_bicycle": {
+        "near": {"steer": 0.02},
+        "velocity": {"rear_wheel": 16.0},
+        "fixed": ("rear_wheel", "steer"),
+    },
 }
 """How each is assembled for its second of motion."""
 
@@ -43,6 +48,7 @@ COUNTS = {  # coordinates (velocities), rows, independent rows
     "slider_crank": (3, 5, 2),
     "spatial_slider_crank": (4, 3, 3),
     "stewart": (24, 18, 18),
+    "whipple_bicycle": (9, 6, 6),
 }
 
 STEADY = 1e-7
