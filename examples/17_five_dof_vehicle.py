@@ -6,17 +6,9 @@ from pathlib import Path
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.forces import JointSpring
 from mbd_bridge.functions import clip, cos, sin
 
-# Springs and dampers of Haug and Arora: 100, 300 and 1500 lb/in, 10, 25 and 5 lb s/in. Preloads
-# carry the weight: all coordinates are zero in equilibrium.
-SUSPENSION = [
-    JointSpring("seat", 17512.68352, 1751.268352, preload=-1290.424933, name="seat"),
-    JointSpring("front_wheel", 52538.05057, 4378.170881, preload=14317.042149, name="front"),
-    JointSpring("rear_wheel", 52538.05057, 4378.170881, preload=6997.217958, name="rear"),
-]
-TYRE = 262690.2529, 875.6341762  # N/m, N s/m
+TYRE = 262690.2529, 875.6341762  # N/m, N s/m: 1500 lb/in and 5 lb s/in
 WEIGHT = {"front_wheel": 14746.887144, "rear_wheel": 7427.062953}  # N on each tyre
 LATER = {"front_wheel": 0.0, "rear_wheel": 120 / 450}  # s; the wheelbase is 120 in, 450 in/s
 BUMP, RISE, FALL = 0.127, 360 / 450, 144 / 450  # 5 in high, 360 in up, 144 in down: chosen
@@ -42,13 +34,13 @@ def height(link, t, q, v):
     return vehicle.placement(q, link)[2, 3]
 
 
+# five_dof_vehicle.forces.yaml has springs and dampers; they carry the weight at zero coordinates
 vehicle = mbd.load(Path(__file__).parents[1] / "urdf" / "five_dof_vehicle.urdf")
 run = mbd.simulate(
     vehicle,
     2.5,
     step=1 / 6000,
     every=60,
-    forces=SUSPENSION,
     external={wheel: partial(tyre, wheel) for wheel in WEIGHT},
     external_in="world",
     outputs={link: partial(height, link) for link in ("seat", "chassis", *WEIGHT)},

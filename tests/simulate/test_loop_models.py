@@ -21,6 +21,7 @@ STARTS = {
     "four_bar": {"near": {"crank": np.pi / 6}, "fixed": "crank"},
     "geared_five_bar": {"near": {"left_crank": 0.4}, "velocity": {"left_crank": 6.0}},
     "knee_linkage_leg": {"near": {"hip_pitch": -0.4, "knee": 0.6}, "fixed": ("hip_pitch", "knee")},
+    "macpherson_car": {},
     "rrc_arm_gripping": {
         "near": {"joint_2": 1.0, "joint_4": 1.4, "joint_6": 0.7},
         "velocity": {"joint_1": 0.3},
@@ -43,6 +44,7 @@ COUNTS = {  # coordinates (velocities), rows, independent rows
     "four_bar": (3, 5, 2),
     "geared_five_bar": (4, 3, 3),
     "knee_linkage_leg": (9, 3, 3),
+    "macpherson_car": (23, 14, 14),
     "rrc_arm_gripping": (7, 6, 6),
     "rssr": (5, 3, 3),
     "slider_crank": (3, 5, 2),
@@ -103,7 +105,7 @@ def test_a_second_of_motion_keeps_energy_and_closure(name):
     machine = mbd.load(own_urdfs()[name])
     at = machine.assemble(**STARTS[name])
     torque = _holding_forces(machine, at.q) if name == "stewart" else {}
-    run = mbd.simulate(machine, 1.0, q=at.q, v=at.v, torque=torque or None, every=10)
+    run = mbd.simulate(machine, 1.0, q=at.q, v=at.v, torque=torque or None, every=10, forces=())
     assert run.finished
     assert run.closure.max() < CLOSED
     columns = [machine.coordinate_names.index(joint) for joint in torque]

@@ -18,7 +18,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def vehicle():
-    return mbd.load(own_urdfs()["six_wheeler"], floating=True)
+    return mbd.load(own_urdfs()["six_wheeler"], floating=True, forces=())
 
 
 @pytest.mark.parametrize("frame", ["chassis", "global"])
