@@ -8,6 +8,7 @@ Runs the examples. Needs the packages of the `test` extra. Writes its pictures b
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 
 import mbd_bridge as mbd  # noqa: E402
+from tests.benchmarks import vehicle_tracked  # noqa: E402
 from tests.oracles import five_dof_vehicle  # noqa: E402
 from tests.vehicles.scripts import example  # noqa: E402
 
@@ -69,7 +71,29 @@ def five_dof() -> None:
     )
 
 
-FIGURES = {"five_dof": five_dof}
+def tracked() -> None:
+    """Lee94, Fig 3: the vertical acceleration of the driver's seat."""
+    made = example("18")
+    run, felt = made["run"], made["felt"]
+    figure, axes = panels(3, (7, 6.5))
+    axes[0].plot(run.time, felt, label="mbd_bridge")
+    if find_spec("exudyn"):
+        time, theirs = vehicle_tracked.felt_in_exudyn(made, 2e-4)
+        axes[0].plot(time, theirs, "k--", lw=0.8, label="Exudyn, 91 coordinates")
+    axes[0].legend()
+    axes[0].set_ylabel("driver, m/s²")
+    axes[1].plot(run.time, run.q[:, 2] - run.q[0, 2])
+    axes[1].set_ylabel("hull, m")
+    for k in range(1, 7):
+        column = run.model.coordinate_names.index(f"arm_left_{k}")
+        axes[2].plot(run.time, run.q[:, column], label=f"arm {k}")
+    axes[2].set_ylabel("arms, rad")
+    axes[2].legend(ncols=2, fontsize="small")
+    save(figure, "tracked_vehicle")
+    mbd.render(run, HERE / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
+
+
+FIGURES = {"five_dof": five_dof, "tracked": tracked}
 
 if __name__ == "__main__":
     main()
