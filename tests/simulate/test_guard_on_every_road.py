@@ -6,6 +6,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.methods.equations import Equations
+from mbd_bridge.simulate.run import compiled, driver
+from mbd_bridge.simulate.steps import coupled
 from mbd_bridge.simulate.steps import runge_kutta as simulate_step
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
@@ -99,19 +101,55 @@ def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
     assert "lead off the loops" in went(road, lambda t, q, v: 0.0 * v)
 
 
-@pytest.mark.parametrize("road", [road for road in ROADS if road != "scipy"])
-def test_a_wrong_projection_does_not_finish(monkeypatch, road):
-    """It doubles what it should take back. (SciPy's integrators are not projected.)"""
+BESIDE = 1e-4
+"""m, rad and their rates that a wrong projection leads beside the loops: ten times what is said to
+be open of a machine of this size."""
+
+WRONG = {
+    "doubles what it should take back": lambda residual: -residual,
+    "leads beside the loops": lambda residual: residual + BESIDE,
+}
+
+
+def project_wrongly(monkeypatch, wrong):
+    """Break the projections of compiled steps and of methods run from Python."""
     right, residual = simulate_step.correction, Equations.residual
 
     def wrong_lack(self, q, v, t):
         found = residual(self, q, v, t)
-        return found._replace(phi=-found.phi, rate=-found.rate)
+        return found._replace(phi=wrong(found.phi), rate=wrong(found.rate))
 
-    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
+    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: right(at, wrong(lack)))
     monkeypatch.setattr(Equations, "residual", wrong_lack)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("road", [road for road in ROADS if road != "scipy"])
+def test_a_wrong_projection_does_not_finish(monkeypatch, road, wrong):
+    """SciPy's integrators are not projected."""
+    project_wrongly(monkeypatch, WRONG[wrong])
     assert went(road, lambda t, q, v: 0.0 * v) != "finished"
+
+
+@pytest.mark.parametrize("road", ["run", "batch", "stepper", "abm"])
+def test_without_the_guard_a_wrong_projection_finishes(monkeypatch, road):
+    """So it is trust in steps and the look at the loops that stop it; either one does."""
+    project_wrongly(monkeypatch, WRONG["leads beside the loops"])
+    monkeypatch.setattr(driver, "first_open", lambda *_: None)
+    monkeypatch.setattr(CoupledStep, "_open", lambda *_: 0.0)
+    if road == "abm":  # its steps are trusted by their accelerations
+        assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
+        return
+    assert went(road, lambda t, q, v: 0.0 * v, 50) != "finished"
+    monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
+    monkeypatch.setattr(coupled, "STEP_RISK", np.inf)
+    assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
+    monkeypatch.undo()
+    project_wrongly(monkeypatch, WRONG["leads beside the loops"])
+    monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
+    monkeypatch.setattr(coupled, "STEP_RISK", np.inf)
+    assert "open by" in went(road, lambda t, q, v: 0.0 * v, 50)
 
 
 # -- steps in somebody else's loop -----------------------------------------------------------------
