@@ -9,7 +9,6 @@ finite nothing to explain: `one_state` then answers, from the machine code for o
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +36,7 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
     wanted : how many of the outputs are returned
     """
     array, ends = np.ndarray, quaternion_ends(model)
-    spare: list[tuple[Callable[..., Any], Array, list[Callable[..., Array]]]] = []
+    spare: list[tuple[Callable[..., Any], list[Callable[..., Array]]]] = []
     asked = 0
 
     def answer(*values: ArrayLike) -> list[Array] | None:
@@ -53,11 +52,10 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
                 return None
             single = kernel.single(strict=True)
             copies: list[Callable[..., Array]] = [output.copy for output in single.outputs[:wanted]]
-            caller = single.run, single.results, copies
-        run, results, copies = caller
+            caller = single.run, copies
+        run, copies = caller
         found: list[Array] | None = None
-        # The first of nan, else the largest and the least: no sum that could overflow.
-        if run(*values) is not None and _finite(results):
+        if run(*values) is not None:
             found = []
             for copy in copies:
                 found.append(copy())
@@ -67,14 +65,6 @@ def one_state(model: Model, kernel: Kernel, wanted: int) -> Answer:
         return found
 
     return answer
-
-
-def _finite(results: Array) -> bool:
-    """Return whether all numbers are finite."""
-    if not results.size:
-        return True
-    largest, least = results.item(results.argmax()), results.item(results.argmin())
-    return isfinite(largest) and isfinite(least)
 
 
 def _are_unit(q: Any, ends: list[int]) -> bool:

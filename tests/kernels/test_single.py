@@ -105,3 +105,23 @@ def test_nothing_is_kept_or_lost(kernel):
     del single
     gc.collect()
     assert watched() is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_strict_single_gives_nothing_where_a_result_is_not_finite(value):
+    kernel = compile_kernel(lambda x: (x[:2], 3.0 * x), {"x": 5}, cache=None)
+    strict, other = kernel.single(strict=True), kernel.single()
+    for place in range(5):
+        x = np.ones(5)
+        x[place] = value
+        assert strict.run(x) is None
+        np.testing.assert_array_equal(other.run(x)[1], 3.0 * x)
+    large = np.array([1.7e308, 1.7e308, -1.7e308, 0.0, 1.0]) / 3.0
+    np.testing.assert_array_equal(strict.run(large)[1], 3.0 * large)
+    assert strict.run(np.ones(4)) is None and strict.run([1.0] * 5) is None
+
+
+def test_a_strict_single_of_nothing_is_finite():
+    assert compile_kernel(lambda x: (x[:0],), {"x": 1}, cache=None).single(strict=True).run(
+        np.array([np.nan])
+    )[0].shape == (0,)

@@ -143,7 +143,8 @@ class Kernel:
 
         Parameters
         ----------
-        strict : ``run`` returns None for what is not a contiguous vector of doubles, unconverted
+        strict : ``run`` returns None for what is not a contiguous vector of doubles, unconverted,
+            and where a result is not finite
         """
         entry = self._entry
         if entry is None:

@@ -52,14 +52,12 @@ class Single:
     run : the function to call; one (n,) array an input, or none at all
     inputs : writable buffers, one an input
     outputs : buffers that hold the results, one an output
-    results : all of them as one vector
     """
 
-    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "results", "run")
+    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "run")
 
     inputs: tuple[Floats, ...]
     outputs: tuple[Floats, ...]
-    results: Floats
     run: Callable[..., tuple[Floats, ...]]
 
     def __reduce__(self) -> NoReturn:
@@ -81,10 +79,9 @@ class Single:
             start = stop
         self.inputs = tuple(views[: len(artifact.inputs)])
         self.outputs = tuple(views[len(artifact.inputs) :])
-        count = sum(map(prod, artifact.shapes))
-        self.results = stage[start - count : start]
         fallback: Callable[..., Any] = _none if strict else self._take
-        context = (ctypes.c_void_p * 3)(stage.ctypes.data, id(self.outputs), id(fallback))
+        numbers = stage.ctypes.data, id(self.outputs), id(fallback), int(strict)
+        context = (ctypes.c_void_p * 4)(*numbers)
         name = artifact.name.encode()
         method = _MethodDef(name, code.address("run"), _FASTCALL, None)
         # What the machine code reads by address lives as long as the function: in its `self`.

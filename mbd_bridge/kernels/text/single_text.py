@@ -8,6 +8,8 @@ protocol: 15 ns and 13 ns an input. It uses only functions of the stable interfa
 
 from __future__ import annotations
 
+from math import prod
+
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text import sincos_text
 from mbd_bridge.kernels.text.body_text import body_text
@@ -30,9 +32,10 @@ _DOUBLE = 0x0064
 def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     """Return a module that has ``run(self, arguments, number)``, and the bytes of its stage.
 
-    ``self`` is a tuple whose first entry is a capsule around three pointers: the stage (inputs and
-    outputs, one double a component), the object to return, and the callable that takes over when
-    the arguments are not what is expected.
+    ``self`` is a tuple whose first entry is a capsule around three pointers and a number: the stage
+    (inputs and outputs, one double a component), the object to return, the callable that takes over
+    when the arguments are not what is expected, and whether it takes over too when an output is not
+    finite.
     """
     sizes = list(program.inputs.values())
     slots = lay_slots(program)
@@ -73,6 +76,12 @@ def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         "  br label %compute",
         "compute:",
         "  call void @body(ptr %stage)",
+        "  %strict_at = getelementptr i8, ptr %context, i64 24",
+        "  %strict = load i64, ptr %strict_at",
+        "  %trusting = icmp eq i64 %strict, 0",
+        "  br i1 %trusting, label %done, label %watch",
+        *_watch(sum(sizes), sum(map(prod, program.shapes))),
+        "done:",
         "  %result_at = getelementptr i8, ptr %context, i64 8",
         "  %result = load ptr, ptr %result_at",
         "  call void @Py_IncRef(ptr %result)",
@@ -92,6 +101,33 @@ def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         "attributes #0 = { nounwind }",
     ]
     return "\n".join(lines), crossing.end * 8
+
+
+def _watch(first: int, count: int) -> list[str]:
+    """Go on to `done` if so many numbers of the stage, side by side, are finite, else to `other`.
+
+    0 times each, added up, is no number if one of them is infinite or none.
+    """
+    if not count:
+        return ["watch:", "  br label %done"]
+    return [
+        "watch:",
+        f"  %begin = getelementptr double, ptr %stage, i64 {first}",
+        "  br label %each",
+        "each:",
+        "  %k = phi i64 [ 0, %watch ], [ %next, %each ]",
+        "  %seen = phi double [ 0.0, %watch ], [ %sum, %each ]",
+        "  %at = getelementptr double, ptr %begin, i64 %k",
+        "  %number_at = load double, ptr %at",
+        "  %none = fmul double %number_at, 0.0",
+        "  %sum = fadd reassoc double %seen, %none",
+        "  %next = add i64 %k, 1",
+        f"  %more = icmp ult i64 %next, {count}",
+        "  br i1 %more, label %each, label %sane",
+        "sane:",
+        "  %finite = fcmp ord double %sum, %sum",
+        "  br i1 %finite, label %done, label %other",
+    ]
 
 
 def _read(k: int, size: int, slot: int) -> list[str]:
