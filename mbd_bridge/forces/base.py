@@ -104,6 +104,20 @@ class ForceElement(ABC):
         """Return the velocities along which it exerts generalised forces."""
         return ()
 
+    def within_cuts(self, model: Model, t: Any, q: Array, v: Array) -> Mapping[int, Array]:
+        """Return what of its wrenches passes through cut joints: it is part of their loads.
+
+        Returns
+        -------
+        By number of the cut, force and moment (6,) on its successor, about the origin and in the
+        axes of the root frame.
+        """
+        return {}
+
+    def cut_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the cut joints in which it acts; all of its wrenches then pass through them."""
+        return ()
+
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
         """Return what it stands for in a file: ("damping", "friction" or "limits", joint)."""
         return frozenset()

@@ -23,7 +23,7 @@ from mbd_bridge.forces.drag import Drag
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
-from mbd_bridge.forces.law import Stiffness
+from mbd_bridge.forces.law import Damping, Stiffness
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.urdf import from_urdf
 from mbd_bridge.formats.document import unknown
@@ -161,6 +161,7 @@ READERS: dict[Any, Reader] = {
     tuple[str, str]: _texts,
     tuple[str, ...]: _texts,
     Stiffness: _law,
+    Damping: _law,
 }
 """What reads a parameter, by its type."""
 

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.errors import StateError, real_number
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
-from mbd_bridge.forces.joints import joint_coordinate
+from mbd_bridge.forces.joint_element import Along, JointElement
 from mbd_bridge.functions import exp, tanh
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
 
 SMOOTHING = 0.01
 """rad/s or m/s: v_0 where none is given; three quarters of the friction act at this speed."""
@@ -29,12 +27,12 @@ STRIBECK = 10.0
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointFriction(ForceElement):
+class JointFriction(JointElement):
     """Dry and viscous friction in a joint.
 
     Parameters
     ----------
-    joint : name of a coordinate: of the joint, or "joint.suffix" where it has several
+    joint : name of a coordinate; see `JointElement`
     coulomb : F_c, N m or N
     static : F_s, at least F_c; None for F_c
     viscous : c, N m s/rad or N s/m
@@ -42,7 +40,6 @@ class JointFriction(ForceElement):
     stribeck_velocity : v_s, rad/s or m/s; None for ten times v_0
     """
 
-    joint: str
     coulomb: float = 0.0
     static: float | None = None
     viscous: float = 0.0
@@ -51,7 +48,7 @@ class JointFriction(ForceElement):
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its defaults."""
-        place = joint_coordinate(self, model, self.joint)
+        place = self.coordinate(model)
         force, rate = place.force_unit, f"{place.unit}/s"
         coulomb = self.number("coulomb", self.coulomb, force, 0.0)
         smoothing = self._speed("smoothing_velocity", self.smoothing_velocity, rate)
@@ -72,36 +69,19 @@ class JointFriction(ForceElement):
         expected = f"a number above 0, {unit}"
         return real_number(f"{self.label}: {name}", number, expected, positive=True)
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
-        """Return the force along the coordinate, and the report."""
-        place = joint_coordinate(self, model, self.joint)
-        _, rate = place.at(q, v)
+    def along(self, t: Any, s: Any, rate: Any) -> Along:
+        """Return the force on the coordinate."""
         if self.static is None or self.stribeck_velocity is None:
             raise StateError(f"{self.label}: bind(model) it first")
         dry: Any = self.coulomb
         if self.static > self.coulomb:
-            along = rate * (1.0 / self.stribeck_velocity)
-            dry = dry + (self.static - self.coulomb) * exp(-(along * along))
+            part = rate * (1.0 / self.stribeck_velocity)
+            dry = dry + (self.static - self.coulomb) * exp(-(part * part))
         force = dry * tanh(rate * (1.0 / self.smoothing_velocity)) + self.viscous * rate
-        return Effect(
-            forces=place.force(-force),
-            wrenches={},
-            energy=0.0,
-            dissipation=force * rate,
-            report={"force": -force, "rate": rate},
-        )
-
-    def units(self, model: Model) -> Units:
-        """Return the units of the report; the force is that on the coordinate."""
-        place = joint_coordinate(self, model, self.joint)
-        return {"force": place.force_unit, "rate": f"{place.unit}/s"}
-
-    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
-        """Return the velocity of the coordinate."""
-        return (joint_coordinate(self, model, self.joint).v,)
+        return Along(-force, 0.0, force * rate)
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
         """Return the file's friction and damping of the joint, where it has some itself."""
-        joint = joint_coordinate(self, model, self.joint).joint
+        joint = self.coordinate(model).joint
         kinds = {"friction": self.coulomb, "damping": self.viscous}
         return frozenset((kind, joint) for kind, number in kinds.items() if number)

@@ -1,7 +1,7 @@
 """A spring, damper and constant force along one coordinate of a joint; a torsion bar.
 
-e = s - s0,   F = F0 + spring(e) + c ṡ,   on the coordinate: -F
-U = F0 e + ∫ spring de,   D = c ṡ²
+e = s - s0,   F = F0 + spring(e) + damper(ṡ),   on the coordinate: -F
+U = F0 e + ∫ spring de,   D = damper(ṡ) ṡ
 """
 
 from __future__ import annotations
@@ -9,69 +9,64 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
-from mbd_bridge.forces.joints import joint_coordinate
-from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
+from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joints import JointCoordinate
+from mbd_bridge.forces.law import (
+    Damping,
+    Stiffness,
+    damping_of,
+    dissipated,
+    restoring,
+    stiffness_of,
+    stored,
+)
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointSpring(ForceElement):
+class JointSpring(JointElement):
     """A rotational or translational spring-damper in a joint.
 
     Parameters
     ----------
-    joint : name of a coordinate: of the joint, or "joint.suffix" where it has several
+    joint : name of a coordinate; see `JointElement`
     stiffness : N m/rad or N/m; coefficients of a polynomial, or a `functions.Table` (see `law`)
-    damping : N m s/rad or N s/m
+    damping : N m s/rad or N s/m; coefficients of a polynomial, or a `functions.Table` of the rate
     rest : s0, rad or m: where the spring is relaxed
     preload : N m or N, constant and against the coordinate
     """
 
-    joint: str
     stiffness: Stiffness = 0.0
-    damping: float = 0.0
+    damping: Damping = 0.0
     rest: float = 0.0
     preload: float = 0.0
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        place = joint_coordinate(self, model, self.joint)
-        unit, force = place.unit, place.force_unit
+        place = self.coordinate(model)
         return replace(
             self,
             stiffness=stiffness_of(self, self.stiffness),
-            damping=self.number("damping", self.damping, f"{force} s/{unit}", 0.0),
-            rest=self.number("rest", self.rest, unit),
-            preload=self.number("preload", self.preload, force),
+            damping=damping_of(self, self.damping),
+            rest=self.number("rest", self.rest, place.unit),
+            preload=self.number("preload", self.preload, place.force_unit),
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
-        """Return the force along the coordinate, and the report."""
-        place = joint_coordinate(self, model, self.joint)
-        s, rate = place.at(q, v)
-        deflection = s - self.rest
-        force = self.preload + restoring(self.stiffness, deflection) + self.damping * rate
-        return Effect(
-            forces=place.force(-force),
-            wrenches={},
-            energy=self.preload * deflection + stored(self.stiffness, deflection),
-            dissipation=self.damping * (rate * rate),
-            report={"force": -force, "deflection": deflection, "rate": rate},
-        )
+    def along(self, t: Any, s: Any, rate: Any) -> Along:
+        """Return the force on the coordinate, and the deflection."""
+        e = s - self.rest
+        damping, dissipation = dissipated(self.damping, rate)
+        force = -(self.preload + restoring(self.stiffness, e) + damping)
+        energy = self.preload * e + stored(self.stiffness, e)
+        return Along(force, energy, dissipation, {"deflection": e})
 
-    def units(self, model: Model) -> Units:
-        """Return the units of the report; the force is that on the coordinate."""
-        place = joint_coordinate(self, model, self.joint)
-        return {"force": place.force_unit, "deflection": place.unit, "rate": f"{place.unit}/s"}
-
-    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
-        """Return the velocity of the coordinate."""
-        return (joint_coordinate(self, model, self.joint).v,)
+    def more_units(self, place: JointCoordinate) -> Units:
+        """Return the unit of the deflection."""
+        return {"deflection": place.unit}
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
         """Return the file's damping of the joint, if it has some itself."""
-        joint = joint_coordinate(self, model, self.joint).joint
-        return frozenset({("damping", joint)} if self.damping else ())
+        damped = self.damping != (0.0,)
+        return frozenset({("damping", self.coordinate(model).joint)} if damped else ())

@@ -1,10 +1,8 @@
 """Stops at the ends of a joint's range: stiff springs that push back only.
 
-    x_u = max(s - upper, 0),   F_u = max(k x_u + c w(x_u) ṡ, 0)         likewise at the lower end
-    on the coordinate: F_l - F_u
-    U = k (x_u² + x_l²) / 2,   D = (F_u - k x_u) ṡ - (F_l - k x_l) ṡ >= 0
+    x_u = max(s - upper, 0),   x_l = max(lower - s, 0),   on the coordinate: F_l - F_u
 
-w = 3 y² - 2 y³, y = min(x/d, 1), fades the damping in over the depth d: the force is continuous.
+with the law of `contact` for F_u and F_l.
 """
 
 from __future__ import annotations
@@ -13,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.errors import StateError, real_number
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
-from mbd_bridge.forces.joints import joint_coordinate
-from mbd_bridge.functions import maximum, minimum
+from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.contact import one_sided, progressive
+from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joints import JointCoordinate
+from mbd_bridge.forces.law import Stiffness
+from mbd_bridge.functions import maximum
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
 
 DEPTH = 1e-3
 """rad or m: d where none is given."""
@@ -25,28 +25,27 @@ DEPTH = 1e-3
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointStop(ForceElement):
+class JointStop(JointElement):
     """Elastic stops with damping at the lower and upper end of a coordinate.
 
     Parameters
     ----------
-    joint : name of a coordinate: of the joint, or "joint.suffix" where it has several
+    joint : name of a coordinate; see `JointElement`
     lower, upper : rad or m; None for no stop on that side
-    stiffness : k, N m/rad or N/m
+    stiffness : k, N m/rad or N/m; coefficients or a `functions.Table` of a progressive one (`law`)
     damping : c, N m s/rad or N s/m
     depth : d, rad or m, over which the damping fades in
     """
 
-    joint: str
     lower: float | None = None
     upper: float | None = None
-    stiffness: float = 0.0
+    stiffness: Stiffness = 0.0
     damping: float = 0.0
     depth: float = DEPTH
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        place = joint_coordinate(self, model, self.joint)
+        place = self.coordinate(model)
         unit, force = place.unit, place.force_unit
         lower, upper = (
             x if x is None else self.number(name, x, unit)
@@ -64,43 +63,32 @@ class JointStop(ForceElement):
             self,
             lower=lower,
             upper=upper,
-            stiffness=self.number("stiffness", self.stiffness, f"{force}/{unit}", 0.0),
+            stiffness=progressive(self, self.stiffness),
             damping=self.number("damping", self.damping, f"{force} s/{unit}", 0.0),
             depth=real_number(f"{self.label}: depth", depth, expected, positive=True),
         )
 
-    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
-        """Return the force along the coordinate, and the report."""
-        place = joint_coordinate(self, model, self.joint)
-        s, rate = place.at(q, v)
+    def along(self, t: Any, s: Any, rate: Any) -> Along:
+        """Return the force on the coordinate, and the penetration: negative at the lower end."""
         force: Any = 0.0
         energy: Any = 0.0
         dissipation: Any = 0.0
-        inside: Any = 0.0
+        penetration: Any = 0.0
         for limit, out in ((self.lower, -1.0), (self.upper, 1.0)):
             if limit is None:
                 continue
-            depth, speed = maximum(out * (s - limit), 0.0), out * rate
-            part = minimum(depth * (1.0 / self.depth), 1.0)
-            fade = part * part * (3.0 - 2.0 * part)
-            spring = self.stiffness * depth
-            push = maximum(spring + self.damping * fade * speed, 0.0)
-            force = force - out * push
-            energy = energy + 0.5 * spring * depth
-            dissipation = dissipation + (push - spring) * speed
-            inside = inside + out * depth
-        report = {"force": force, "penetration": inside, "rate": rate}
-        return Effect(place.force(force), {}, energy, dissipation, report)
+            inside = out * (s - limit)
+            push = one_sided(self.stiffness, self.damping, self.depth, inside, out * rate)
+            force = force - out * push.force
+            energy = energy + push.energy
+            dissipation = dissipation + push.dissipation
+            penetration = penetration + out * maximum(inside, 0.0)
+        return Along(force, energy, dissipation, {"penetration": penetration})
 
-    def units(self, model: Model) -> Units:
-        """Return the units of the report: the penetration is negative at the lower end."""
-        place = joint_coordinate(self, model, self.joint)
-        return {"force": place.force_unit, "penetration": place.unit, "rate": f"{place.unit}/s"}
-
-    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
-        """Return the velocity of the coordinate."""
-        return (joint_coordinate(self, model, self.joint).v,)
+    def more_units(self, place: JointCoordinate) -> Units:
+        """Return the unit of the penetration."""
+        return {"penetration": place.unit}
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
         """Return the file's limits of the joint."""
-        return frozenset({("limits", joint_coordinate(self, model, self.joint).joint)})
+        return frozenset({("limits", self.coordinate(model).joint)})

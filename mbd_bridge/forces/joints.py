@@ -1,54 +1,167 @@
-"""A coordinate of a joint on which a force element acts."""
+"""A coordinate of a joint on which a force element acts, of the tree or of a cut joint.
+
+A joint of the tree has its coordinates in q. A cut joint has none, but its frames a and b (z along
+its axis, d the way from a to b) tell how far it is displaced:
+
+    displacement s = a_z · d,                   ṡ = a_z · (ṙ_b - ṙ_a - ω_a × d)
+    angle        s = atan2(a_y · b_x, a_x · b_x), ṡ = a_z · (ω_b - ω_a),   -π < s <= π
+
+A force along it acts on the successor as a force along a_z at b's origin, or as a moment along a_z,
+and on the predecessor as the opposite through the same point: its power is force times ṡ.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.equations.external import shift_to_link
+from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.functions import arctan2
+from mbd_bridge.mechanism import JOINT_TYPES, Model
+from mbd_bridge.mechanism.cut_table import Cut
+from mbd_bridge.spatial import Array, Frame, cross
 
 
-class JointCoordinate(NamedTuple):
-    """Coordinate s = ratio q + offset, with its rate, of one degree of freedom of a joint.
+class Exerted(NamedTuple):
+    """What a force along a coordinate is to the machine, as in `Effect` and `within_cuts`."""
+
+    forces: dict[int, Any]
+    wrenches: dict[int, Array]
+    within: dict[int, Array]
+
+
+class Moving(NamedTuple):
+    """A coordinate at one state.
+
+    Attributes
+    ----------
+    s, rate : the coordinate, rad or m, and its rate
+    exerts : what a force along it exerts, N m or N
+    """
+
+    s: Any
+    rate: Any
+    exerts: Callable[[Any], Exerted]
+
+
+@dataclass(frozen=True)
+class JointCoordinate(ABC):
+    """One degree of freedom of a joint.
 
     Attributes
     ----------
     joint : its name
-    q, v : places in the mechanism's coordinates and velocities
-    ratio, offset : of a joint that follows another one (``<mimic>``), else 1 and 0
     unit : "rad" or "m"
+    velocities, links, cuts : what a force along it acts on: velocities, or links of a cut joint
     """
 
     joint: str
-    q: int
-    v: int
-    ratio: float
-    offset: float
     unit: str
-
-    def at(self, q: Array, v: Array) -> tuple[Any, Any]:
-        """Return the coordinate and its rate."""
-        if self.ratio == 1.0 and self.offset == 0.0:
-            return q[self.q], v[self.v]
-        return self.ratio * q[self.q] + self.offset, self.ratio * v[self.v]
-
-    def force(self, along: Any) -> dict[int, Any]:
-        """Return the generalised force of a force along the coordinate."""
-        return {self.v: along if self.ratio == 1.0 else self.ratio * along}
+    velocities: tuple[int, ...]
+    links: tuple[int, ...]
+    cuts: tuple[int, ...]
 
     @property
     def force_unit(self) -> str:
         """Unit of a force along the coordinate."""
         return "N m" if self.unit == "rad" else "N"
 
+    @abstractmethod
+    def at(self, model: Model, q: Array, v: Array) -> Moving:
+        """Return the coordinate at a state, of floats or symbols."""
+
+
+@dataclass(frozen=True)
+class TreeCoordinate(JointCoordinate):
+    """Coordinate s = ratio q + offset of a joint of the tree.
+
+    Attributes
+    ----------
+    q, v : places in the mechanism's coordinates and velocities
+    ratio, offset : of a joint that follows another one (``<mimic>``), else 1 and 0
+    """
+
+    q: int
+    v: int
+    ratio: float
+    offset: float
+
+    def at(self, model: Model, q: Array, v: Array) -> Moving:
+        """Return the coordinate at a state."""
+        ratio = self.ratio
+        if ratio == 1.0 and self.offset == 0.0:
+            return Moving(q[self.q], v[self.v], lambda force: Exerted({self.v: force}, {}, {}))
+        return Moving(
+            ratio * q[self.q] + self.offset,
+            ratio * v[self.v],
+            lambda force: Exerted({self.v: ratio * force}, {}, {}),
+        )
+
+
+@dataclass(frozen=True)
+class CutCoordinate(JointCoordinate):
+    """Angle or displacement of a cut joint."""
+
+    def at(self, model: Model, q: Array, v: Array) -> Moving:
+        """Return the coordinate at a state."""
+        (number,) = self.cuts
+        cut = model.cuts[number]
+        state = state_vectors(model, q, v)
+        (A, r_a, v_a, w_a), (B, r_b, v_b, w_b) = (
+            _side(state, body, frame)
+            for body, frame in ((cut.predecessor, cut.a), (cut.successor, cut.b))
+        )
+        z = A[:, 2]
+        if self.unit == "rad":
+            s: Any = arctan2(A[:, 1] @ B[:, 0], A[:, 0] @ B[:, 0])
+            rate: Any = z @ (w_b - w_a)
+        else:
+            d = r_b - r_a
+            s, rate = z @ d, z @ (v_b - v_a - cross(w_a, d))
+
+        def exerts(force: Any) -> Exerted:
+            along = force * z
+            if self.unit == "rad":
+                wrench = np.concatenate([0.0 * along, along])
+            else:
+                wrench = np.concatenate([along, cross(r_b, along)])
+            return Exerted({}, _on_both(model, state, cut, wrench), {number: wrench})
+
+        return Moving(s, rate, exerts)
+
+
+def _side(state: MechanismState, body: int, frame: Frame) -> tuple[Array, Array, Array, Array]:
+    """Return axes (columns), origin and its velocity, angular velocity of a frame on a body."""
+    at = state.bodies[body]
+    origin = at.position + at.rotation @ frame.translation
+    omega = at.Y[3:]
+    return at.rotation @ frame.rotation, origin, at.Y[:3] + cross(omega, origin), omega
+
+
+def _on_both(model: Model, state: MechanismState, cut: Cut, wrench: Array) -> dict[int, Array]:
+    """Return a wrench (6,) about the root's origin on the successor, its opposite on the other."""
+    found = {}
+    for link, body, sign in zip(
+        cut.links, (cut.predecessor, cut.successor), (-1.0, 1.0), strict=True
+    ):
+        at = state.bodies[body]
+        force = sign * wrench[:3]
+        moment = sign * wrench[3:] - cross(at.position, force)
+        turned = np.concatenate([at.rotation.T @ force, at.rotation.T @ moment])
+        found[link] = shift_to_link(model, link, turned)
+    return found
+
 
 def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:
-    """Return the coordinates of all joints of the tree that have a rate each, by name."""
-    found = {}
+    """Return the coordinates that force elements may act on, by name."""
+    found: dict[str, JointCoordinate] = {}
     for body in model.bodies:
         kind = body.type
         if not kind.nv or kind.nq != kind.nv:
@@ -56,15 +169,23 @@ def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:
         motion = kind.motion(kind.neutral(), np.zeros(kind.nv))
         joint = model.joints[body.joint].name
         for k, suffix in enumerate(kind.velocities):
-            found[joint + suffix] = JointCoordinate(
-                joint,
-                body.q.start + k,
-                body.v.start + k,
-                body.ratio,
-                body.offset,
-                "rad" if np.any(motion.angular[:, k]) else "m",
+            q, v = body.q.start + k, body.v.start + k
+            unit = "rad" if np.any(motion.angular[:, k]) else "m"
+            found[joint + suffix] = TreeCoordinate(
+                joint, unit, (v,), (), (), q, v, body.ratio, body.offset
             )
+    for number, cut in enumerate(model.cuts):
+        for suffix, unit in OF_CUTS.get(cut.type, {}).items():
+            found[cut.name + suffix] = CutCoordinate(cut.name, unit, (), cut.links, (number,))
     return found
+
+
+OF_CUTS = {
+    "revolute": {"": "rad"},
+    "translational": {"": "m"},
+    "cylindrical": dict(zip(JOINT_TYPES["cylindrical"].velocities, ("rad", "m"), strict=True)),
+}
+"""Coordinates of cut joints by type, as names behind that of the joint, with their units."""
 
 
 def joint_coordinate(element: ForceElement, model: Model, name: Any) -> JointCoordinate:
@@ -73,19 +194,15 @@ def joint_coordinate(element: ForceElement, model: Model, name: Any) -> JointCoo
     if isinstance(name, str) and name in known:
         return known[name]
     where = f"{element.label}: joint"
-    if isinstance(name, str) and name in {cut.name for cut in model.cuts}:
-        raise ModelError(
-            f"{where} {name!r}: a loop joint is cut and has no coordinate. Load the mechanism with "
-            f"other cuts (cuts=[...]), or use a PointSpring or a Bushing"
-        )
-    if isinstance(name, str) and name in model.joint_index:
-        joint = model.joint(name)
+    kinds = {cut.name: cut.type for cut in model.cuts}
+    kinds |= {joint.name: joint.type.name for joint in model.joints}
+    if isinstance(name, str) and name in kinds:
         several = [one for one in known if one.startswith(name + ".")]
         if several:
             names = ", ".join(map(repr, several))
             raise ModelError(f"{where} {name!r} has several coordinates; expected one of {names}")
         raise ModelError(
             f"{where} {name!r}: expected a joint with a coordinate for each velocity, got a "
-            f"{joint.type.name} joint; use a Bushing"
+            f"{kinds[name]} joint; use a Bushing"
         )
     raise ModelError(f"{where}: {unknown_name('coordinate', name, known)}")

@@ -4,13 +4,16 @@
     (k1, k2, k3, ...)   F = (k1 + k2 |e| + k3 e² + ...) e        U = (k1/2 + k2 |e|/3 + ...) e²
     Table               F = table(e)                             U = ∫ table de from 0
 
-The polynomial is odd, so that it restores on both sides; a table has any form.
+The polynomial is odd, so that it restores on both sides; a table has any form. A damper has the
+same laws over the rate, and dissipates D = F ė.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError
@@ -21,11 +24,35 @@ Stiffness: TypeAlias = float | Sequence[float] | Table
 """N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
 
 
+Damping: TypeAlias = float | Sequence[float] | Table
+"""N s/m or N m s/rad: a number, coefficients of a polynomial, or a table of force over rate."""
+
+
 def stiffness_of(element: ForceElement, value: Stiffness) -> tuple[float, ...] | Table:
     """Return a checked law: the coefficients, or the table."""
     if isinstance(value, Table):
         return value
-    where = f"{element.label}: stiffness"
+    return _coefficients(element, "stiffness", value, RESTORES)
+
+
+def damping_of(element: ForceElement, value: Damping) -> tuple[float, ...] | Table:
+    """Return a checked law that dissipates: the coefficients, or the table."""
+    if not isinstance(value, Table):
+        return _coefficients(element, "damping", value, "such a damper would drive the machine")
+    rates, forces = value.points
+    wrong = np.flatnonzero(rates * forces < 0.0)
+    at_zero = float(value(0.0))
+    if len(wrong) or abs(at_zero) > ZERO * np.abs(forces).max():
+        rate, force = (rates[wrong[0]], forces[wrong[0]]) if len(wrong) else (0.0, at_zero)
+        raise StateError(
+            f"{element.label}: damping: expected a table whose force has the sign of the rate and "
+            f"is 0 at rate 0, got {force:g} at {rate:g}"
+        )
+    return value
+
+
+def _coefficients(element: ForceElement, name: str, value: Any, reason: str) -> tuple[float, ...]:
+    where = f"{element.label}: {name}"
     expected = "a number, coefficients (k1, k2, ...) or an mbd_bridge.functions.Table"
     if isinstance(value, str):
         raise StateError(f"{where}: expected {expected}, got {value!r:.60}")
@@ -35,10 +62,15 @@ def stiffness_of(element: ForceElement, value: Stiffness) -> tuple[float, ...] |
     coefficients = tuple(array.reshape(-1).tolist())
     if coefficients[0] < 0.0:
         raise StateError(
-            f"{where}: expected {expected}, the first at least 0, got {coefficients[0]:g}; "
-            f"a spring that pushes away from its rest is a Table"
+            f"{where}: expected {expected}, the first at least 0, got {coefficients[0]:g}; {reason}"
         )
     return coefficients
+
+
+RESTORES = "a spring that pushes away from its rest is a Table"
+
+ZERO = 1e-12
+"""Part of its largest force that a damper's table may have at rate 0: rounding of a spline."""
 
 
 def restoring(law: Any, e: Any) -> Any:
@@ -54,6 +86,15 @@ def stored(law: Any, e: Any) -> Any:
         integral = law.antiderivative()
         return integral(e) - integral(0.0)
     return _polynomial([k / (i + 2.0) for i, k in enumerate(law)], e) * (e * e)
+
+
+def dissipated(law: Any, rate: Any) -> tuple[Any, Any]:
+    """Return the force of a damper at a rate, and the power that it dissipates, W."""
+    if isinstance(law, Table):
+        force = law(rate)
+        return force, force * rate
+    c = _polynomial(law, rate)
+    return c * rate, c * (rate * rate)
 
 
 def _polynomial(coefficients: Sequence[float], e: Any) -> Any:

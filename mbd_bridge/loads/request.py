@@ -35,6 +35,8 @@ class LoadRequest:
     minimum_norm : more actuators than the motion determines are allowed; the loads are then the
         smallest for the loop joints, with flags at all that is not determined
     forces : force elements that act, bound to the model
+    known : elements in cut joints that act already, as external wrenches: what they exert is part
+        of the loads of these joints
     """
 
     joints: tuple[str, ...]
@@ -46,6 +48,7 @@ class LoadRequest:
     actuated: tuple[str, ...] | None = None
     minimum_norm: bool = False
     forces: tuple[ForceElement, ...] = ()
+    known: tuple[ForceElement, ...] = ()
 
     @staticmethod
     def of(

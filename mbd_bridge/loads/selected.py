@@ -8,7 +8,7 @@ gives every load:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import JointMotion, Model, ModelJoint
 from mbd_bridge.spatial import Array, Inertia, is_zero, zeros
+
+NOTHING: Mapping[int, Array] = {}
 
 COUPLING = "coupling"
 """Type of cuts that are gears: their actuation is the generalised force on what follows."""
@@ -135,12 +137,15 @@ def selected_loads(
     a: Array,
     external: External,
     lam: Array | None = None,
+    within: Mapping[int, Array] = NOTHING,
 ) -> tuple[Array, ...]:
     """Return forces (J, 3), moments (J, 3), actuators (F,) and, if selected, the reactions.
 
     Parameters
     ----------
     lam : (m,) multipliers of the cuts' rows; None: the loops are left open
+    within : by number of the cut, what of the external wrenches passes through the joint, on its
+        successor, about the root frame's origin: it is part of its load, but not of the reaction
     """
     asked, convention, reaction = selection.joints, selection.convention, selection.reaction
     wrenches: list[Array] = []
@@ -157,8 +162,11 @@ def selected_loads(
         if cut:
             assert state is not None, "cuts are asked for with their multipliers"
             assert lam is not None
-            found = convention.apply_cut(model, model.cuts[k], wrenches[k], state, motions)
+            own = wrenches[k] + within[k] if k in within else wrenches[k]
+            found = convention.apply_cut(model, model.cuts[k], own, state, motions)
             whole.append(found)
+            if k in within:
+                found = convention.apply_cut(model, model.cuts[k], wrenches[k], state, motions)
             rest.append(found)  # a cut joint is not actuated, and what gears do is no load
             if model.cuts[k].type == COUPLING:  # Q = M q̈ + h + Φ_qᵀ λ: the gears act with -λ
                 row = sum(len(other.rows) for other in model.cuts[:k])

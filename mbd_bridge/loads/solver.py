@@ -91,7 +91,9 @@ class LoadSolver:
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
             inputs["lam"] = len(model.row_scale)
-        self._applied = AppliedForces(self.links, request.external_in, request.forces)
+        self._applied = AppliedForces(
+            self.links, request.external_in, request.forces, request.known
+        )
         check_stateless(model, request.forces)
         inputs |= self._applied.inputs
         inputs |= {} if self.point is None else {"point": 3}
@@ -102,8 +104,8 @@ class LoadSolver:
         def function_of(model: Model) -> Traceable:
             def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
                 lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
-                wrenches = self._applied.at(model, q, v, *rest).external
-                return selected_loads(model, self._at(*rest), q, v, a, wrenches, lam)
+                external, _, within = self._applied.at(model, q, v, *rest)
+                return selected_loads(model, self._at(*rest), q, v, a, external, lam, within)
 
             return function
 

@@ -29,6 +29,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.carried import carried
 from mbd_bridge.simulate.inputs.signal import StateFunction
+from mbd_bridge.solve.applied import within_cuts
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
@@ -140,7 +141,8 @@ class Outputs:
             wrenches = acting.wrenches(t[0], q, v, carried(t)[: acting.system.nz])
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
-            out += selected_loads(model, self.selection, q, v, found.a, external, own)
+            within = within_cuts(model, acting.system.forces, t[0], q, v)
+            out += selected_loads(model, self.selection, q, v, found.a, external, own, within)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)
 

@@ -287,6 +287,20 @@ class System:
         """What force elements stand for in the file; see `ForceElement.replaces`."""
         return replaced_by(self.model, self.forces)
 
+    def wrenches_on(self, link: str) -> list[int]:
+        """Return the numbers of the wrenches on a link, less those that pass through cut joints."""
+        return [
+            k
+            for k, part in enumerate(self.wrenches)
+            if part.name == link
+            and not (isinstance(part.signal, ElementForces) and part.signal.within)
+        ]
+
+    @property
+    def forces_in_cuts(self) -> tuple[ForceElement, ...]:
+        """The force elements that act in cut joints."""
+        return tuple(one for one in self.forces if one.cut_numbers(self.model))
+
     @property
     def forces_said(self) -> tuple[str, ...]:
         """A sentence about the force elements that act, if there are some."""

@@ -6,7 +6,7 @@ traced into it, and those that depend on time need it as an input `t`, s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,10 +26,14 @@ from mbd_bridge.spatial import Array, zeros
 
 
 class Applied(NamedTuple):
-    """Wrenches by link, and generalised forces (nv,) along velocities; None for none."""
+    """Wrenches by link, and generalised forces (nv,) along velocities; None for none.
+
+    And by number of the cut, what of the wrenches passes through cut joints (`within_cuts`).
+    """
 
     external: External
     along: Array | None = None
+    within: Mapping[int, Array] = {}
 
 
 @dataclass(frozen=True)
@@ -41,16 +45,18 @@ class AppliedForces:
     links : indices of the links that carry external wrenches, six numbers each of an input
     axes : in which these are given
     forces : force elements, bound to the model
+    known : elements in cut joints whose wrenches are among those external ones
     """
 
     links: tuple[int, ...] = ()
     axes: Axes = "link"
     forces: tuple[ForceElement, ...] = ()
+    known: tuple[ForceElement, ...] = ()
 
     @property
     def timed(self) -> bool:
         """Whether some element depends on time."""
-        return any(element.depends_on_time for element in self.forces)
+        return any(element.depends_on_time for element in (*self.forces, *self.known))
 
     @property
     def inputs(self) -> dict[str, int]:
@@ -61,7 +67,8 @@ class AppliedForces:
     @property
     def identity(self) -> str:
         """A text that tells it from all others."""
-        elements = f" {[element.identity for element in self.forces]}" if self.forces else ""
+        each = [[one.identity for one in some] for some in (self.forces, self.known)]
+        elements = f" {each}" if self.forces or self.known else ""
         return f"{self.links} {self.axes}{elements}"
 
     def times(self, t: ArrayLike | None) -> tuple[Array, ...]:
@@ -87,7 +94,7 @@ class AppliedForces:
         external: External = external_on(self.links, rest.pop(0)) if self.links else {}
         if self.axes == "world":
             external = from_world_axes(model, q, external)
-        if not self.forces:
+        if not (self.forces or self.known):
             return Applied(external)
         t: Any = rest.pop(0)[0] if self.timed else 0.0
         wrenches: dict[int, Array] = dict(external)
@@ -98,7 +105,18 @@ class AppliedForces:
                 wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench
             for place, force in effect.forces.items():
                 along[place] = along[place] + force
-        return Applied(wrenches, along)
+        return Applied(wrenches, along, within_cuts(model, (*self.forces, *self.known), t, q, v))
+
+
+def within_cuts(
+    model: Model, forces: Iterable[ForceElement], t: Any, q: Array, v: Array
+) -> dict[int, Array]:
+    """Return the sums of what force elements exert through cut joints, by number of the cut."""
+    found: dict[int, Array] = {}
+    for element in forces:
+        for cut, wrench in element.within_cuts(model, t, q, v).items():
+            found[cut] = found[cut] + wrench if cut in found else wrench
+    return found
 
 
 def check_stateless(model: Model, forces: Iterable[ForceElement]) -> None:
@@ -120,7 +138,7 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
     links = element_links(model, applied.forces)
 
     def function(q: Array, v: Array, *t: Array) -> tuple[Array, ...]:
-        external, along = applied.at(model, q, v, *t)
+        external, along, _ = applied.at(model, q, v, *t)
         total = external_forces(model, q, external)
         packed = [external.get(link, np.zeros(6)) for link in links]
         flat = np.concatenate([np.zeros(0), *packed])

@@ -202,7 +202,7 @@ class ClosedInverse:
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
             applied = self._applied.at(self.model, q, v, *rest)
             a, spin_risk = self._spun(q, v, a, applied)
-            terms = loop_terms(self.model, q, v, a, *applied)
+            terms = loop_terms(self.model, q, v, a, *applied[:2])
             A, risk = self._exact(terms.A)
             some = MinimumNorm(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])

@@ -104,7 +104,7 @@ def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
     """Return the kernel of `loop_terms`: of q, v, a, and the inputs of what acts."""
 
     def function(q: Array, v: Array, a: Array, *rest: Array) -> LoopTerms:
-        return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest))
+        return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
 
     inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
     return compile_kernel(

@@ -212,7 +212,11 @@ class Prepared:
         v: ArrayLike,
         t: ArrayLike | None = None,
     ) -> Array | None:
-        """Return the wrench (..., 6) of force elements on a link, in its axes; None for none."""
+        """Return the wrench (..., 6) of force elements on a link, in its axes; None for none.
+
+        Those in cut joints are left out: they are part of the loads of these.
+        """
+        forces = tuple(one for one in forces if not one.cut_numbers(self.model))
         links, number = element_links(self.model, forces), self.model.link_number(link)
         if number not in links:
             return None

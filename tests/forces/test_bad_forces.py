@@ -14,6 +14,7 @@ from mbd_bridge.forces import (
     PointSpring,
     from_urdf,
 )
+from mbd_bridge.functions import Table
 from tests.forces.elements import Q, machine
 from tests.machines import four_bar
 
@@ -33,7 +34,23 @@ BAD = {
     "negative stiffness": ([PointSpring(TWO, stiffness=-3.0)], "stiffness.*at least 0.*-3"),
     "a text": ([PointSpring(TWO, stiffness="soft")], "stiffness: expected a number.*'soft'"),
     "negative damping": ([JointSpring("wrist", damping=-1.0)], "damping.*at least 0, got -1"),
-    "an array": ([JointSpring("wrist", damping=np.ones(3))], "the same in all trajectories"),
+    "an array": ([JointSpring("wrist", rest=np.ones(3))], "the same in all trajectories"),
+    "damper": (
+        [JointSpring("wrist", damping=Table([-1, 0, 1], [1, 0, 1]))],
+        "sign of the rate and is 0 at rate 0, got 1 at -1",
+    ),
+    "damper at rest": (
+        [JointSpring("wrist", damping=Table([-1, 1], [-1, 2]))],
+        "is 0 at rate 0, got 0.5 at 0",
+    ),
+    "pulling stop": (
+        [JointStop("rail", 0.0, stiffness=(5.0, -1.0))],
+        "at least 0, since it only pushes, got -1",
+    ),
+    "pressed stop": (
+        [JointStop("rail", 0.0, stiffness=Table([0, 1], [3, 4]))],
+        "a table that is 0 at depth 0, got 3",
+    ),
     "nan": ([JointSpring("wrist", rest=np.nan)], "rest: expected one number, rad"),
     "negative length": ([PointSpring(TWO, free_length=-0.1)], "free_length.*at least 0"),
     "flat points": ([PointSpring(TWO, points=(0, 0, 0))], "expected two points"),
@@ -72,12 +89,6 @@ def test_without_loops_the_default_length_is_that_at_zero():
     (element,) = mbd.System(robot, forces=[PointSpring(("base", "hand"))]).forces
     pose = robot.placement(np.zeros(3), "hand")
     assert abs(element.free_length - np.linalg.norm(pose[:3, 3])) < 1e-15
-
-
-def test_a_loop_joint_has_no_coordinate_for_a_spring():
-    bar = four_bar()
-    with pytest.raises(MbdError, match=r"a loop joint is cut.*PointSpring"):
-        mbd.System(bar, forces=[JointSpring(bar.model.cuts[0].name, 1.0)])
 
 
 def test_a_quaternion_joint_has_no_coordinate_for_a_spring():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -236,9 +236,12 @@ class SimulationBatch:
         request = LoadRequest.of(
             model, joints, on=on, at=at, in_=in_, links=links, actuated=prescribed_velocities
         )
+        request = replace(request, known=system.forces_in_cuts)
         solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
         known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []
+        if "t" in solver.kernel.inputs:
+            known.append(np.broadcast_to(self.time[:, None], (*self.q.shape[:2], 1)))
         if solver.point is not None:
             known.append(np.broadcast_to(solver.point, (*self.q.shape[:2], 3)))
         found = self._all(solver.kernel, self.q, self.v, self.a, *known)

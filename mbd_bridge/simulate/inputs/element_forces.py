@@ -22,12 +22,14 @@ class ElementForces:
     elements : bound to the model
     states : where in z each one's states are
     link : its index, or None: then along the velocities `places`
+    within : whether these wrenches pass through cut joints, and are part of their loads
     """
 
     elements: tuple[ForceElement, ...]
     states: tuple[slice, ...]
     link: int | None = None
     places: tuple[int, ...] = ()
+    within: bool = False
     number = 1
 
     @property
@@ -39,7 +41,7 @@ class ElementForces:
     def text(self) -> str:
         """What tells it from all others."""
         own = [element.identity for element in self.elements]
-        return f"{own} {self.states} {self.link} {self.places}"
+        return f"{own} {self.states} {self.link} {self.places} {self.within}"
 
     def of(self, model: Model, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrench (6,) on the link in its axes, or the forces along the velocities."""

@@ -1,4 +1,4 @@
-"""What force elements exert, as parts of a system: a wrench on each link, forces along velocities.
+"""What force elements exert, as parts of a system: wrenches on links, forces along velocities.
 
 So all that acts on a machine goes the same way: into the steps, the loads of joints, the energy
 balance and the C source.
@@ -17,22 +17,28 @@ from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 def element_parts(
     model: Model, elements: tuple[ForceElement, ...], states: ElementStates
 ) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
-    """Return the parts of bound elements: one along velocities, one for each link."""
+    """Return the parts of bound elements: one along velocities, one or two for each link."""
     each = list(zip(elements, states.places, strict=True))
     along = [(one, place) for one, place in each if one.velocity_numbers(model)]
     places = tuple(sorted({k for one, _ in along for k in one.velocity_numbers(model)}))
     torques = (TorquePart(places, _together(along, None, places)),) if along else ()
-    links = sorted({k for element in elements for k in element.link_numbers(model)})
-    wrenches = []
-    for link in links:
-        on_link = [(one, place) for one, place in each if link in one.link_numbers(model)]
-        name = model.links[link].name
-        wrenches.append(WrenchPart(name, link, "link", _together(on_link, link)))
-    return torques, tuple(wrenches)
+    on_links: dict[tuple[int, bool], list[tuple[ForceElement, slice]]] = {}
+    for one, place in each:
+        for link in one.link_numbers(model):
+            on_links.setdefault((link, bool(one.cut_numbers(model))), []).append((one, place))
+    return torques, tuple(
+        WrenchPart(
+            model.links[link].name, link, "link", _together(on_links[link, within], link, (), within)
+        )
+        for link, within in sorted(on_links)
+    )
 
 
 def _together(
-    some: list[tuple[ForceElement, slice]], link: int | None, places: tuple[int, ...] = ()
+    some: list[tuple[ForceElement, slice]],
+    link: int | None,
+    places: tuple[int, ...] = (),
+    within: bool = False,
 ) -> ElementForces:
     elements, states = zip(*some, strict=True)
-    return ElementForces(elements, states, link, places)
+    return ElementForces(elements, states, link, places, within)

@@ -315,10 +315,13 @@ class Simulation:
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops
         actuated = system.prescribed_joints if closed else None
-        solver = LoadSolver(self.model, replace(request, links=system.links, actuated=actuated))
+        known = system.forces_in_cuts
+        request = replace(request, links=system.links, actuated=actuated, known=known)
+        solver = LoadSolver(self.model, request)
         pushes = self._acting[1][part] if system.links else None
         lam = self.lam[part] if closed else None
-        return solver(self.q[part], self.v[part], self.a[part], pushes, lam=lam)
+        times = self.time[part]
+        return solver(self.q[part], self.v[part], self.a[part], pushes, lam=lam, t=times)
 
     def save(
         self,
@@ -357,7 +360,7 @@ class Simulation:
         """
         loads = self.joint_loads(joints_of(self.model, link))
         states = self.q, self.v, self.a
-        parts = [k for k, name in enumerate(self.system.links) if name == link]
+        parts = self.system.wrenches_on(link)
         own = self._acting[1][:, parts].sum(axis=1) if parts else None
         return free_body(self.model, link, *states, loads, external=own).at(at)
 
