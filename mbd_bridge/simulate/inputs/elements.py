@@ -28,7 +28,10 @@ def element_parts(
             on_links.setdefault((link, bool(one.cut_numbers(model))), []).append((one, place))
     return torques, tuple(
         WrenchPart(
-            model.links[link].name, link, "link", _together(on_links[link, within], link, (), within)
+            model.links[link].name,
+            link,
+            "link",
+            _together(on_links[link, within], link, (), within),
         )
         for link, within in sorted(on_links)
     )
