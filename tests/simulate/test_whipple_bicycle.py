@@ -41,7 +41,9 @@ def test_upright_it_goes_straight_at_any_speed(bicycle):
     assert np.abs(run.q[:, 0] - 5.0 * run.time).max() < DIGITS
 
 
-@pytest.mark.parametrize(("speed", "duration", "least", "most"), [(3.0, 2.0, 10, 50), (5.0, 4.0, 0, 0.5)])
+@pytest.mark.parametrize(
+    ("speed", "duration", "least", "most"), [(3.0, 2.0, 10, 50), (5.0, 4.0, 0, 0.5)]
+)
 def test_it_balances_itself_between_weave_and_capsize_speed(bicycle, speed, duration, least, most):
     """4.292 to 6.024 m/s; below, the weave grows."""
     at = start(bicycle, speed, lean=0.01)
