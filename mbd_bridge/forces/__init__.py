@@ -14,7 +14,7 @@ from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.point_spring import PointSpring
-from mbd_bridge.forces.tyres import FialaTyre, SimpleTyre
+from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.urdf import from_urdf
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "JointFriction",
     "JointSpring",
     "JointStop",
+    "PacejkaTyre",
     "PointSpring",
     "SimpleTyre",
     "from_urdf",

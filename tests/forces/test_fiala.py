@@ -58,15 +58,13 @@ def test_slopes_at_no_slip_are_the_stiffnesses_and_no_load_is_no_force():
 def test_relaxation_leads_to_the_slips_of_steady_rolling():
     robot = free_wheel(floating=False)
     tyre = bound(robot, TRUCK)
-    assert tyre.states(robot.model) == {"slip_ratio": "-", "tangent_of_slip_angle": "-"}
+    assert tyre.states(robot.model) == {"longitudinal_deflection": "m", "lateral_deflection": "m"}
     q, v = np.array([0, 0, 0.45, 0, 0, 0.0]), np.array([10.0, 0.4, 0, 0, 0, 23.0])
     kappa, tan_alpha = 23.0 * 0.45 / 10.0 - 1.0, 0.04
-    steady = tyre.effect(robot.model, 0.0, q, v, np.array([kappa, tan_alpha]))
+    steady = tyre.effect(robot.model, 0.0, q, v, 2.0 * np.array([kappa, tan_alpha]))
     assert np.abs(steady.rates).max() < 1e-12
     behind = tyre.effect(robot.model, 0.0, q, v, np.zeros(2))
-    assert (
-        np.abs(np.subtract(behind.rates, 10.0 / 2.0 * np.array([kappa, tan_alpha]))).max() < 1e-12
-    )
+    assert np.abs(np.subtract(behind.rates, (10.0 * kappa, 10.0 * tan_alpha))).max() < 1e-12
     assert behind.report["longitudinal_force"] == 0.0
     plain = bound(robot, FialaTyre("wheel", **(FIALA | {"radius": 0.47, "stiffness": 326332.0})))
     report = plain.effect(robot.model, 0.0, q, v).report

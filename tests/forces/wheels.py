@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.forces import FialaTyre, SimpleTyre
+from mbd_bridge.forces import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.roads import Bump, Flat, MovingRoad, Profile, Ramp, Sine, TwoTracks
 
 RADIUS = 0.3
 STIFFNESS, DAMPING = 150e3, 2000.0
+CAR_TYRE = Path(__file__).parents[2] / "urdf" / "car_tyre.tir"
+"""A file in the form PAC2002."""
+
 FIALA: dict = {
     "radius": RADIUS,
     "stiffness": STIFFNESS,
@@ -20,8 +24,8 @@ FIALA: dict = {
     "slip_stiffness": (60e3, 45e3),
     "friction": (0.6, 0.95),
 }
-SLIPS = np.array([0.03, -0.02])
-"""Delayed slips of tyres that have them."""
+DEFLECTIONS = np.array([0.03, -0.02])
+"""m: states of tyres that have some."""
 
 ROADS = {
     "flat": Flat(0.1),
@@ -42,6 +46,8 @@ def tyres(road, wheel: str = "wheel") -> dict[str, mbd.forces.ForceElement]:
             wheel, RADIUS, (STIFFNESS, 1e6), DAMPING, direction="vertical", **common
         ),
         "fiala": FialaTyre(wheel, **FIALA, rolling_resistance=0.02, low_speed=0.3, **common),
+        "pacejka": PacejkaTyre(wheel, CAR_TYRE, use_mode=4, **common),
+        "pacejka delayed": PacejkaTyre(wheel, CAR_TYRE, side="right", **common),
         "fiala delayed": FialaTyre(wheel, **FIALA, relaxation=(0.6, 0.9), **common),
     }
 
@@ -87,5 +93,5 @@ def cart() -> mbd.Mechanism:
 
 
 def effect(robot: mbd.Mechanism, tyre, t: float, q: np.ndarray, v: np.ndarray):
-    """Return the effect of a bound tyre, whose own states are `SLIPS`."""
-    return tyre.effect(robot.model, t, q, v, SLIPS[: len(tyre.states(robot.model))])
+    """Return the effect of a bound tyre, whose own states are `DEFLECTIONS`."""
+    return tyre.effect(robot.model, t, q, v, DEFLECTIONS[: len(tyre.states(robot.model))])

@@ -99,11 +99,11 @@ class FialaTyre(Tyre):
         )
 
     def states(self, model: Model) -> Units:
-        """Return the delayed slips, if there are relaxation lengths."""
+        """Return the carcass's deflections, if there are relaxation lengths."""
         return {} if self.relaxation is None else dict(STATES)
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
-        """Return the wrench on the wheel, the report, and the rates of the delayed slips."""
+        """Return the wrench on the wheel, the report, and the rates of the deflections."""
         touch = self.contact(model, t, q, v, self.radius)
         pressed = maximum(touch.deflection, 0.0)
         elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)

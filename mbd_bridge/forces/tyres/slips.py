@@ -1,10 +1,12 @@
 """Slips of a tyre: how far its material slides for each metre that it rolls, at once or with delay.
 
-    κ = -s_x/V,   tan α = s_y/V                                    at once
-    σ_x κ̇' = -s_x - V κ',   σ_y d(tan α')/dt = s_y - V tan α'      relaxation, lengths σ
+    κ = -s_x/V,   tan α = s_y/V                        at once
+    u̇ = -s_x - V u/σ_x,   ẇ = s_y - V w/σ_y           relaxation, lengths σ
+    κ = u/σ_x,   tan α = w/σ_y
 
-V is the rolling speed, bounded from below (`slip_speed`). The delayed slips are states of the tyre.
-They divide by no speed; at rest the tyre is a spring of stiffness/σ that slowly lets go.
+V is the rolling speed, bounded from below (`slip_speed`). The deflections u and w of the carcass
+are states of the tyre. Nothing is divided by a speed then, and at rest the tyre is a spring of
+stiffness/σ that slowly lets go.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ from mbd_bridge.forces.tyres.contact import Contact
 from mbd_bridge.functions import absolute, less, where
 from mbd_bridge.spatial import Array
 
-STATES = {"slip_ratio": "-", "tangent_of_slip_angle": "-"}
-"""Names and units of delayed slips."""
+STATES = {"longitudinal_deflection": "m", "lateral_deflection": "m"}
+"""Names and units of the states of a tyre with relaxation."""
 
 
 class Slips(NamedTuple):
-    """κ and tan α, or their delayed values, and the rates of these."""
+    """κ and tan α, and the rates of the deflections if there are some."""
 
     kappa: Any
     tan_alpha: Any
@@ -33,16 +35,17 @@ def slips(touch: Contact, low_speed: float, z: Array, lengths: tuple[Any, Any] |
     Parameters
     ----------
     low_speed : m/s
-    z : κ' and tan α' if there are relaxation lengths
+    z : u and w if there are relaxation lengths
     lengths : σ_x, σ_y, m, above 0; None for slips at once
     """
     speed = slip_speed(touch.rolling, low_speed)
     if lengths is None:
         over = 1.0 / speed
         return Slips(-touch.slip_x * over, touch.slip_y * over)
-    x, y = lengths
-    rates = (-touch.slip_x - speed * z[0]) / x, (touch.slip_y - speed * z[1]) / y
-    return Slips(z[0], z[1], rates)
+    kappa, tan_alpha = z[0] * (1.0 / lengths[0]), z[1] * (1.0 / lengths[1])
+    return Slips(
+        kappa, tan_alpha, (-touch.slip_x - speed * kappa, touch.slip_y - speed * tan_alpha)
+    )
 
 
 def slip_speed(rolling: Any, low_speed: float) -> Any:

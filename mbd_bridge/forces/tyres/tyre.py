@@ -1,10 +1,10 @@
 """What all tyres share: a wheel, a road, the wrench, the energy and the report.
 
     force   Φ N at the lowest point,  F_x t_x + F_y t_y at the contact point      (`contact`)
-    moment  M_z n and M_y a beside
+    moment  M_z n, M_y a and M_x t_x beside
 
     U = the vertical spring's,   D = -P - dU/dt:
-    D = (Φ - U') δ̇ - F_x s_x - F_y s_y - M_z n·ω - M_y a·ω - F·w
+    D = (Φ - U') δ̇ - F_x s_x - F_y s_y - M_z n·ω - M_y a·ω - M_x t_x·ω - F·w
 
 Nothing is lost on an uneven road that stays. Tyres lose power in their damping and by slip; a
 road that moves (w) does the work F·w on the machine, which counts as negative D.
@@ -127,12 +127,13 @@ def spring_damper(touch: Contact, elastic: Any, energy: Any, damping: float) -> 
 
 
 class SlipForce(NamedTuple):
-    """Forces along t_x and t_y, N, moments about n and about the wheel's axis, N m."""
+    """Forces along t_x and t_y, N, moments about n, about the wheel's axis and about t_x, N m."""
 
     x: Any = 0.0
     y: Any = 0.0
     aligning: Any = 0.0
     rolling: Any = 0.0
+    overturning: Any = 0.0
 
 
 def tyre_effect(
@@ -168,20 +169,21 @@ def tyre_effect(
     moment = moment + cross(touch.arm, tangential)
     n = touch.normal * (1.0 / touch.length)
     omega = touch.axes @ touch.centre.omega
-    moment = moment + slip.aligning * n
-    moment = moment + slip.rolling * touch.axis
+    beside = slip.aligning * n + slip.rolling * touch.axis + slip.overturning * touch.forward
     lost = lost - slip.x * touch.slip_x - slip.y * touch.slip_y
-    lost = lost - slip.aligning * (n @ omega) - slip.rolling * touch.spin - force @ touch.belt
+    lost = lost - beside @ omega - force @ touch.belt
     report = {
         "normal_force": load,
         "longitudinal_force": slip.x,
         "lateral_force": slip.y,
         "aligning_moment": slip.aligning,
+        "overturning_moment": slip.overturning,
+        "rolling_moment": slip.rolling,
         "deflection": maximum(touch.deflection, 0.0),
         "slip_ratio": slips[0],
         "slip_angle": arctan(slips[1]),
         "camber": arcsin(touch.sin_camber),
     }
-    wrench = touch.wrench(force, moment)
+    wrench = touch.wrench(force, moment + beside)
     wrenches = on_links((touch.centre, wrench))
     return Effect({}, wrenches, spring.energy, lost, report, rates)
