@@ -32,6 +32,7 @@ ORDER = (
     "motions",
     "loads",
     "simulate",
+    "fmu",
     "bridges",
     "view",
     "crosscheck",

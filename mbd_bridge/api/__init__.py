@@ -12,6 +12,7 @@ from mbd_bridge.api.functions import (
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
+from mbd_bridge.fmu.export import export_fmu
 from mbd_bridge.forces import load_forces, save_forces
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
@@ -29,6 +30,7 @@ __all__ = [
     "System",
     "assemble_batch",
     "crosscheck",
+    "export_fmu",
     "forces",
     "load",
     "load_forces",

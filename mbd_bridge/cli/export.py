@@ -1,22 +1,34 @@
-"""``mbd export``: a kernel as C source."""
+"""``mbd export``: a kernel as C source, a machine as an FMU."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import inputs
 from mbd_bridge.cli.assemble import add_state
 from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
+    from mbd_bridge.api import Mechanism, System
     from mbd_bridge.kernels import Kernel
+    from mbd_bridge.solve import Assembly
 
-WHAT = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "joint_loads", "step")
+WHAT = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "bias_forces",
+    "joint_loads",
+    "step",
+    "fmu",
+)
 
 OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque")
-"""Options that only a step takes."""
+"""Options that only a step and an FMU take."""
+
+OF_FMUS = ("step", "fmi")
+"""Options that only an FMU takes."""
 
 TERM = (
     "{what} is that of the tree with its loops cut: a term of M a + h + Phi_q' lam = tau.\n"
@@ -24,7 +36,7 @@ TERM = (
 )
 """What is said of terms of a machine with loops."""
 
-SUMMARY = "C source of a kernel, for embedded and other programs"
+SUMMARY = "C source of a kernel, or an FMU, for embedded and other programs"
 DESCRIPTION = """\
 Write a kernel as a C file that needs nothing but a C99 compiler and its mathematical library, and
 gives the same digits.
@@ -32,13 +44,19 @@ gives the same digits.
   mbd export urdf/kuka_iiwa.urdf --what inverse_dynamics -o iiwa.c
   mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
   mbd export urdf/four_bar.urdf --what step --near crank=0.5 --joints coupler_pin -o step.c
+  mbd export urdf/crank_rocker.urdf --what fmu --near crank=0.5 --joints coupler_pin -o rocker.fmu
 
 A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same force elements,
 --prescribe and --torque, and with --joints it gives the loads of these joints, of loops too. It
 belongs to the constraint rows that are independent at the state of --near, --fixed and --velocity.
 
-The comment at the head lists the arguments, the coordinates by name and order, the units and the
-convention of the loads.
+An FMU (functional mock-up unit) holds that step for co-simulation in other programs, as C sources
+and as a binary for Linux if there is a C compiler. Joints that get no --torque and no --prescribe
+have an input torque.NAME. Coordinates q.NAME, velocities v.NAME, accelerations a.NAME, energies
+and, with --joints, loads load.JOINT.fx ... are outputs.
+
+The comment at the head of C files lists the arguments, the coordinates by name and order, the units
+and the convention of the loads.
 """
 
 
@@ -52,12 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action=Names,
         metavar="JOINT",
-        help="for joint_loads and step: whose, or all (default of joint_loads)",
+        help="for joint_loads, step and fmu: whose, or all (default of joint_loads)",
     )
     add_state(parser)
     inputs.add_arguments(parser)
-    parser.add_argument("--name", help="of the C function; default: that of the kernel")
-    parser.add_argument("-o", "--output", metavar="FILE", help="C file to write; default: stdout")
+    parser.add_argument(
+        "--step", type=float, metavar="H", help="of an FMU's integration, s (0.001)"
+    )
+    parser.add_argument("--fmi", type=int, choices=(2, 3), help="version of FMI (3)")
+    parser.add_argument(
+        "--name", help="of the C function, or of the FMU's model; default: that of the kernel"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write; default: stdout, ROBOT.fmu of an FMU"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,14 +92,20 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.errors import ModelError
     from mbd_bridge.kernels import c_source
 
-    if options.joints and options.what not in ("joint_loads", "step"):
-        raise ModelError(
-            f"--joints is for --what joint_loads or step, not for {options.what}; leave it out"
-        )
-    for name in OF_STEPS:
-        if getattr(options, name) and options.what != "step":
-            raise ModelError(f"--{name} is for --what step, not for {options.what}; leave it out")
+    taking = {
+        "joint_loads, step or fmu": (("joints",), ("joint_loads", "step", "fmu")),
+        "step or fmu": (OF_STEPS, ("step", "fmu")),
+        "fmu": (OF_FMUS, ("fmu",)),
+    }
+    for kinds, (names, kernels) in taking.items():
+        for name in names:
+            if getattr(options, name) and options.what not in kernels:
+                raise ModelError(
+                    f"--{name} is for --what {kinds}, not for {options.what}; leave it out"
+                )
     robot = screen.load_robot(options)
+    if options.what == "fmu":
+        return _fmu(robot, options)
     if options.what == "step":
         said, text = "step", _step(robot, options)
     else:
@@ -91,22 +123,66 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
+    """Write an FMU, and say what is in it."""
+    import warnings
+    from pathlib import Path
+
+    from mbd_bridge.api import export_fmu
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import MbdWarning
+
+    system, start = _system(robot, options, inputs_of_joints=True)
+    path = options.output or f"{Path(options.robot).stem}.fmu"
+    more = {} if options.step is None else {"step": options.step}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        found = export_fmu(
+            system, path, q=start.q, v=start.v, fmi=options.fmi or 3, name=options.name, **more
+        )
+    for warning in caught:
+        screen.say(str(warning.message), "warning")
+    for kind in ("input", "tunable", "fixed", "output"):
+        for name in found.names(kind):
+            screen.say(f"{kind}  {name}")
+    screen.say(f"{found!r} written to {path}")
+    return 0
+
+
 def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     """Return the source of a step of a system."""
-    from mbd_bridge.api import Equations, System
-    from mbd_bridge.cli.simulate import start_of
+    from mbd_bridge.api import Equations
     from mbd_bridge.simulate.steps.source import step_source
+
+    system, start = _system(robot, options)
+    return step_source(Equations(system, q=start.q, v=start.v), options.name or "step")
+
+
+def _system(
+    robot: Mechanism, options: argparse.Namespace, inputs_of_joints: bool = False
+) -> tuple[System, Assembly]:
+    """Return the system that the options describe, and its initial state.
+
+    Parameters
+    ----------
+    inputs_of_joints : give joints that nothing else moves an input for their torque
+    """
+    from mbd_bridge.api import System
+    from mbd_bridge.cli.simulate import start_of
+    from mbd_bridge.fmu.export import torque_inputs
 
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
     moved = inputs.motions(robot, options.prescribe)
+    torque: dict[str, Any] = dict(inputs.forces(robot, options.torque))
+    if inputs_of_joints:
+        torque |= torque_inputs(robot.model, but=(*torque, *moved))
     system = System(
         robot,
-        torque=inputs.forces(robot, options.torque) or None,
+        torque=torque or None,
         prescribed=moved or None,
         loads=every if options.joints == ["all"] else options.joints,
     )
-    start = start_of(robot, options, moved)
-    return step_source(Equations(system, q=start.q, v=start.v), options.name or "step")
+    return system, start_of(robot, options, moved)
 
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:

@@ -32,11 +32,12 @@ def c_source(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     notes: str = "",
+    batch: bool = True,
 ) -> str:
     """Return a self-contained C99 file with the same operations in the same order.
 
     Compiled without contraction and reassociation (``cc -O2 -march=native -ffp-contract=off -c
-    file.c``) it gives the digits of the kernel. It has two functions: ``NAME`` for one state and
+    file.c``) it gives the digits of the kernel. Its functions are ``NAME`` for one state and
     ``NAME_batch`` for rows of states.
 
     Parameters
@@ -45,6 +46,7 @@ def c_source(
     name : of the C function; None: the kernel's name
     inputs, outputs : names of the arguments; None: the kernel's names
     notes : units, frames and conventions, for the comment at the head
+    batch : with the function for rows of states
     """
     if isinstance(what, Graph):
         program, own_name = depth_first(lower(what)), "kernel"
@@ -61,11 +63,11 @@ def c_source(
         [
             _head(program, counts, function, given, results, notes),
             "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n",
-            _prototypes(function, given, results),
+            _prototypes(function, given, results, batch),
             functions_text(program, function),
             *(_routine(one, function, k) for k, one in enumerate(program.routines)),
             _one(program, function, given, results),
-            _batch(program, function, given, results),
+            *([_batch(program, function, given, results)] if batch else []),
         ]
     )
 
@@ -122,13 +124,12 @@ def _arguments(given: Iterable[str], results: Iterable[str]) -> list[str]:
     return [f"const double *{name}" for name in given] + [f"double *{name}" for name in results]
 
 
-def _prototypes(function: str, given: list[str], results: list[str]) -> str:
+def _prototypes(function: str, given: list[str], results: list[str], batch: bool) -> str:
     one = ", ".join(_arguments(given, results)) or "void"
     many = ", ".join(["size_t number", *_arguments(given, results)])
-    return (
-        f"void {function}({one});\n"
-        "/* Rows of states in C order, one after the other. */\n"
-        f"void {function}_batch({many});\n"
+    rows = "/* Rows of states in C order, one after the other. */\n"
+    return f"void {function}({one});\n" + (
+        f"{rows}void {function}_batch({many});\n" if batch else ""
     )
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,8 +39,29 @@ OF_LINK = ("mass", "centre", "inertia")
 OF_FRAME = ("xyz", "rpy")
 SIDES = ("predecessor", "successor")
 
+COMPONENTS = {"rpy": ("roll", "pitch", "yaw"), "inertia": ("xx", "yy", "zz", "xy", "xz", "yz")}
+"""What the numbers of a parameter are called where it is not x, y and z."""
+
+PARAMETER_UNIT = {
+    "mass": "kg",
+    "centre": "m",
+    "inertia": "kg m^2",
+    "xyz": "m",
+    "rpy": "rad",
+    "length": "m",
+    GRAVITY: "m/s^2",
+}
+"""By the last word of a parameter's name."""
+
 ParameterValues = Mapping[str, ArrayLike]
 """Values by the parameter's name: one for all variants, or N of them."""
+
+
+class ParameterColumn(NamedTuple):
+    """One number of a parameter, such as "gravity.z" in "m/s^2"."""
+
+    name: str
+    unit: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +129,17 @@ class Parameters:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def columns(self) -> tuple[ParameterColumn, ...]:
+        """Name and unit of each of the P numbers of a variant."""
+        found = []
+        for name, entry in zip(self.names, self._entries, strict=True):
+            word = name.rpartition(".")[2]
+            parts = COMPONENTS.get(word, "xyz") if entry.size > 1 else ("",)
+            suffixes = [f".{part}" if part else "" for part in parts][: entry.size]
+            found += [ParameterColumn(name + end, PARAMETER_UNIT[word]) for end in suffixes]
+        return tuple(found)
 
     @property
     def identity(self) -> str:

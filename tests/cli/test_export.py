@@ -117,3 +117,21 @@ def test_a_step_of_a_closed_mechanism_is_exported_with_its_loads(run):
     code, _, err = run("export", bar, "--what", "mass_matrix", "--torque", "crank=1")
     assert code != 0
     assert "--torque is for --what step" in err
+
+
+def test_a_machine_is_exported_as_an_fmu_with_inputs_for_its_joints(run, tmp_path):
+    from fmpy import read_model_description
+
+    path = tmp_path / "rocker.fmu"
+    code, _, err = run(
+        "export", OWN / "crank_rocker.urdf", "--what", "fmu", "--near", "crank=0.5", "--fmi", "2",
+        "--torque", "elbow=0.5", "--joints", "coupler_pin", "--step", "0.002", "-o", path,
+    )  # fmt: skip
+    assert code == 0
+    for said in ("torque.crank", "load.coupler_pin.fz", "FMI 2.0, 2 inputs"):
+        assert said in err
+    found = read_model_description(str(path))
+    kinds = {one.name: one.causality for one in found.modelVariables}
+    assert kinds["torque.rocker"] == "input"
+    code, _, err = run("export", ARM, "--what", "step", "--fmi", "2")
+    assert code == 2 and "--fmi is for --what fmu" in err

@@ -113,7 +113,7 @@ def force_elements(
 
     def of(own: Model) -> Traceable:
         def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
-            return tuple(_row(element, place, own, q, v, t) for element, place in each)
+            return tuple(element_row(element, place, own, q, v, t) for element, place in each)
 
         return report
 
@@ -135,7 +135,9 @@ def force_elements(
     return ForceElements(time, reports)
 
 
-def _row(element: ForceElement, place: slice, model: Model, q: Array, v: Array, t: Array) -> Array:
+def element_row(
+    element: ForceElement, place: slice, model: Model, q: Array, v: Array, t: Array
+) -> Array:
     """Return report, energy and dissipation of one element; t holds the time, then z."""
     effect = effect_at(element, place, model, t[0], q, v, t[1:])
     values = [*(effect.report[name] for name in element.units(model))]

@@ -7,7 +7,7 @@ tables stand in it as tables, looked up at the three times of a step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mbd_bridge.arguments import an_instance
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import c_source, trace
 from mbd_bridge.kernels.elementary.table import Table as Lookup
+from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.mechanism.units import model_notes
 from mbd_bridge.simulate.carried import CARRIED, carried
@@ -48,6 +49,30 @@ def step_source(equations: Equations, name: str = "step") -> str:
     equations = an_instance("equations", equations, Equations, try_this)
     if not isinstance(name, str):
         raise StateError(f"name: expected a text, got {name!r:.60}")
+    found = step_graph(equations)
+    notes = _notes(equations, inlined(equations.system))
+    return c_source(found.graph, name, inputs=found.inputs, outputs=found.outputs, notes=notes)
+
+
+class StepGraph(NamedTuple):
+    """The graph of a step, and the names of its arguments in C.
+
+    Attributes
+    ----------
+    graph : of a system whose tables are functions of time
+    inputs, outputs : names; the last output is the risk
+    fed_back : by the name of an input, the output of the step before that it takes; "t" holds the
+        time and the work
+    """
+
+    graph: Graph
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    fed_back: dict[str, str]
+
+
+def step_graph(equations: Equations) -> StepGraph:
+    """Return the graph of a step of a system."""
     system = inlined(equations.system)
     step, sizes = traceable_step(system, equations.rows)
     inputs, nz = _with_states_apart(sizes, system.nz), system.nz
@@ -63,11 +88,12 @@ def step_source(equations: Equations, name: str = "step") -> str:
         asked = (found[REPORTED - len(NEXT) + k] for k in kept)
         return (q, v, t[:CARRIED], a, *states, *asked, found[-1])
 
-    outputs = [*NEXT, *(["z_next"] if nz else []), *(reported[k] for k in kept), "risk"]
+    outputs = (*NEXT, *(["z_next"] if nz else []), *(reported[k] for k in kept), "risk")
     names = {"held": "u"}
     graph = trace(exported, inputs, calls=True)  # as machine code does: the same digits
-    arguments = [names.get(one, one) for one in inputs]
-    return c_source(graph, name, inputs=arguments, outputs=outputs, notes=_notes(equations, system))
+    arguments = tuple(names.get(one, one) for one in inputs)
+    fed_back = {name: f"{name}_next" for name in arguments if f"{name}_next" in outputs}
+    return StepGraph(graph, arguments, outputs, fed_back)
 
 
 def _with_states_apart(inputs: dict[str, int], nz: int) -> dict[str, int]:

@@ -1,0 +1,354 @@
+/* One instance of a machine: its variables, its steps, its saved states. See instance.h. */
+
+#include "instance.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME_TIME (1e-6 * MODEL_STEP) /* s: communication points that are as close are one */
+
+static const char *const category_of[] = {"logStatusWarning", "logStatusWarning",
+                                          "logStatusDiscard", "logStatusError"};
+
+int instance_matches(const char *token)
+{
+    return token != NULL && strcmp(token, MODEL_TOKEN) == 0;
+}
+
+/* Tells the importer what is wrong; returns the status. Nothing is allocated. */
+int instance_fail(struct instance *self, int status, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (self->log != NULL) {
+        self->log(self, status, category_of[status], message);
+    }
+    return status;
+}
+
+struct instance *instance_new(const char *name, log_function *log, void *environment,
+                              void (*importer_log)(void), int logging)
+{
+    struct instance *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->log = log;
+    self->environment = environment;
+    self->importer_log = importer_log;
+    self->logging = logging;
+    snprintf(self->name, sizeof self->name, "%s", name == NULL ? MODEL_NAME : name);
+    instance_reset(self);
+    return self;
+}
+
+void instance_free(struct instance *self)
+{
+    free(self);
+}
+
+int instance_reset(struct instance *self)
+{
+    memset(&self->now, 0, sizeof self->now);
+    memcpy(self->now.value, model_start_values, sizeof self->now.value);
+    memcpy(self->now.hidden, model_hidden_start, sizeof self->now.hidden);
+    self->now.stop = INFINITY;
+    self->now.phase = INSTANTIATED;
+    self->last_time = 0.0;
+    return STATUS_OK;
+}
+
+static int expect(struct instance *self, enum phase phase, const char *call)
+{
+    static const char *const names[] = {"instantiated", "initialization", "step", "terminated"};
+    if (self->now.phase == (int)phase) {
+        return STATUS_OK;
+    }
+    return instance_fail(self, STATUS_ERROR, "%s is called in the %s mode; it belongs to the %s mode",
+                         call, names[self->now.phase], names[phase]);
+}
+
+int instance_setup(struct instance *self, double start, int has_stop, double stop)
+{
+    if (expect(self, INSTANTIATED, "the set-up of the experiment") != STATUS_OK) {
+        return STATUS_ERROR;
+    }
+    if (!isfinite(start) || (has_stop && !(stop >= start))) {
+        return instance_fail(self, STATUS_ERROR, "the experiment cannot go from %g s to %g s", start,
+                             stop);
+    }
+    self->now.value[0] = start;
+    self->last_time = start;
+    self->now.stop = has_stop ? stop : INFINITY;
+    return STATUS_OK;
+}
+
+int instance_enter_initialization(struct instance *self)
+{
+    if (expect(self, INSTANTIATED, "EnterInitializationMode") != STATUS_OK) {
+        return STATUS_ERROR;
+    }
+    self->now.phase = INITIALIZING;
+    return STATUS_OK;
+}
+
+/* Ends initialization if the start closes the loops and follows the prescribed motions. */
+int instance_exit_initialization(struct instance *self)
+{
+    int k;
+    if (expect(self, INITIALIZING, "ExitInitializationMode") != STATUS_OK) {
+        return STATUS_ERROR;
+    }
+    model_residuals(self->now.value, self->now.hidden, self->scratch);
+    for (k = 0; k < MODEL_RESIDUALS; k++) {
+        if (!(fabs(self->scratch[k]) <= MODEL_CLOSED)) {
+            return instance_fail(self, STATUS_ERROR,
+                                 "the start values do not satisfy %s: it is off by %g relative to "
+                                 "the machine's size; set the start values of all q and v to a "
+                                 "consistent state",
+                                 model_residual_names[k], self->scratch[k]);
+        }
+    }
+    self->now.phase = STEPPING;
+    return STATUS_OK;
+}
+
+int instance_terminate(struct instance *self)
+{
+    if (expect(self, STEPPING, "Terminate") != STATUS_OK) {
+        return STATUS_ERROR;
+    }
+    self->now.phase = TERMINATED;
+    return STATUS_OK;
+}
+
+int instance_get(struct instance *self, const uint32_t *references, size_t number, double *values)
+{
+    struct contents *now = &self->now;
+    size_t k;
+    for (k = 0; k < number; k++) {
+        const uint32_t reference = references[k];
+        if (reference >= MODEL_VALUES) {
+            return instance_fail(self, STATUS_ERROR, "there is no variable with the reference %lu",
+                                 (unsigned long)reference);
+        }
+        if (reference >= MODEL_FIRST_OUTPUT && !now->outputs_known) {
+            model_outputs(now->value, now->hidden, now->value + MODEL_FIRST_OUTPUT);
+            now->outputs_known = 1;
+        }
+        values[k] = now->value[reference];
+    }
+    return STATUS_OK;
+}
+
+/* Sets all values or, if one of them cannot be set now, none. */
+int instance_set(struct instance *self, const uint32_t *references, size_t number,
+                 const double *values)
+{
+    const int starting = self->now.phase == INSTANTIATED || self->now.phase == INITIALIZING;
+    size_t k;
+    for (k = 0; k < number; k++) {
+        const uint32_t reference = references[k];
+        if (reference >= MODEL_VALUES) {
+            return instance_fail(self, STATUS_ERROR, "there is no variable with the reference %lu",
+                                 (unsigned long)reference);
+        }
+        if (model_kinds[reference] == MODEL_COMPUTED) {
+            return instance_fail(self, STATUS_ERROR, "%s is computed and cannot be set",
+                                 model_names[reference]);
+        }
+        if (model_kinds[reference] == MODEL_START && !starting) {
+            return instance_fail(self, STATUS_ERROR, "%s can be set before the first step only",
+                                 model_names[reference]);
+        }
+        if (!isfinite(values[k])) {
+            return instance_fail(self, STATUS_DISCARD, "%s: expected a finite number, got %g",
+                                 model_names[reference], values[k]);
+        }
+    }
+    for (k = 0; k < number; k++) {
+        self->now.value[references[k]] = values[k];
+    }
+    self->now.outputs_known = 0;
+    return STATUS_OK;
+}
+
+/* One step of the machine; returns whether it was taken. */
+static int advance(struct instance *self, double length, double *risk)
+{
+    struct contents *now = &self->now;
+    double *state = now->value + MODEL_FIRST_STATE;
+    int k;
+    *risk = model_step(now->value, now->hidden, length, self->next, self->scratch);
+    if (!(*risk < MODEL_RISK)) {
+        return 0;
+    }
+    for (k = 0; k < MODEL_STATES + MODEL_HIDDEN; k++) {
+        if (!isfinite(self->next[k])) {
+            return 0;
+        }
+    }
+    memcpy(state, self->next, MODEL_STATES * sizeof *state);
+    memcpy(now->hidden, self->next + MODEL_STATES, MODEL_HIDDEN * sizeof *state);
+    now->value[0] += length;
+    return 1;
+}
+
+/* The first time at which a table of forces jumps or bends between two times, or the second one. */
+static double next_knot(double from, double to)
+{
+    int k;
+    for (k = 0; k < MODEL_KNOTS; k++) {
+        if (model_knots[k] > from && model_knots[k] < to) {
+            return model_knots[k];
+        }
+    }
+    return to;
+}
+
+/* The longest step from a time for which the sum of both, rounded, is not beyond the other. */
+static double length_to(double from, double to)
+{
+    double length = to - from;
+    while (from + length > to) {
+        length = nextafter(length, -INFINITY);
+    }
+    return length;
+}
+
+/* One step, in parts that end where tables of forces jump or bend. */
+static int advance_over_knots(struct instance *self, double length, double *risk)
+{
+    double *time = self->now.value;
+    const double end = *time + length;
+    double knot = next_knot(*time, end);
+    if (knot >= end) {
+        return advance(self, length, risk);
+    }
+    while (advance(self, length_to(*time, knot), risk)) {
+        *time = knot;
+        if (knot >= end) {
+            return 1;
+        }
+        knot = next_knot(*time, end);
+    }
+    return 0;
+}
+
+/* Steps of MODEL_STEP over a communication step, and a shorter one for what is left. */
+int instance_step(struct instance *self, double from, double length)
+{
+    struct contents *now = &self->now;
+    double risk = 0.0, rest, count, k;
+    if (expect(self, STEPPING, "DoStep") != STATUS_OK) {
+        return STATUS_ERROR;
+    }
+    if (!isfinite(length) || length < 0.0) {
+        return instance_fail(self, STATUS_ERROR, "a step of %g s is none", length);
+    }
+    if (!(fabs(from - now->value[0]) <= 0.5 * MODEL_STEP)) {
+        return instance_fail(self, STATUS_ERROR,
+                             "the communication point is %.17g s, but the last step ended at "
+                             "%.17g s",
+                             from, now->value[0]);
+    }
+    if (from + length > now->stop + SAME_TIME) {
+        return instance_fail(self, STATUS_ERROR, "a step of %g s from %g s goes beyond the stop time",
+                             length, from);
+    }
+    self->before = *now;
+    if (fabs(from - now->value[0]) > SAME_TIME) {
+        now->value[0] = from;
+    }
+    count = floor(length / MODEL_STEP + 1e-6);
+    rest = length - count * MODEL_STEP;
+    now->outputs_known = 0;
+    for (k = 0.0; k < count; k += 1.0) {
+        if (!advance_over_knots(self, MODEL_STEP, &risk)) {
+            break;
+        }
+    }
+    if (k >= count && (rest <= SAME_TIME || advance_over_knots(self, rest, &risk))) {
+        self->last_time = from + length;
+        return STATUS_OK;
+    }
+    {
+        const double failed = now->value[0];
+        *now = self->before;
+        self->last_time = from;
+        return instance_fail(self, STATUS_DISCARD,
+                             "the step from t = %.9g s is not taken (risk %.3g, limit %.3g): the "
+                             "machine is near a singular position, or it moves too fast for steps "
+                             "of %g s",
+                             failed, risk, MODEL_RISK, MODEL_STEP);
+    }
+}
+
+int instance_save(struct instance *self, void **saved)
+{
+    if (*saved == NULL) {
+        *saved = malloc(sizeof(struct contents));
+    }
+    if (*saved == NULL) {
+        return instance_fail(self, STATUS_ERROR, "no memory for a saved state");
+    }
+    memcpy(*saved, &self->now, sizeof(struct contents));
+    return STATUS_OK;
+}
+
+int instance_restore(struct instance *self, const void *saved)
+{
+    if (saved == NULL) {
+        return instance_fail(self, STATUS_ERROR, "there is no saved state");
+    }
+    memcpy(&self->now, saved, sizeof(struct contents));
+    self->last_time = self->now.value[0];
+    return STATUS_OK;
+}
+
+void instance_free_saved(void **saved)
+{
+    if (saved != NULL) {
+        free(*saved);
+        *saved = NULL;
+    }
+}
+
+/* Bytes of a saved state: the token of the model, then the contents as they are in memory. */
+size_t instance_serialized_size(void)
+{
+    return sizeof MODEL_TOKEN + sizeof(struct contents);
+}
+
+int instance_serialize(struct instance *self, const void *saved, char *bytes, size_t size)
+{
+    if (saved == NULL || bytes == NULL || size < instance_serialized_size()) {
+        return instance_fail(self, STATUS_ERROR, "a serialized state has %lu bytes, %lu are given",
+                             (unsigned long)instance_serialized_size(), (unsigned long)size);
+    }
+    memcpy(bytes, MODEL_TOKEN, sizeof MODEL_TOKEN);
+    memcpy(bytes + sizeof MODEL_TOKEN, saved, sizeof(struct contents));
+    return STATUS_OK;
+}
+
+int instance_deserialize(struct instance *self, const char *bytes, size_t size, void **saved)
+{
+    if (bytes == NULL || size != instance_serialized_size() ||
+        memcmp(bytes, MODEL_TOKEN, sizeof MODEL_TOKEN) != 0) {
+        return instance_fail(self, STATUS_ERROR, "this is no saved state of this machine");
+    }
+    if (*saved == NULL) {
+        *saved = malloc(sizeof(struct contents));
+    }
+    if (*saved == NULL) {
+        return instance_fail(self, STATUS_ERROR, "no memory for a saved state");
+    }
+    memcpy(*saved, bytes + sizeof MODEL_TOKEN, sizeof(struct contents));
+    return STATUS_OK;
+}

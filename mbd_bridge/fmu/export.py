@@ -1,0 +1,184 @@
+"""A system as an FMU: ``mbd.export_fmu(robot, "robot.fmu")``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import flag
+from mbd_bridge.errors import StateError, count, real_number, warn
+from mbd_bridge.fmu.archive import write_archive
+from mbd_bridge.fmu.build import compiler, library, target
+from mbd_bridge.fmu.description import build_description, model_description
+from mbd_bridge.fmu.model import FmuModel, Kind
+from mbd_bridge.forces.states import StartStates
+from mbd_bridge.formats.whole_file import check_place
+from mbd_bridge.kernels.text.c_names import identifier
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.model import ROOT_JOINT
+from mbd_bridge.simulate.equations import Equations
+from mbd_bridge.simulate.inputs.signal import Input
+from mbd_bridge.simulate.system import HasModel, System, model_of
+from mbd_bridge.simulate.variables import Variable
+
+INTERFACES = {2: ("fmi2.c",), 3: ("fmi3.c", "fmi3_unsupported.c")}
+"""C files of each version of FMI, beside those that all have."""
+
+COMMON = ("instance.c", "instance.h")
+
+WORD = {"input": "input", "tunable": "parameter", "fixed": "parameter", "state": "state"}
+"""What kinds of variables are called in a summary; all others are outputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fmu:
+    """What was written.
+
+    Attributes
+    ----------
+    path : of the file
+    fmi : version, 2 or 3
+    identifier : of the model, in C
+    token : GUID, the same for the same contents
+    step : s
+    binary : folder of the binary in the archive, such as "x86_64-linux"; None: sources only
+    variables : kind and variable, in the order of their value references
+    """
+
+    path: Path
+    fmi: int
+    identifier: str
+    token: str
+    step: float
+    binary: str | None
+    variables: tuple[tuple[Kind, Variable], ...]
+
+    def names(self, kind: Kind) -> tuple[str, ...]:
+        """Return the names of the variables of a kind."""
+        return tuple(one.name for own, one in self.variables if own == kind)
+
+    def __repr__(self) -> str:
+        numbers = Counter(WORD.get(kind, "output") for kind, _ in self.variables if kind != "time")
+        held = ", ".join(count(number, word) for word, number in numbers.items())
+        binary = f"binary for {self.binary}" if self.binary else "sources only"
+        return f"Fmu({self.path.name!r}: FMI {self.fmi}.0, {held}, {binary})"
+
+
+def export_fmu(
+    machine: HasModel | Model | System,
+    path: str | os.PathLike[str],
+    *,
+    step: float = 1e-3,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    z: StartStates | None = None,
+    fmi: int = 3,
+    name: str | None = None,
+    compile: bool = True,
+) -> Fmu:
+    """Write an FMU for co-simulation: C sources, and a binary for Linux if there is a C compiler.
+
+    Parameters
+    ----------
+    machine : a `System`, whose `Input`s become inputs; a mechanism gets an input
+        ``torque.VELOCITY`` for each velocity of its joints
+    path : of the file, .fmu
+    step : s, of the integration; a communication step takes as many as fit, and a shorter one
+    q, v, z : state to start from, as for `simulate`; the importer may set another
+    fmi : version, 3 or 2
+    name : of the model; None: that of the mechanism
+    compile : whether to make the binary; its sources are always in the archive
+
+    Raises
+    ------
+    StateError
+        The system calls Python (`Sampled`), or two variables have one name.
+    KernelError
+        The C compiler refuses the sources.
+    """
+    step = real_number("step", step, "a time step in s", positive=True)
+    compile = flag("compile", compile)
+    if fmi not in INTERFACES or isinstance(fmi, bool):
+        raise StateError(f"fmi: expected 3 or 2, got {fmi!r:.60}")
+    if name is not None and not isinstance(name, str):
+        raise StateError(f"name: expected a text, got {name!r:.60}")
+    check_place(path)
+    system = machine if isinstance(machine, System) else None
+    if system is None:
+        torque = torque_inputs(model_of(machine, "export_fmu"))
+        system = System(machine, torque=torque or None)
+    title = name or system.model.name
+    model = FmuModel(Equations(system, q=q, v=v, z=z), title, identifier(title, ()), step)
+    files, headers = _fixed_files(fmi)
+    units = sorted(one for one in [*files, *model.sources("")] if one.endswith(".c"))
+    token = _token([*files.values(), *model.sources("").values(), _description(model, fmi, units)])
+    sources = files | model.sources(token)
+    archive: dict[str, str | bytes] = {
+        f"sources/{one}": text for one, text in (sources | headers).items()
+    }
+    archive["modelDescription.xml"] = _description(model, fmi, units, token)
+    if fmi == 3:
+        archive["sources/buildDescription.xml"] = build_description(model, units)
+    binary = _binary(model, fmi, sources | headers) if compile else None
+    if binary is not None:
+        folder, content = binary
+        archive[f"binaries/{folder}/{model.identifier}.so"] = content
+    write_archive(path, archive)
+    where = None if binary is None else binary[0]
+    return Fmu(Path(path), fmi, model.identifier, token, step, where, model.variables)
+
+
+def torque_inputs(model: Model, but: Container[str] = ()) -> dict[str, Input]:
+    """Return an input ``torque.VELOCITY`` for each velocity of the joints, by velocity.
+
+    Parameters
+    ----------
+    but : velocities that get none
+    """
+    names = [
+        joint.name + suffix
+        for joint in model.joints
+        if joint.moving and joint.follows is None and joint.name != ROOT_JOINT
+        for suffix in joint.type.velocities
+    ]
+    return {one: Input(f"torque.{one}") for one in names if one not in but}
+
+
+def _description(model: FmuModel, fmi: int, units: list[str], token: str = "") -> str:
+    return model_description(model, fmi, token, units)
+
+
+def _fixed_files(fmi: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files that are the same for all machines, and the headers of FMI, by name."""
+    folder = resources.files("mbd_bridge.fmu") / "c"
+    files = {one: (folder / one).read_text("utf-8") for one in (*COMMON, *INTERFACES[fmi])}
+    headers = {
+        one.name: one.read_text("utf-8")
+        for one in (folder / "fmi").iterdir()
+        if one.name.startswith(f"fmi{fmi}")
+    }
+    return files, headers
+
+
+def _token(texts: list[str]) -> str:
+    """Return a GUID of the contents: the same for the same machine and program."""
+    digest = hashlib.sha256("\0".join(texts).encode()).digest()
+    return f"{{{uuid.UUID(bytes=digest[:16], version=4)}}}"
+
+
+def _binary(model: FmuModel, fmi: int, sources: dict[str, str]) -> tuple[str, bytes] | None:
+    """Return the folder of the binary and its contents; warn if none can be made here."""
+    folders, command = target(), compiler()
+    if folders is None or command is None:
+        what = "no C compiler (cc, gcc, clang)" if folders else "no Linux"
+        warn(f"the FMU has sources only: there is {what} here")
+        return None
+    return folders[fmi - 2], library(command, model.identifier, sources)
