@@ -30,11 +30,12 @@ class Maxwell(ForceElement):
 
     def effect(self, model, t, q, v, z):
         place = joint_coordinate(self, model, self.joint)
-        force = self.stiffness * (place.at(q, v)[0] - z[0])
+        at = place.at(model, q, v)
+        force = self.stiffness * (at.s - z[0])
         rate = force / self.damping
         energy = 0.5 * force * force / self.stiffness
         return Effect(
-            place.force(-force), {}, energy, force * rate, {"force": -force}, rates=(rate,)
+            *at.exerts(-force)[:2], energy, force * rate, {"force": -force}, rates=(rate,)
         )
 
     def units(self, model):
@@ -44,7 +45,7 @@ class Maxwell(ForceElement):
         return {"stroke": "m"}
 
     def velocity_numbers(self, model):
-        return (joint_coordinate(self, model, self.joint).v,)
+        return joint_coordinate(self, model, self.joint).velocities
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class Filter(ForceElement):
         return self
 
     def effect(self, model, t, q, v, z):
-        s = joint_coordinate(self, model, self.joint).at(q, v)[0]
+        s = joint_coordinate(self, model, self.joint).at(model, q, v).s
         return Effect({}, {}, 0.0, 0.0, {"seen": z[0]}, rates=[(s - z[0]) / self.delay])
 
     def units(self, model):
