@@ -93,7 +93,28 @@ def tracked() -> None:
     mbd.render(run, HERE / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
 
 
-FIGURES = {"five_dof": five_dof, "tracked": tracked}
+def car() -> None:
+    """KimYoo97, Figs 8 to 13: the lane change."""
+    made = example("19")
+    run = made["run"]
+    curves = {
+        "rack, mm": 1e3 * run.q[:, run.model.coordinate_names.index("rack")],
+        "upwards, m/s²": run.a[:, 2],
+        "sideways, m/s²": made["aside"],
+        "sideways, m": run.q[:, 1],
+        "roll rate, rad/s": run.v[:, 3],
+        "yaw rate, rad/s": run.v[:, 5],
+    }
+    figure, axes = panels(len(curves), (7, 9.5))
+    for ax, (name, curve) in zip(axes, curves.items(), strict=True):
+        ax.plot(run.time, curve)
+        ax.set_ylabel(name)
+    axes[1].set_ylim(-0.15, 0.15)
+    save(figure, "macpherson_car")
+    mbd.render(run, HERE / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
+
+
+FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car}
 
 if __name__ == "__main__":
     main()
