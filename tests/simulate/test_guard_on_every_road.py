@@ -41,8 +41,8 @@ def test_methods_prescribed_from_python_sum_up_the_work(road, acts):
 def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypatch):
     right = Equations.terms
 
-    def wrong(self, q, v, t):
-        found = right(self, q, v, t)
+    def wrong(self, q, v, t, z):
+        found = right(self, q, v, t, z)
         return found._replace(Q=1.1 * found.Q)
 
     monkeypatch.setattr(Equations, "terms", wrong)
@@ -89,8 +89,8 @@ def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
         found = right(model, state)
         return found._replace(gamma=factor * found.gamma)
 
-    def in_python(self, q, v, t):
-        found = terms(self, q, v, t)
+    def in_python(self, q, v, t, z):
+        found = terms(self, q, v, t, z)
         return found._replace(gamma=factor * found.gamma)
 
     if PYTHON.get(road, {}).get("method"):
