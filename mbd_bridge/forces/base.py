@@ -104,7 +104,9 @@ class ForceElement(ABC):
         """Return the velocities along which it exerts generalised forces."""
         return ()
 
-    def within_cuts(self, model: Model, t: Any, q: Array, v: Array) -> Mapping[int, Array]:
+    def within_cuts(
+        self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES
+    ) -> Mapping[int, Array]:
         """Return what of its wrenches passes through cut joints: it is part of their loads.
 
         Returns

@@ -54,7 +54,9 @@ class JointElement(ForceElement):
         exerted = at.exerts(force)
         return Effect(exerted.forces, exerted.wrenches, energy, dissipation, report)
 
-    def within_cuts(self, model: Model, t: Any, q: Array, v: Array) -> Mapping[int, Array]:
+    def within_cuts(
+        self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES
+    ) -> Mapping[int, Array]:
         """Return its wrench on the successor of a cut joint."""
         at = self.coordinate(model).at(model, q, v)
         return at.exerts(self.along(t, at.s, at.rate).force).within

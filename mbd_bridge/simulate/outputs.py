@@ -138,10 +138,12 @@ class Outputs:
         risk[0] = found.risk
         out = [t, q, v, found.a, lam[:cut], -lam[cut:], risk, energy]
         if self.joints:
-            wrenches = acting.wrenches(t[0], q, v, carried(t)[: acting.system.nz])
+            z = carried(t)[: acting.system.nz]
+            wrenches = acting.wrenches(t[0], q, v, z)
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
-            within = within_cuts(model, acting.system.forces, t[0], q, v)
+            places = acting.system.states.places
+            within = within_cuts(model, acting.system.forces, t[0], q, v, z, places)
             out += selected_loads(model, self.selection, q, v, found.a, external, own, within)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)

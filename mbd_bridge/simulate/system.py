@@ -298,8 +298,20 @@ class System:
 
     @property
     def forces_in_cuts(self) -> tuple[ForceElement, ...]:
-        """The force elements that act in cut joints."""
-        return tuple(one for one in self.forces if one.cut_numbers(self.model))
+        """The force elements that act in cut joints.
+
+        Raises
+        ------
+        StateError
+            One has states of its own: then only the steps tell the loads of its joint.
+        """
+        found = tuple(one for one in self.forces if one.cut_numbers(self.model))
+        if self.nz and any(one.states(self.model) for one in found):
+            raise StateError(
+                "a force element with states acts in a cut joint: loads after the run do not know "
+                "them; have the steps tell the loads, simulate(..., loads=[joints])"
+            )
+        return found
 
     @property
     def forces_said(self) -> tuple[str, ...]:

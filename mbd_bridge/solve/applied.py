@@ -6,7 +6,7 @@ traced into it, and those that depend on time need it as an input `t`, s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.dynamics import external_on
@@ -105,16 +105,29 @@ class AppliedForces:
                 wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench
             for place, force in effect.forces.items():
                 along[place] = along[place] + force
-        return Applied(wrenches, along, within_cuts(model, (*self.forces, *self.known), t, q, v))
+        forces = (*self.forces, *self.known)
+        return Applied(wrenches, along, within_cuts(model, forces, t, q, v))
 
 
 def within_cuts(
-    model: Model, forces: Iterable[ForceElement], t: Any, q: Array, v: Array
+    model: Model,
+    forces: Sequence[ForceElement],
+    t: Any,
+    q: Array,
+    v: Array,
+    z: Array = NO_STATES,
+    places: Sequence[slice] | None = None,
 ) -> dict[int, Array]:
-    """Return the sums of what force elements exert through cut joints, by number of the cut."""
+    """Return the sums of what force elements exert through cut joints, by number of the cut.
+
+    Parameters
+    ----------
+    z, places : states of the elements, and where in z those of each are
+    """
     found: dict[int, Array] = {}
-    for element in forces:
-        for cut, wrench in element.within_cuts(model, t, q, v).items():
+    for number, element in enumerate(forces):
+        own = z[places[number]] if places is not None and element.states(model) else NO_STATES
+        for cut, wrench in element.within_cuts(model, t, q, v, own).items():
             found[cut] = found[cut] + wrench if cut in found else wrench
     return found
 

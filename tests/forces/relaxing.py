@@ -29,8 +29,7 @@ class Maxwell(ForceElement):
         return replace(self, stiffness=self.number("stiffness", self.stiffness, "N/m", 0.0))
 
     def effect(self, model, t, q, v, z):
-        place = joint_coordinate(self, model, self.joint)
-        at = place.at(model, q, v)
+        at = joint_coordinate(self, model, self.joint).at(model, q, v)
         force = self.stiffness * (at.s - z[0])
         rate = force / self.damping
         energy = 0.5 * force * force / self.stiffness
@@ -46,6 +45,16 @@ class Maxwell(ForceElement):
 
     def velocity_numbers(self, model):
         return joint_coordinate(self, model, self.joint).velocities
+
+    def link_numbers(self, model):
+        return joint_coordinate(self, model, self.joint).links
+
+    def cut_numbers(self, model):
+        return joint_coordinate(self, model, self.joint).cuts
+
+    def within_cuts(self, model, t, q, v, z):
+        at = joint_coordinate(self, model, self.joint).at(model, q, v)
+        return at.exerts(-self.stiffness * (at.s - z[0])).within
 
 
 @dataclass(frozen=True, eq=False)

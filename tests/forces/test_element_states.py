@@ -241,3 +241,16 @@ def test_rates_of_another_number_are_refused():
     robot, q, v = bar()
     with pytest.raises(mbd.StateError, match=r"gauge.seen.*got 0"):
         mbd.simulate(robot, 0.01, q=q, v=v, forces=[Wrong("crank", name="gauge")])
+
+
+def test_an_element_with_states_in_a_cut_joint_has_its_loads_from_the_steps():
+    robot, q, v = bar()
+    at_pin = Maxwell("pin", 30.0, 2.0, name="mount")
+    given = {"q": q, "v": v, "z": [0.1], "forces": [at_pin]}
+    run = mbd.simulate(robot, 0.05, loads=["pin"], **given)
+    torque = run.force_elements["mount"]["force"]
+    # about its axis, y, a hinge transmits the element's moment alone
+    moment = run.loads.moment[:, 0, 1]
+    assert np.abs(moment - np.sign(moment @ torque) * torque).max() < 1e-10 < np.ptp(torque)
+    with pytest.raises(mbd.StateError, match="loads="):
+        run.joint_loads(["pin"])
