@@ -26,7 +26,8 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input
-from mbd_bridge.simulate.system import HasModel, System, model_of
+from mbd_bridge.simulate.machine import HasModel, model_of
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.variables import Variable
 
 INTERFACES = {2: ("fmi2.c",), 3: ("fmi3.c", "fmi3_unsupported.c")}

@@ -30,11 +30,12 @@ from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.carried import CARRIED
+from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.simulate.outputs import STATE
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.start import start_state
 from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, residuals, slopes
-from mbd_bridge.simulate.system import HasModel, System
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.spatial import Array, zeros

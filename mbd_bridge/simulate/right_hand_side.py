@@ -27,10 +27,11 @@ from mbd_bridge.simulate.inputs.signal import Table
 from mbd_bridge.simulate.inputs.table import check_covers
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
+from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.start import check_inertia, start_state
 from mbd_bridge.simulate.steps.rate import Rate
-from mbd_bridge.simulate.system import HasModel, System, system_of
+from mbd_bridge.simulate.system import System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from mbd_bridge.solve.wrenches import Axes

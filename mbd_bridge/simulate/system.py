@@ -9,12 +9,12 @@ varies is a `Signal`; where its numbers are in the inputs of machine code, the `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound, named, replaced_by
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
@@ -45,18 +45,11 @@ from mbd_bridge.simulate.inputs.table import check_covers
 from mbd_bridge.simulate.inputs.torques import Torque, TorquePart, torque_parts
 from mbd_bridge.simulate.inputs.wrenches import External, WrenchPart, wrench_parts
 from mbd_bridge.simulate.layout import Layout
+from mbd_bridge.simulate.machine import HasModel, agreed, model_of
 from mbd_bridge.simulate.outputs import Outputs
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
-
-
-class HasModel(Protocol):
-    """A mechanism as its user holds it."""
-
-    @property
-    def model(self) -> Model:
-        """The immutable model."""
 
 
 class System:
@@ -368,28 +361,6 @@ class System:
     def acting(self) -> Kernel:
         """The kernel of what acts; see `acting.acting_kernel`."""
         return acting_kernel(self)
-
-
-def agreed(numbers: Mapping[str, int]) -> int:
-    """Return the number of trajectories that all that is given agrees on, or 1."""
-    several = set(numbers.values()) - {1}
-    if len(several) > 1:
-        listed = ", ".join(f"{name}: {count}" for name, count in numbers.items())
-        raise StateError(f"expected the same N everywhere, or one for all, got {listed}")
-    return max(several, default=1)
-
-
-def model_of(mechanism: HasModel | Model, call: str = "System") -> Model:
-    """Return the model of what a user holds and gives to a function `call`."""
-    if isinstance(mechanism, Model):
-        return mechanism
-    model = getattr(mechanism, "model", None)
-    if not isinstance(model, Model):
-        raise ModelError(
-            f"expected a Mechanism or a System, got {type(mechanism).__name__}; load it first: "
-            f'mbd.{call}(mbd.load("robot.urdf"), ...)'
-        )
-    return model
 
 
 def system_of(machine: HasModel | Model | System, start: float, end: float, **acts: Any) -> System:

@@ -50,6 +50,7 @@ from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
+from mbd_bridge.simulate.machine import HasModel, agreed, model_of
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation
@@ -58,7 +59,7 @@ from mbd_bridge.simulate.run.grid import check_start, number_of_steps
 from mbd_bridge.simulate.run.problem import MOST_BYTES
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.compiled import prepared_step
-from mbd_bridge.simulate.system import HasModel, System, agreed, model_of, system_of
+from mbd_bridge.simulate.system import System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice

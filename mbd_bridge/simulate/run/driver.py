@@ -38,6 +38,7 @@ from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
+from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.results.history import Correction, check_correction
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.rows import LoopChecker
@@ -56,7 +57,7 @@ from mbd_bridge.simulate.run.problem import (
 )
 from mbd_bridge.simulate.run.python import run_in_python
 from mbd_bridge.simulate.run.start import check_inertia, dof, start_state
-from mbd_bridge.simulate.system import HasModel, System, model_of, system_of
+from mbd_bridge.simulate.system import System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
