@@ -14,6 +14,7 @@ from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.track import Track
 from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.urdf import from_urdf
 
@@ -29,6 +30,7 @@ __all__ = [
     "PacejkaTyre",
     "PointSpring",
     "SimpleTyre",
+    "Track",
     "from_urdf",
     "load_forces",
     "save_forces",

@@ -91,6 +91,10 @@ class ForceElement(ABC):
         """Return names and units of the element's own states z; they begin at zero."""
         return {}
 
+    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+        """Raise a `StateError` where a bound element cannot act at the start of a motion."""
+        return
+
     @property
     def depends_on_time(self) -> bool:
         """Whether its effect depends on t, which a state alone does not tell."""

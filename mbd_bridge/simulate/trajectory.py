@@ -45,7 +45,9 @@ class Trajectory:
         return Trajectory, (self.system, self.number)
 
     def try_at(self, t: float, q: Array, v: Array, z: Array) -> None:
-        """Complain of what is not finite at the start."""
+        """Complain of what is not finite at the start, or where a force element cannot act."""
+        for element in self.system.forces:
+            element.check_start(self.model, t, q, v)
         rates = self.rates(Now(t, q, v, z)) if len(z) else z
         for name, rate in zip(self.system.states.names, rates, strict=True):
             if not np.isfinite(rate):

@@ -261,3 +261,26 @@ def test_a_wrong_tyre_is_refused(what):
     numbers = {"wheel": "wheel", "radius": RADIUS, "stiffness": STIFFNESS}
     with pytest.raises(MbdError, match=said):
         mbd.System(free_wheel(), forces=[SimpleTyre(**(numbers | wrong))])
+
+
+@pytest.mark.parametrize("kind", ["simple", "fiala delayed", "pacejka delayed"])
+def test_a_wheel_that_starts_below_the_road_is_refused(kind):
+    robot, tyre = free_wheel(), tyres(Flat(0.1))[kind]
+    with pytest.raises(MbdError, match=r"centre of wheel 'wheel' is 0.05 m below the road"):
+        mbd.simulate(robot, 0.01, q=[0, 0, 0.05, 0, 0, 0, 1], forces=[tyre])
+
+
+@pytest.mark.parametrize("kind", ["fiala delayed", "pacejka delayed"])
+def test_a_cart_on_tyres_with_relaxation_brakes_and_dissipates_its_energy(kind):
+    robot, q, v = cart_state(0.49, 8.0)
+    elements = [tyres(Flat(), wheel)[kind] for wheel in ("fl", "fr", "rl", "rr")]
+    q[2] += elements[0].bind(robot.model).rolling_radius - RADIUS
+    v[6:] *= 0.7  # the wheels turn too slowly
+    run = mbd.simulate(robot, 0.5, q=q, v=v, forces=elements, step=2.5e-4)
+    parts = run.force_elements
+    whole = run.energy + parts.energy
+    lost = simpson(parts.dissipation, x=run.time)
+    assert run.finished and run.v[-1, 0] < 7.9
+    assert abs(whole[0] - whole[-1] - lost) < 2e-3 * lost
+    deflection = run.z[:, 0]
+    assert deflection.min() < -1e-4 and abs(deflection[-1]) < 0.1 * np.abs(deflection).max()

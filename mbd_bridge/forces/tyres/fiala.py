@@ -102,6 +102,11 @@ class FialaTyre(Tyre):
         """Return the carcass's deflections, if there are relaxation lengths."""
         return {} if self.relaxation is None else dict(STATES)
 
+    @property
+    def rolling_radius(self) -> float:
+        """R."""
+        return self.radius
+
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, the report, and the rates of the deflections."""
         touch = self.contact(model, t, q, v, self.radius)

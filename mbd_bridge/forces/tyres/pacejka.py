@@ -89,6 +89,11 @@ class PacejkaTyre(Tyre):
         """Return the units of the report."""
         return UNITS | {"overturning_moment": "N m", "rolling_moment": "N m"}
 
+    @property
+    def rolling_radius(self) -> float:
+        """R0 of the file."""
+        return self.tyre.formula.radius
+
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, the report, and the rates of the deflections."""
         tyre = self.tyre

@@ -79,6 +79,11 @@ class SimpleTyre(Tyre):
             low_speed=self.positive("low_speed", self.low_speed, "m/s"),
         )
 
+    @property
+    def rolling_radius(self) -> float:
+        """R."""
+        return self.radius
+
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, and the report."""
         touch = self.contact(model, t, q, v, self.radius)

@@ -12,6 +12,7 @@ road that moves (w) does the work F·w on the machine, which counts as negative 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -73,6 +74,22 @@ class Tyre(ForceElement):
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return its wheel."""
         return (model.link_number(self.wheel),)
+
+    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+        """Raise a `StateError` if the wheel's centre is below the road."""
+        touch = self.contact(model, t, q, v, self.rolling_radius)
+        above = float(self.rolling_radius - touch.deflection)
+        if above < 0.0:
+            raise StateError(
+                f"{self.label}: at the start the centre of wheel {self.wheel!r} is "
+                f"{-above:.4g} m below the road; expected it at most its radius, "
+                f"{self.rolling_radius:g} m, above. Lift the machine, or lower the road"
+            )
+
+    @property
+    @abstractmethod
+    def rolling_radius(self) -> float:
+        """Radius of the unloaded tyre, m."""
 
     def checked_place(self, model: Model) -> dict[str, Any]:
         """Return wheel, road, centre and axis checked."""
