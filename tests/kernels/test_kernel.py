@@ -11,7 +11,8 @@ import pytest
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel, trace
 from mbd_bridge.kernels.instructions.program import lower
-from mbd_bridge.kernels.text import places
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.text import body_text, places
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
 
@@ -305,6 +306,19 @@ def test_it_says_what_it_computes():
 @pytest.mark.parametrize("length", [1, 3, 7])
 def test_cutting_the_body_into_parts_changes_no_digit(kernel, monkeypatch, length):
     monkeypatch.setattr(places, "PART_LENGTH", length)
+    cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
+    q, v = states(21, seed=10)
+    for a, b in zip(cut(q, v), kernel(q, v), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(cut.single().run(q[0], v[0]), kernel(q[0], v[0]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("long", "block"), [(1, 1), (6, 4), (20, 9)])
+def test_blocks_of_a_long_function_change_no_digit(kernel, monkeypatch, long, block):
+    monkeypatch.setattr(body_text, "LONG", long)
+    monkeypatch.setattr(body_text, "BLOCK", block)
+    monkeypatch.setattr(machine, "QUICK", 0)
     cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
     q, v = states(21, seed=10)
     for a, b in zip(cut(q, v), kernel(q, v), strict=True):

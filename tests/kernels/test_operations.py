@@ -9,7 +9,7 @@ import pytest
 
 from mbd_bridge import functions as fn
 from mbd_bridge.kernels import c_source, compile_kernel
-from mbd_bridge.kernels.text import places
+from mbd_bridge.kernels.text import body_text, places
 from tests.kernels.test_c_source import build, pointers
 
 SEED = np.random.default_rng(5)
@@ -197,6 +197,8 @@ def test_conditions_wait_between_the_parts_of_a_long_function(monkeypatch):
     p = SEED.normal(size=(50, 2))
     whole = compile_kernel(everything, {"q": 2}, cache=None)(p)
     monkeypatch.setattr(places, "PART_LENGTH", 7)
+    monkeypatch.setattr(body_text, "LONG", 3)
+    monkeypatch.setattr(body_text, "BLOCK", 2)
     cut = compile_kernel(everything, {"q": 2}, cache=None)(p)
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -28,6 +28,11 @@ MOST_LOADED = 15_000
 """Functions in executable memory. Each takes three memory maps, of which Linux allows a process
 65,530 (``vm.max_map_count``); at one more LLVM ends the process by SIGSEGV."""
 
+QUICK = 4_000
+"""Lines of text from which on LLVM orders instructions once, not again after it has chosen
+registers: a tenth of the time to compile, which a user waits for there, and no run time (where
+little is to be done it costs up to 0.06)."""
+
 _LOCK = threading.RLock()
 """LLVM's global context, which llvmlite uses for every module, is not thread-safe."""
 
@@ -126,8 +131,9 @@ def _target(llvm: Any, opt: int) -> Any:
     )
 
 
-def emit(text: str, opt: int = 2) -> bytes:
+def emit(text: str) -> bytes:
     """Return the object code of a module given as LLVM text."""
+    opt = 1 if text.count("\n") > QUICK else 2
     with (
         _llvm() as llvm,
         llvm.create_context() as context,  # a shared one keeps every constant that it ever met
