@@ -233,6 +233,21 @@ class Table:
         self.kind, self.outside = kind, outside
         self._points = np.array([at, values])
 
+    @staticmethod
+    def of_polynomials(x: ArrayLike, coefficients: ArrayLike, end: float) -> Table:
+        """Return the table of polynomials c0 + c1 u + c2 u² + ..., u from the place before.
+
+        Parameters
+        ----------
+        x : (n,) where each begins, increasing
+        coefficients : (d, n), d <= 5, the lowest power first
+        end : where the last one ends; it goes on there, as the first one does before
+        """
+        result = Table.__new__(Table)
+        numbers = np.array(x, dtype=float), np.array(coefficients, dtype=float)
+        result._data = tables.polynomials(*numbers, float(end))
+        return result
+
     def __call__(self, x: Any) -> Any:
         """Return the values at x."""
         return operate("table", x, data=self._data)

@@ -9,6 +9,7 @@ from mbd_bridge.errors import MbdError
 from mbd_bridge.forces.roads import (
     Bump,
     Flat,
+    Grid,
     MovingRoad,
     Profile,
     Ramp,
@@ -25,6 +26,8 @@ from tests.tolerances import DIFFERENCE, KERNEL
 X = np.linspace(0.0, 3.0, 101) + 1e-3
 PLACES = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
 HEIGHTS = np.array([0.0, 0.03, -0.02, 0.05, 0.04, 0.01])
+GRID_X, GRID_Y = np.linspace(0.3, 2.7, 13), np.array([-1.1, -0.4, 0.3, 1.0])
+GRID_Z = 0.05 * np.sin(3 * GRID_X[:, None] + GRID_Y) * (1 + GRID_Y**2)
 
 ROADS = {
     "flat": Flat(0.2),
@@ -39,6 +42,8 @@ ROADS = {
     "lines": Profile(PLACES, HEIGHTS),
     "spline": Profile(PLACES, HEIGHTS, "cubic"),
     "random": RandomRoad("E", seed=4, length=20.0, coherence="isotropic"),
+    "grid": Grid(GRID_X, GRID_Y, GRID_Z),
+    "smooth grid": Grid(GRID_X, GRID_Y, GRID_Z, "cubic"),
     "tracks": TwoTracks(Sine(0.02, 0.7), Bump(1.5, 1.0, 0.1, "sine")),
     "sum": Sine(0.02, 0.7) + Ramp(1.0, 0.5, 0.2),
     "belt": MovingRoad(Sine(0.02, 0.7), (-3.0, 0.5)),
@@ -146,7 +151,57 @@ def test_an_enveloped_half_circle_is_a_circle_of_the_sum_of_the_radii():
     assert np.abs(road(x) - exact).max() < 1e-5  # places 1 mm apart
 
 
+def test_a_grid_has_its_heights_and_lies_between_them():
+    for kind in ("linear", "cubic"):
+        road = Grid(GRID_X, GRID_Y, GRID_Z, kind)
+        assert np.abs(road(GRID_X[:, None], GRID_Y) - GRID_Z).max() < 1e-14
+        half = road(GRID_X, 0.5 * (GRID_Y[1] + GRID_Y[2]))
+        assert np.abs(half - 0.5 * (GRID_Z[:, 1] + GRID_Z[:, 2])).max() < 1e-14
+        assert np.abs(road(np.array([-9.0, 9.0]), 9.0) - GRID_Z[[0, -1], -1]).max() < 1e-14
+        assert np.all(np.array(road.surface(9.0, -9.0)[1:]) == 0.0)
+
+
+@pytest.mark.parametrize("heading", [0.0, 0.4])
+def test_an_open_crg_file_is_the_road_that_it_describes(tmp_path, heading):
+    import pyopencrg
+
+    u, v = np.arange(0, 10.01, 0.1), np.arange(-1, 1.01, 0.1)
+    z = 0.05 * np.sin(u[:, None]) + 0.02 * v**2
+    file = pyopencrg.CrgRoad(z, u_inc=0.1, v=v, heading=heading)
+    file.mods = {}
+    path = tmp_path / "road.crg"
+    file.save(path)
+    middle = 3.0 * np.tan(heading)
+    road = Grid.from_crg(path, spacing=0.02, x=(2.5, 3.5), y=(middle - 0.3, middle + 0.3))
+    for x, y in ((2.9, middle), (3.4, middle + 0.2)):
+        along = np.cos(heading) * x + np.sin(heading) * y
+        aside = np.cos(heading) * y - np.sin(heading) * x
+        assert abs(road(x, y) - 0.05 * np.sin(along) - 0.02 * aside**2) < 2e-4
+    with pytest.raises(MbdError, match=r"no height at \d+ of \d+ places; give x= and y= inside"):
+        Grid.from_crg(path, spacing=0.1, x=(-5.0, 4.0), y=(-0.3, 0.3))
+
+
+def test_what_is_no_open_crg_file_is_refused(tmp_path):
+    path = tmp_path / "no.crg"
+    for text in (
+        b"",
+        b"$CT\nhello",
+        b"\0" * 5000,
+        b"$ROAD_CRG\nREFERENCE_LINE_INCREMENT = 0.01\n$",
+    ):
+        path.write_bytes(text)
+        with pytest.raises(MbdError, match=r"no.crg: cannot be read as an OpenCRG file"):
+            Grid.from_crg(path)
+    with pytest.raises(MbdError, match="cannot be read"):
+        Grid.from_crg(tmp_path / "nowhere.crg")
+
+
 BAD = {
+    "uneven grid": (lambda: Grid([0, 1, 3], [0, 1], np.zeros((3, 2))), "x: expected evenly spaced"),
+    "grid of one row": (lambda: Grid([0, 1, 2], [0], np.zeros((3, 1))), "y: expected two places"),
+    "grid of nan": (lambda: Grid([0, 1], [0, 1], np.full((2, 2), np.nan)), "Grid: z: "),
+    "grid's shape": (lambda: Grid([0, 1], [0, 1], np.zeros((2, 3))), r"expected \(2, 2\)"),
+    "grid's kind": (lambda: Grid([0, 1], [0, 1], np.zeros((2, 2)), "step"), "kind='step'"),
     "nan": (lambda: Profile([0.0, 1.0, 2.0], [0.0, np.nan, 0.0]), "Profile: z: "),
     "not increasing": (lambda: Profile([0.0, 2.0, 1.0], [0.0, 1.0, 0.0]), "increase"),
     "other sizes": (lambda: Profile([0.0, 1.0], [0.0]), "as many values as places"),

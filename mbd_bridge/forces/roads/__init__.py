@@ -2,6 +2,7 @@
 
 from mbd_bridge.forces.roads.base import Road, Surface
 from mbd_bridge.forces.roads.combined import MovingRoad, TwoTracks
+from mbd_bridge.forces.roads.grid import Grid
 from mbd_bridge.forces.roads.profile import Profile, enveloped
 from mbd_bridge.forces.roads.random_road import RandomRoad
 from mbd_bridge.forces.roads.shapes import Bump, Flat, Ramp, Sine
@@ -9,6 +10,7 @@ from mbd_bridge.forces.roads.shapes import Bump, Flat, Ramp, Sine
 __all__ = [
     "Bump",
     "Flat",
+    "Grid",
     "MovingRoad",
     "Profile",
     "Ramp",

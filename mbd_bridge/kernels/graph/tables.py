@@ -19,6 +19,11 @@ def cubic(x: Floats, y: Floats, hold: bool) -> Table:
     return _held(x, np.asarray(CubicSpline(x, y).c)[::-1], y, hold)
 
 
+def polynomials(x: Floats, coefficients: Floats, end: float) -> Table:
+    """Return the table of polynomials that begin at x; the first and the last go on."""
+    return Table(x, coefficients, end, False)
+
+
 def _held(x: Floats, coefficients: Floats, y: Floats, hold: bool) -> Table:
     """Return a table; one that holds has a last interval in which nothing changes."""
     if not hold:

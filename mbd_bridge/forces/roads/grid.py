@@ -1,0 +1,152 @@
+"""A road whose height is given over a grid of x and y, or by an OpenCRG file.
+
+    z(x, y) = (1 - f) z_j(x) + f z_j+1(x),   y_j <= y <= y_j+1,  f = (y - y_j)/(y_j+1 - y_j)
+
+The rows z_j(x) are lines or cubic splines. They stand one behind the other in one table, of which
+the row's number chooses a part: a look-up for the number, two for heights, two for slopes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.errors import StateError, one_of
+from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.forces.roads.profile import MOST_KNOTS
+from mbd_bridge.formats.open_crg import road_heights
+from mbd_bridge.functions import Table, clip, equal, where
+from mbd_bridge.spatial import Array
+
+EVEN = 1e-6
+"""Largest deviation from an even grid, in spacings: far below what a file rounds to."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid(Road):
+    """A road of heights over an even grid; beyond its edges it goes on as at the edge.
+
+    Parameters
+    ----------
+    x : (n,) m, along the road, evenly spaced
+    y : (m,) m, across, to the left, evenly spaced
+    z : (n, m) m, heights
+    kind : straight lines or cubic splines along x; across they are lines
+
+    See Also
+    --------
+    Grid.from_crg : of an OpenCRG file
+    """
+
+    x: ArrayLike = field(repr=False)
+    y: ArrayLike = field(repr=False)
+    z: ArrayLike = field(repr=False)
+    kind: Literal["linear", "cubic"] = "linear"
+    _rows: Table = field(init=False, repr=False)
+    _row_slopes: Table = field(init=False, repr=False)
+    _numbers_of_rows: Table = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        one_of("Grid: kind", self.kind, ("linear", "cubic"), StateError)
+        x, y = (_even(f"Grid: {name}", getattr(self, name)) for name in ("x", "y"))
+        z = finite_numbers("Grid: z", self.z, (len(x), len(y)))
+        if z.size > MOST_KNOTS:
+            raise StateError(f"Grid: expected at most {MOST_KNOTS} heights, got {z.size}")
+        rows = _joined(x, z, self.kind)
+        values = {
+            "x": x,
+            "y": y,
+            "z": z,
+            "_rows": rows,
+            "_row_slopes": rows.derivative(),
+            "_numbers_of_rows": Table.of_polynomials(
+                y[:-1], np.arange(len(y) - 1.0)[None], float(y[-1])
+            ),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_crg(
+        cls,
+        path: str | os.PathLike[str],
+        spacing: float = 0.05,
+        x: tuple[float, float] | None = None,
+        y: tuple[float, float] | None = None,
+        kind: Literal["linear", "cubic"] = "linear",
+    ) -> Self:
+        """Return the road of an OpenCRG file, resampled over x and y; it needs ``pyopencrg``.
+
+        Parameters
+        ----------
+        path : of the ``.crg`` file
+        spacing : of the grid, m
+        x, y : from, to, m; by default all that the file covers
+        """
+        return cls(*road_heights(path, spacing, x, y, MOST_KNOTS), kind)
+
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+        """Return height and slopes between the two rows beside y."""
+        along, across = np.asarray(self.x), np.asarray(self.y)
+        dx = (along[-1] - along[0]) / (len(along) - 1)
+        dy = (across[-1] - across[0]) / (len(across) - 1)
+        here = clip(x, along[0], along[-1])
+        inside_x = equal(here, x)
+        beside = clip(y, across[0], across[-1])
+        inside_y = equal(beside, y)
+        j = self._numbers_of_rows(beside)
+        f = (beside - across[0]) * (1.0 / dy) - j
+        place = clip((here - along[0]) * (1.0 / dx), 0.0, len(along) - 1.0) + len(along) * j
+        near, far = self._rows(place), self._rows(place + len(along))
+        slope = self._row_slopes(place)
+        slope = (1.0 / dx) * (slope + f * (self._row_slopes(place + len(along)) - slope))
+        return Surface(
+            near + f * (far - near),
+            where(inside_x, slope, 0.0),
+            where(inside_y, (1.0 / dy) * (far - near), 0.0),
+        )
+
+    @property
+    def digest(self) -> str:
+        """The tables'."""
+        ends = [np.asarray(at)[[0, -1]].tolist() for at in (self.x, self.y)]
+        return f"Grid {ends} {self._rows.digest}"
+
+    @property
+    def varies_across(self) -> bool:
+        """Yes."""
+        return True
+
+
+def _even(name: str, value: ArrayLike) -> Array:
+    """Return places (n,) that increase evenly."""
+    places = finite_numbers(name, value)
+    steps = np.diff(places) if places.ndim == 1 else np.zeros(0)
+    if len(steps) < 1 or not steps.min() > 0.0:
+        raise StateError(f"{name}: expected two places or more, m, that increase")
+    mean = (places[-1] - places[0]) / len(steps)
+    if np.abs(places - places[0] - mean * np.arange(len(places))).max() > EVEN * mean:
+        raise StateError(f"{name}: expected evenly spaced places; resample them")
+    return places
+
+
+def _joined(x: Array, z: Array, kind: str) -> Table:
+    """Return the rows one behind the other, over the number of the place; each ends level."""
+    count, rows = z.shape
+    if kind == "cubic":
+        from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
+
+        inner = np.asarray(CubicSpline(np.arange(count), z).c)[::-1]
+    else:
+        inner = np.array([z[:-1], np.diff(z, axis=0)])
+    coefficients = np.zeros((len(inner), count, rows))
+    coefficients[:, :-1] = inner
+    coefficients[0, -1] = z[-1]
+    flat = coefficients.transpose(0, 2, 1).reshape(len(inner), -1)
+    return Table.of_polynomials(np.arange(float(count * rows)), flat, float(count * rows))
