@@ -33,6 +33,7 @@ ORDER = (
     "loads",
     "simulate",
     "fmu",
+    "linear",
     "bridges",
     "view",
     "crosscheck",

@@ -14,6 +14,7 @@ from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
 from mbd_bridge.fmu.export import export_fmu
 from mbd_bridge.forces import load_forces, save_forces
+from mbd_bridge.linear import equilibrium, linearise, plot_eigenvalues, steady_motion
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled
@@ -30,13 +31,16 @@ __all__ = [
     "System",
     "assemble_batch",
     "crosscheck",
+    "equilibrium",
     "export_fmu",
     "forces",
+    "linearise",
     "load",
     "load_forces",
     "load_history",
     "load_loads",
     "load_motion",
+    "plot_eigenvalues",
     "render",
     "report",
     "right_hand_side",
@@ -44,5 +48,6 @@ __all__ = [
     "show",
     "simulate",
     "simulate_batch",
+    "steady_motion",
     "step_source",
 ]
