@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -42,9 +43,22 @@ def main(folder: Path) -> None:
         "motion": run.plot()[0],
         "closure": run.plot_closure(),
         "spectra": shift(arm).plot()[0],
+        "eigenvalues": speeds_of_a_bicycle(),
     }
     for name, axes in pictures.items():
         axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+
+
+def speeds_of_a_bicycle() -> Any:
+    """Return the eigenvalues of docs/linear.md, over more speeds."""
+    bicycle = mbd.load(URDF / "whipple_bicycle.urdf")
+    speeds, models = np.linspace(0.0, 10.0, 101), []
+    for speed in speeds:
+        steady = mbd.steady_motion(bicycle, {"rear_wheel": speed / 0.3})
+        models.append(mbd.linearise(bicycle, steady, coordinates=["frame.rx", "steer"]))
+    axes = mbd.plot_eigenvalues(speeds, models, "speed [m/s]")
+    axes.set_ylim(-10.0, 10.0)
+    return axes
 
 
 def shift(arm: mbd.Mechanism) -> LoadSpectra:

@@ -49,28 +49,34 @@ class Independent(NamedTuple):
 
 
 def independent(
-    model: Model, at: Values, positions: Array, requested: Sequence[int] = ()
+    model: Model,
+    at: Values,
+    positions: Array,
+    of_positions: Sequence[int] = (),
+    of_velocities: Sequence[int] = (),
 ) -> Independent:
     """Return independent coordinates at a state.
 
     Parameters
     ----------
     positions : (m,) which rows constrain positions
-    requested : places of velocities that are to be among the independent ones
+    of_positions, of_velocities : places that are to be among the independent ones; those of the one
+        are preferred for the other
     """
     J = at.rate_by.v
-    p = _part(model, J[positions], requested, "positions")
-    v = _part(model, J, requested, "velocities")
+    preferred = {*of_positions, *of_velocities}
+    p = _part(model, J[positions], of_positions, preferred, "positions")
+    v = _part(model, J, of_velocities, preferred, "velocities")
     return Independent(p, v, v.following(J, -at.rate_by.q @ p.T))
 
 
-def _part(model: Model, J: Array, requested: Sequence[int], what: str) -> Part:
+def _part(model: Model, J: Array, requested: Sequence[int], preferred: set[int], what: str) -> Part:
     from scipy.linalg import qr  # here, so that importing the package does not load SciPy
 
     rows, nv = J.shape
     if not rows:
         return Part(tuple(range(nv)), (), np.eye(nv))
-    weights = np.where(np.isin(np.arange(nv), requested), RELUCTANT, 1.0)
+    weights = np.where(np.isin(np.arange(nv), list(preferred)), RELUCTANT, 1.0)
     scaled = J * model.velocity_scale
     scaled = scaled / np.linalg.norm(scaled, axis=1)[:, None]
     order = qr(scaled * weights, pivoting=True)[2]

@@ -59,8 +59,9 @@ def linearise(
     q, v, z : the state, on the constraints; neutral and at rest where not given. Or an
         `equilibrium` or a `steady_motion` alone, whose driving forces go on as they are
     t : s
-    coordinates : names of displacements or velocities that are to be independent; the others are
-        chosen, so as to be well independent
+    coordinates : names of displacements ("steer", "frame.rx") and of velocities ("steer.rate",
+        "frame.wx") that are to be independent; the other ones are chosen, preferably the
+        velocities of these displacements
     inputs : generalised forces by the names of velocities, and the system's inputs
         (`mbd.Input`) by theirs; None: the latter, and forces along the independent velocities
     outputs : displacements, velocities and accelerations by name (see `linear.names`), states of
@@ -87,7 +88,7 @@ def linearise(
     model = system.model
     at = terms(q0, v0, a0, z0, lam)
     requested = _places(model, name_list("coordinates", coordinates, "displacements"))
-    parts = independent(model, at, terms.positions, requested)
+    parts = independent(model, at, terms.positions, *requested)
     own = _Own(at, parts)
     B, of_inputs = _inputs(system, at, own, inputs)
     states = _state_names(system, parts)
@@ -175,15 +176,16 @@ class _Own:
         return np.asarray(self.follows)
 
 
-def _places(model: Model, names: Sequence[str]) -> list[int]:
-    """Return places of velocities by their names, or those of their displacements or rates."""
-    known = [model.velocity_names, displacement_names(model), rate_names(model)]
-    places = []
+def _places(model: Model, names: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return places of displacements and of velocities that are requested by name."""
+    known = displacement_names(model), rate_names(model)
+    places: tuple[list[int], list[int]] = ([], [])
     for name in names:
-        found = [one.index(name) for one in known if name in one]
-        if not found:
-            raise StateError(f"coordinates: {unknown_name('displacement', name, known[1])}")
-        places.append(found[0])
+        if not any(name in one for one in known):
+            named = [*known[0], *known[1]]
+            raise StateError(f"coordinates: {unknown_name('displacement', name, named)}")
+        for one, found in zip(known, places, strict=True):
+            found += [one.index(name)] if name in one else []
     return places
 
 

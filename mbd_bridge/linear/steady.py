@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import by_name, name_list
 from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.forces.states import StartStates
-from mbd_bridge.linear.names import displacement_names
+from mbd_bridge.linear.names import displacement_names, units_of
 from mbd_bridge.linear.terms import Terms, Values
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.system import HasModel, System
 from mbd_bridge.simulate.trajectory import Trajectory
@@ -273,7 +274,7 @@ class _Problem:
         forces = r[: len(self.velocities)]
         worst = int(np.argmax(np.abs(forces)))
         name, left = self.model.velocity_names[worst], forces[worst] * self.force
-        unit = "N m" if self.velocities[worst] == 1.0 else "N"
+        unit = FORCE_UNIT[units_of(self.model)[worst]]
         size = left / self.velocities[worst]
         if not np.abs(forces).max() > BALANCED:
             return f"no {what} was found: loops or states of force elements do not come to rest"
