@@ -36,7 +36,8 @@ from mbd_bridge.linear.terms import Terms, Values
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import FORCE_UNIT
 from mbd_bridge.simulate.equations import Equations
-from mbd_bridge.simulate.system import HasModel, System
+from mbd_bridge.simulate.machine import HasModel
+from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array
 
 
