@@ -22,8 +22,8 @@ from mbd_bridge.linear.names import displacement_names, units_of
 from mbd_bridge.linear.terms import Terms, Values
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import FORCE_UNIT
-from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.machine import HasModel
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve import assemble
