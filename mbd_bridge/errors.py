@@ -65,6 +65,10 @@ class SolveError(MbdError):
     """The equations have no (unique) solution at this state."""
 
 
+class FunctionError(MbdError):
+    """A function of the user's that is called during a motion raised, or returned no number."""
+
+
 class MissingPackageError(MbdError):
     """An optional package is needed for what was asked."""
 

@@ -6,14 +6,20 @@
 To add an element, write one final frozen class in a file here, see `base.ForceElement`.
 """
 
+from mbd_bridge.forces.actuator import JointActuator, PointActuator
 from mbd_bridge.forces.base import Effect, ForceElement
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
 from mbd_bridge.forces.files import load_forces, save_forces
+from mbd_bridge.forces.general_force import GeneralForce
+from mbd_bridge.forces.gravity_field import GravityField
+from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.point_stop import PointStop
+from mbd_bridge.forces.torsion_bar import TorsionBar
 from mbd_bridge.forces.track import Track
 from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.urdf import from_urdf
@@ -24,13 +30,20 @@ __all__ = [
     "Effect",
     "FialaTyre",
     "ForceElement",
+    "GeneralForce",
+    "GravityField",
+    "HydropneumaticUnit",
+    "JointActuator",
     "JointFriction",
     "JointSpring",
     "JointStop",
     "PacejkaTyre",
+    "PointActuator",
     "PointSpring",
+    "PointStop",
     "SimpleTyre",
     "Track",
+    "TorsionBar",
     "from_urdf",
     "load_forces",
     "save_forces",

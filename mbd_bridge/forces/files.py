@@ -17,14 +17,19 @@ import yaml
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, MbdError, StateError
+from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
+from mbd_bridge.forces.gravity_field import GravityField
+from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.law import Damping, Stiffness
 from mbd_bridge.forces.point_spring import PointSpring
+from mbd_bridge.forces.point_stop import PointStop
+from mbd_bridge.forces.torsion_bar import TorsionBar
 from mbd_bridge.forces.urdf import from_urdf
 from mbd_bridge.formats.document import unknown
 from mbd_bridge.formats.forces_sidecar import Entry, read_forces_file, table_points
@@ -35,7 +40,20 @@ from mbd_bridge.mechanism import Model
 
 TYPES: dict[str, type[ForceElement]] = {
     kind.__name__: kind
-    for kind in (PointSpring, JointSpring, Bushing, JointFriction, JointStop, Drag)
+    for kind in (
+        PointSpring,
+        PointStop,
+        PointActuator,
+        HydropneumaticUnit,
+        JointSpring,
+        JointFriction,
+        JointStop,
+        JointActuator,
+        TorsionBar,
+        Bushing,
+        Drag,
+        GravityField,
+    )
 }
 """What may stand in a file, by name."""
 
@@ -162,6 +180,9 @@ READERS: dict[Any, Reader] = {
     tuple[str, ...]: _texts,
     Stiffness: _law,
     Damping: _law,
+    Given: _law,
+    Throttle: _numbers,
+    Throttle | None: _numbers,
 }
 """What reads a parameter, by its type."""
 

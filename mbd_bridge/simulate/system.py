@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import ForceElement, bound, named, replaced_by
+from mbd_bridge.forces.base import ForceElement, bound, replaced_by
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
@@ -193,6 +193,8 @@ class System:
         for part in self.parts:
             if isinstance(part.signal, ElementForces):
                 found.append(part.signal.names)
+            elif isinstance(part.signal, Sampled) and part.signal.element:
+                found.append(f"forces {part.signal.element!r}")
             elif isinstance(part, WrenchPart):
                 found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
@@ -273,7 +275,7 @@ class System:
     def external_links(self) -> dict[str, int]:
         """Links that carry external wrenches, and the numbers of these."""
         parts = enumerate(self.wrenches)
-        return {one.name: k for k, one in parts if not isinstance(one.signal, ElementForces)}
+        return {one.name: k for k, one in parts if not one.of_element}
 
     @property
     def replaced(self) -> frozenset[tuple[str, str]]:
@@ -305,11 +307,6 @@ class System:
                 "them; have the steps tell the loads, simulate(..., loads=[joints])"
             )
         return found
-
-    @property
-    def forces_said(self) -> tuple[str, ...]:
-        """A sentence about the force elements that act, if there are some."""
-        return named(self.forces)
 
     @property
     def free(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import FunctionError, StateError
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
@@ -165,6 +165,18 @@ class Trajectory:
 
         return motions(system, [function(part.signal) for part in system.prescribed])
 
+    def samples(self, times: Array, q: Array, v: Array) -> Array:
+        """Return what steps from records hold (K, H); where a function failed, what was before."""
+        found: list[Array] = []
+        for state in zip(times.tolist(), q, v, strict=True):
+            try:
+                found.append(self.sampled(*state))
+            except FunctionError:
+                if not found:
+                    raise
+                found.append(found[-1])
+        return np.array(found)
+
     def accelerations(self, times: Array) -> Array:
         """Return f'' (K, D) of the prescribed motions at times."""
         return prescribed(self.system, times, self._members)[:, 0, :, 2]
@@ -188,8 +200,7 @@ class Trajectory:
         if not (system.torques or system.wrenches):
             return nothing(self.model.nv, count)
         if system.sampled and samples is None:
-            states = zip(times.tolist(), q, v, strict=True)
-            samples = np.array([self.sampled(*state) for state in states])
+            samples = self.samples(times, q, v)
         own = np.broadcast_to(self.held, (count, len(self.held))) if samples is None else samples
         more = [] if self.p is None else [np.broadcast_to(self.p, (count, len(self.p)))]
         try:
@@ -240,19 +251,27 @@ def sampled(system: System, held: Array, t: float, q: Array, v: Array) -> Array:
     for part, place in system.layout.held.items():
         signal = system.parts[part].signal
         if isinstance(signal, Sampled):
-            returned = signal.function(t, q.copy(), v.copy())
-            try:
-                out[place] = np.asarray(returned, dtype=np.float64)
-                good = bool(np.isfinite(out[place]).all())
-            except (TypeError, ValueError):
-                good = False
-            if not good:
-                size = place.stop - place.start
-                raise StateError(
-                    f"Sampled: at t = {t:.6g} s the function returned {returned!r:.60}; expected "
-                    f"({size},) finite numbers"
-                )
+            out[place] = _called(signal, t, q, v, place.stop - place.start)
     return out
+
+
+def _called(signal: Sampled, t: float, q: Array, v: Array, size: int) -> Array:
+    """Return what a function returns; what is wrong with it ends the motion (FunctionError)."""
+    try:
+        returned = signal.function(t, q.copy(), v.copy())
+    except Exception as met:  # whatever the user's Python raises: the motion so far is kept
+        raise FunctionError(
+            f"{signal.label}: the function raised {type(met).__name__}: {met}"
+        ) from met
+    try:
+        numbers = np.asarray(returned, dtype=np.float64)
+        if np.isfinite(numbers).all():
+            return np.broadcast_to(numbers, (size,))
+    except (TypeError, ValueError):
+        pass
+    raise FunctionError(
+        f"{signal.label}: the function returned {returned!r:.60}; expected ({size},) finite numbers"
+    )
 
 
 def stream(system: System, times: Array, h: float, members: Array) -> Array:

@@ -18,6 +18,7 @@ from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, ForceElement
+from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.dynamics import external_on
@@ -135,6 +136,11 @@ def within_cuts(
 def check_stateless(model: Model, forces: Iterable[ForceElement]) -> None:
     """Refuse elements whose forces a motion does not tell."""
     for element in forces:
+        if is_sampled(element):
+            raise StateError(
+                f"{element.label} is called at the steps of a simulation: ask this for loads, "
+                f"run.joint_loads(), or leave it out: forces=[...]"
+            )
         if element.states(model):
             raise StateError(
                 f"{element.label} has states of its own, which a motion does not tell: ask a "

@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Table, sin
 from mbd_bridge.simulate.trajectory import Trajectory
 
 Q = np.array([0.4, 0.1, -0.7])
@@ -16,6 +16,8 @@ V = np.array([-1.2, 0.3, 2.1])
 
 TABLE = Table([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0], kind="cubic", outside="extend")
 LINES = Table([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0])
+
+JOINTS = ("wrist", "shoulder")
 
 ENDS = ((0.2, -0.1, 0.6), (0.1, 0.05, -0.2))
 
@@ -36,7 +38,32 @@ ELEMENTS = {
     "friction": forces.JointFriction("wrist", 1.5, 2.5, 0.2, 0.05, 0.4),
     "stop": forces.JointStop("shoulder", -0.3, 0.35, 900.0, 20.0, 0.02),
     "drag": forces.Drag("hand", 0.8, (0.1, 0.0, 0.2)),
+    "bar": forces.TorsionBar("shoulder", 8e10, 1.2, 0.008, 0.003, damping=1.5, rest=0.1),
+    "bumper": forces.PointStop(
+        ("ground", "hand"), ENDS, 0.9, 1.0, (300.0, 4000.0), 30.0, 0.02, name="bumper"
+    ),
+    "gas": forces.HydropneumaticUnit(
+        ("arm", "hand"), ENDS, 2e-3, 1.0, 8e-4, 4e5, bump=(60.0, 5.0), rebound=(90.0, 20.0)
+    ),
+    "isothermal": forces.HydropneumaticUnit(
+        ("ground", "slide"), ENDS, 1e-3, 0.8, 5e-4, static_force=300.0, exponent=1.0, bump=40.0
+    ),
+    "field": forces.GravityField((0.3, -0.2, 5.0), ("arm", "hand")),
+    "pull": forces.PointActuator(("ground", "hand"), ENDS, 7.0),
+    "drive": forces.JointActuator("rail", Table([0.0, 0.2, 1.0], [1.0, 9.0, -4.0])),
 }
+
+TRACED = {
+    "servo": forces.JointActuator("wrist", lambda t, s, rate: 3.0 * sin(4.0 * t) - s - 0.2 * rate),
+    "cylinder": forces.PointActuator(
+        ("arm", "hand"), ENDS, lambda t, length, rate: 20.0 * (length - 1.0) - 3.0 * rate
+    ),
+    "any": forces.GeneralForce(lambda t, q, v: np.array([-2.0 * q[2], q[0] * v[1]]), JOINTS),
+    "push": forces.GeneralForce(
+        lambda t, q, v: np.array([1.0, q[0], -v[2], 0.1, t, 0.0]), link="hand", axes="world"
+    ),
+}
+"""Elements with functions of a user's."""
 
 
 @functools.cache

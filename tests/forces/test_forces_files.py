@@ -142,7 +142,7 @@ BAD = {
     "twice": (SPRING + SPRING, HEAD, r"10: element 'strut': another element .* \(line 3\)"),
     "negative": (SPRING.replace("40", "-40"), HEAD, "7: element 'strut': stiffness.*at least 0"),
     "text": (SPRING.replace("40", "soft"), HEAD, "7: stiffness: expected a number, got 'soft'"),
-    "list": (SPRING.replace("damping: 2", "damping: [2]"), HEAD, "8: element 'strut': damping"),
+    "list": (SPRING.replace("damping: 2", "damping: [-2]"), HEAD, "8: element 'strut': damping"),
     "link": (SPRING.replace("bob", "bop"), HEAD, "3: element 'strut': no link named 'bop'.*'bob'"),
     "one point": (
         SPRING.replace("ground", "bob"),

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.errors import FunctionError, SolveError, StateError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.clock import Clock
@@ -305,7 +305,7 @@ class Lanes:
                 found += alone.plain(found[-1], left - len(found))
                 if len(found) < left:
                     found += alone.on(found[-1], left - len(found), left - len(found))
-        except SolveError:
+        except (SolveError, FunctionError):
             return False
         if len(found) > taken + wanted - first:
             # energy is kept past singular positions: what it gains is work
@@ -345,7 +345,10 @@ class Lanes:
         for lane in np.flatnonzero(going):
             q, v, t = rows[:nq, lane], rows[nq : nq + nv, lane], float(rows[nq + nv, lane])
             held = rows[place : place + size, lane].copy()
-            rows[place : place + size, lane] = sampled(self.system, held, t, q, v)
+            try:
+                rows[place : place + size, lane] = sampled(self.system, held, t, q, v)
+            except FunctionError:  # the step is not trusted then, and the lane's passage says why
+                rows[place : place + size, lane] = np.nan
 
     def silence(self, number: int, records: slice) -> None:
         """Forget what was reported of some records."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbd_bridge.arguments import place_among
 from mbd_bridge.errors import StateError
+from mbd_bridge.forces.base import named
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
@@ -373,7 +374,7 @@ class SimulationBatch:
         return tuple(array.reshape(len(own), records, *array.shape[1:]) for array in found)
 
     def __repr__(self) -> str:
-        own = self.system.forces_said
+        own = named(self.system.forces)
         finished = "; ".join([f"{int(self.finished.sum())} finished", *own, *self.notes])
         return (
             f"SimulationBatch({self.model.name!r}: {len(self)} trajectories of {self.steps} steps "

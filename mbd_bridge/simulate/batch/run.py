@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, function_or_none
-from mbd_bridge.errors import SolveError, StateError, whole_number
+from mbd_bridge.errors import FunctionError, SolveError, StateError, whole_number
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
@@ -297,7 +297,7 @@ class _Batch:
                 continue
             try:
                 run = self._one(k, duration, step)
-            except (StateError, SolveError) as problem:
+            except (StateError, SolveError, FunctionError) as problem:
                 self.status[k] = f"not started: {problem}"
                 continue
             whole = len(self.time) if run.finished else run.steps // self.clock.every + 1

@@ -13,7 +13,7 @@ others for each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -132,13 +132,23 @@ class Sampled:
     A step that calls Python costs some microseconds, and holding is an error of the first order in
     the step: what can be written with `mbd_bridge.functions` is better traced.
 
+    Attributes
+    ----------
+    element : name of the force element that it is the function of, if it is one's
+
     Examples
     --------
     >>> mbd.simulate(arm, 1.0, torque=mbd.Sampled(controller))          # doctest: +SKIP
     """
 
     function: StateFunction
+    element: str = field(default="", kw_only=True)
     number = 1
+
+    @property
+    def label(self) -> str:
+        """What it is, for messages."""
+        return f"GeneralForce {self.element!r}" if self.element else "Sampled"
 
 
 @dataclass(frozen=True, eq=False)

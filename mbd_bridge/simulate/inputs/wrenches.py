@@ -17,6 +17,7 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.signal import (
     Constant,
     Expression,
@@ -50,6 +51,12 @@ class WrenchPart(NamedTuple):
     link: int
     reference: Reference
     signal: Signal
+
+    @property
+    def of_element(self) -> bool:
+        """Whether force elements exert it."""
+        signal = self.signal
+        return isinstance(signal, ElementForces) or bool(getattr(signal, "element", ""))
 
 
 def wrench_parts(

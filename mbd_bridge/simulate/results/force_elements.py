@@ -9,10 +9,12 @@ import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.general_force import GeneralForce, is_sampled
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array, zeros
 
@@ -95,20 +97,60 @@ class ForceElements(Mapping[str, ElementReport]):
 
 
 def force_elements(
-    system: System, time: Array, q: Array, v: Array, z: Array, p: Array | None = None
+    trajectory: Trajectory,
+    time: Array,
+    q: Array,
+    v: Array,
+    z: Array,
+    samples: Array | None = None,
 ) -> ForceElements:
     """Return what the force elements of a system did at states (K, nq), (K, nv), (K, nz).
 
     Parameters
     ----------
-    p : numbers of the mechanism's parameters, if it has some
+    samples : (K, H) what steps held, where Python was called; None where it is not known
     """
-    model, elements = system.model, system.forces
+    system = trajectory.system
+    traced = _traced(system, time, q, v, z, trajectory.p)
+    if any(is_sampled(element) for element in system.forces):
+        held = trajectory.samples(time, q, v) if samples is None else samples
+        traced |= _sampled(system, q, v, held)
+    return ForceElements(time, {one.name: traced[one.name] for one in system.forces})
+
+
+def _sampled(system: System, q: Array, v: Array, samples: Array) -> dict[str, ElementReport]:
+    """Return the reports of elements whose function was called, from what it returned."""
+    by_name = {element.name: element for element in system.forces}
+    found = {}
+    for part, place in system.layout.held.items():
+        element = by_name.get(getattr(system.parts[part].signal, "element", ""))
+        if isinstance(element, GeneralForce):
+            each = zip(samples[:, place], q, v, strict=True)
+            effects = [element.effect_of(x, system.model, *state) for x, *state in each]
+            units = element.units(system.model) | ENERGY
+            numbers = {
+                name: np.array([one.report[name] for one in effects])
+                for name in units
+                if name not in ENERGY
+            }
+            numbers["energy"] = np.zeros(len(q))
+            numbers["dissipation"] = np.array([one.dissipation for one in effects])
+            found[element.name] = ElementReport(element.name, "GeneralForce", units, numbers)
+    return found
+
+
+def _traced(
+    system: System, time: Array, q: Array, v: Array, z: Array, p: Array | None
+) -> dict[str, ElementReport]:
+    """Return the reports of elements that are traced."""
+    model = system.model
+    pairs = zip(system.forces, system.states.places, strict=True)
+    each = [(element, place) for element, place in pairs if not is_sampled(element)]
+    elements = [element for element, _ in each]
     if not elements:
-        return ForceElements(time, {})
+        return {}
     units = [element.units(model) | ENERGY for element in elements]
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz}
-    each = list(zip(elements, system.states.places, strict=True))
     identity = f"force elements {[element.identity for element in elements]}"
 
     def of(own: Model) -> Traceable:
@@ -123,7 +165,7 @@ def force_elements(
     )
     more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
     tables = kernel(q, v, np.column_stack([time, z]), *more)
-    reports = {
+    return {
         element.name: ElementReport(
             element.name,
             type(element).__name__,
@@ -132,7 +174,6 @@ def force_elements(
         )
         for element, unit, table in zip(elements, units, tables, strict=True)
     }
-    return ForceElements(time, reports)
 
 
 def element_row(

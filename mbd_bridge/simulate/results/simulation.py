@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import an_instance, name_list, place_among
 from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.forces.base import named
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
@@ -229,7 +230,7 @@ class Simulation:
     @cached_property
     def force_elements(self) -> ForceElements:
         """What each force element did: its report, stored energy and dissipated power."""
-        return force_elements(self.system, self.time, self.q, self.v, self.z, self.trajectory.p)
+        return force_elements(self.trajectory, self.time, self.q, self.v, self.z, self.samples)
 
     @property
     def states(self) -> dict[str, Array]:
@@ -315,13 +316,12 @@ class Simulation:
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops
         actuated = system.prescribed_joints if closed else None
-        known = system.forces_in_cuts
-        request = replace(request, links=system.links, actuated=actuated, known=known)
-        solver = LoadSolver(self.model, request)
+        request = replace(request, links=system.links, known=system.forces_in_cuts)
+        solver = LoadSolver(self.model, replace(request, actuated=actuated))
         pushes = self._acting[1][part] if system.links else None
         lam = self.lam[part] if closed else None
-        times = self.time[part]
-        return solver(self.q[part], self.v[part], self.a[part], pushes, lam=lam, t=times)
+        states = self.q[part], self.v[part], self.a[part]
+        return solver(*states, pushes, lam=lam, t=self.time[part])
 
     def save(
         self,
@@ -393,7 +393,7 @@ class Simulation:
         return plot_closure(self.model, self.time, self.q, ax=ax)
 
     def __repr__(self) -> str:
-        said = "; ".join([self.status, *self.system.forces_said, *self.notes])
+        said = "; ".join([self.status, *named(self.system.forces), *self.notes])
         return (
             f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
             f"{len(self.time)} records, {said})"

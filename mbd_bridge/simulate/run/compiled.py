@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.errors import FunctionError, SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.carried import WORK, carried
@@ -66,7 +66,7 @@ def run_compiled(
             wanted = min(wanted, checkpoint.left(before, problem.every))
         try:
             run.some(wanted)
-        except (SolveError, np.linalg.LinAlgError) as met:
+        except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
             status = f"stopped at t = {run.now()[0]:.6g} s: {met}"
             break
         pace.took(run.done - before)
@@ -235,9 +235,12 @@ class _Run:
     def _report(self, q: Array, v: Array, t: Array) -> list[Array]:
         """Return what a step from here tells, nan where it is not trusted."""
         trajectory, now = self.problem.trajectory, float(t[0])
-        given = [q, v, t, np.array([self.h]), *trajectory.more(now, q, v)]
+        try:
+            more = trajectory.more(now, q, v)
+        except FunctionError:  # here the motion ends
+            more = [np.full(size, np.nan) for size in trajectory.system.more.values()]
         stream = trajectory.stream(np.array([now, now + self.h]), self.h)
-        out = self._single(*given, stream=stream)
+        out = self._single(q, v, t, np.array([self.h]), *more, stream=stream)
         good = out[4][0] < STEP_RISK
         return [
             array[None].copy() if good else np.full_like(array[None], np.nan)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import file_path, flag, function_or_none
 from mbd_bridge.errors import (
+    FunctionError,
     SolveError,
     StateError,
     one_of,
@@ -345,7 +346,7 @@ def _run(
                 found = run_compiled(problem, progress, checkpoint, lookout)
             else:
                 found = run_in_python(problem, options, progress, checkpoint, lookout)
-        except SolveError as met:
+        except (SolveError, FunctionError) as met:
             found = _not_begun(problem, str(met))
     if options.correction != "state":
         return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.errors import FunctionError, SolveError
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.checks.opening import opening
@@ -83,7 +83,7 @@ def run_in_python(
                 progress(run.done - before)
             if lookout is not None and lookout.sees(*run.fresh()):
                 break
-    except (SolveError, np.linalg.LinAlgError) as met:
+    except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
         status = f"stopped at t = {run.t:.6g} s: {met}"
         run.record()
     return run.found(status)

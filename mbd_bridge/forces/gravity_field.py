@@ -1,0 +1,74 @@
+"""A uniform field of gravity on some links, beside the machine's own.
+
+F = m g at the centre of mass,   U = -m g · r
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import name_list
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.errors import ModelError
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.points import placed
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array, zeros
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GravityField(ForceElement):
+    """An acceleration of gravity that acts on chosen links, such as a buoyant or a hanging part.
+
+    Parameters
+    ----------
+    acceleration : (3,) m/s², in the world's axes; it adds to the machine's gravity
+    links : names; none: all links
+    """
+
+    acceleration: ArrayLike
+    links: tuple[str, ...] = ()
+
+    def bind(self, model: Model) -> Self:
+        """Return the element checked, with its links."""
+        names = name_list("links", self.links, "links") or tuple(model.link_index)
+        try:
+            for name in names:
+                model.link_number(name)
+        except ModelError as problem:
+            raise ModelError(f"{self.label}: links: {problem}") from None
+        return replace(
+            self, acceleration=self.vector("acceleration", self.acceleration), links=names
+        )
+
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
+        """Return the weights on the links, and the report."""
+        state = state_vectors(model, q, v, "world")
+        g = np.array(self.acceleration)
+        wrenches: dict[int, Array] = {}
+        energy: Any = 0.0
+        total = zeros(3, q)
+        for name in self.links:
+            number = model.link_number(name)
+            link = model.links[number]
+            own = link.inertia.seen_from(link.frame.inverse())
+            centre = placed(model, state, name, own.centre)
+            weight = own.mass * g
+            wrenches[number] = centre.wrench(weight)
+            energy = energy - weight @ centre.position
+            total = total + weight
+        force = {f"force_{axis}": total[k] for k, axis in enumerate("xyz")}
+        return Effect({}, wrenches, energy, 0.0, force)
+
+    def units(self, model: Model) -> Units:
+        """Return the units of the report: the sum of the weights, in the world's axes."""
+        return dict.fromkeys(("force_x", "force_y", "force_z"), "N")
+
+    def link_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return its links."""
+        return tuple(model.link_number(name) for name in self.links)

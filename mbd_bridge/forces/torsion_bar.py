@@ -1,0 +1,97 @@
+"""A torsion bar: a round bar that a joint twists.
+
+k = G J / L,   J = π (d⁴ - d_i⁴) / 32,   F = k e + c ṡ against the coordinate,   e = s - s0
+U = k e² / 2,   D = c ṡ²
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import pi
+from typing import Any, Self, final
+
+from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joints import JointCoordinate
+from mbd_bridge.mechanism import Model
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TorsionBar(JointElement):
+    """An elastic bar along the axis of a revolute joint.
+
+    Parameters
+    ----------
+    joint : name of a coordinate that is an angle; see `JointElement`
+    shear_modulus : G, Pa; some 8e10 of steel
+    length : L, m
+    diameter, inner_diameter : d, d_i, m
+    polar_moment : J, m⁴, in place of the diameters
+    damping : c, N m s/rad
+    rest : s0, rad: where the bar is not twisted
+    """
+
+    shear_modulus: float
+    length: float
+    diameter: float | None = None
+    inner_diameter: float = 0.0
+    polar_moment: float | None = None
+    damping: float = 0.0
+    rest: float = 0.0
+
+    def bind(self, model: Model) -> Self:
+        """Return the element checked, with its polar moment."""
+        if self.coordinate(model).unit != "rad":
+            raise StateError(f"{self.label}: joint: expected an angle, got {self.joint!r}, m")
+        if (self.diameter is None) == (self.polar_moment is None):
+            raise StateError(f"{self.label}: expected a diameter, or a polar_moment")
+        moment = self.polar_moment
+        if self.diameter is not None:
+            inner = self.number("inner_diameter", self.inner_diameter, "m", 0.0)
+            outer = self._positive("diameter", self.diameter, "m")
+            if inner >= outer:
+                raise StateError(
+                    f"{self.label}: inner_diameter: expected less than the diameter, {outer:g} m, "
+                    f"got {inner:g}"
+                )
+            moment = pi * (outer**4 - inner**4) / 32.0
+        return replace(
+            self,
+            shear_modulus=self._positive("shear_modulus", self.shear_modulus, "Pa"),
+            length=self._positive("length", self.length, "m"),
+            diameter=None,
+            inner_diameter=0.0,
+            polar_moment=self._positive("polar_moment", moment, "m⁴"),
+            damping=self.number("damping", self.damping, "N m s/rad", 0.0),
+            rest=self.number("rest", self.rest, "rad"),
+        )
+
+    def _positive(self, name: str, value: Any, unit: str) -> float:
+        number = self.number(name, value, unit)
+        return real_number(
+            f"{self.label}: {name}", number, f"a number above 0, {unit}", positive=True
+        )
+
+    @property
+    def stiffness(self) -> float:
+        """Return k of a bound element, N m/rad."""
+        assert self.polar_moment is not None, "it is bound"
+        return self.shear_modulus * self.polar_moment / self.length
+
+    def along(self, t: Any, s: Any, rate: Any) -> Along:
+        """Return the moment on the coordinate, and the twist."""
+        twist = s - self.rest
+        spring = self.stiffness * twist
+        energy, dissipation = 0.5 * spring * twist, self.damping * (rate * rate)
+        return Along(-(spring + self.damping * rate), energy, dissipation, {"twist": twist})
+
+    def more_units(self, place: JointCoordinate) -> Units:
+        """Return the unit of the twist."""
+        return {"twist": "rad"}
+
+    def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
+        """Return the file's damping of the joint, if it has some itself."""
+        joint = self.coordinate(model).joint
+        return frozenset({("damping", joint)} if self.damping else ())
