@@ -50,13 +50,17 @@ from mbd_bridge.mechanism import Builder
 from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate.batch.result import SimulationBatch
+from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedAlpha, Newmark
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "HHT",
     "Builder",
     "Equations",
+    "ExplicitNewmark",
     "FileError",
+    "GeneralisedAlpha",
     "Input",
     "JointLoads",
     "KernelError",
@@ -68,6 +72,7 @@ __all__ = [
     "MissingPackageError",
     "ModelError",
     "Motion",
+    "Newmark",
     "NoDisplayError",
     "Sampled",
     "Simulation",

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from mbd_bridge.simulate.run.driver import INTEGRATORS, METHODS, SCIPY
+from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
+from mbd_bridge.simulate.run.methods import METHODS
 from mbd_bridge.simulate.run.problem import IntegratorName, MethodName
+from mbd_bridge.simulate.steps.schemes import SCHEMES
 
 ROOT = Path(__file__).parents[1]
 
@@ -128,4 +130,8 @@ def test_no_public_call_takes_options_that_it_does_not_name() -> None:
 
 def test_the_words_of_the_signatures_are_those_that_are_known() -> None:
     assert get_args(MethodName) == METHODS
-    assert get_args(IntegratorName) == (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
+    assert get_args(IntegratorName) == (
+        *INTEGRATORS,
+        *SCHEMES,
+        *(f"scipy:{name}" for name in SCIPY),
+    )

@@ -75,6 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_state(parser)
     inputs.add_arguments(parser)
     parser.add_argument(
+        "--integrator",
+        metavar="NAME",
+        help="of a step: rk4 (default), newmark, hht, generalised_alpha, explicit_newmark",
+    )
+    parser.add_argument(
         "--step", type=float, metavar="H", help="of an FMU's integration, s (0.001)"
     )
     parser.add_argument("--fmi", type=int, choices=(2, 3), help="version of FMI (3)")
@@ -95,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
     taking = {
         "joint_loads, step or fmu": (("joints",), ("joint_loads", "step", "fmu")),
         "step or fmu": (OF_STEPS, ("step", "fmu")),
+        "step": (("integrator",), ("step",)),
         "fmu": (OF_FMUS, ("fmu",)),
     }
     for kinds, (names, kernels) in taking.items():
@@ -155,7 +161,9 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     from mbd_bridge.simulate.steps.source import step_source
 
     system, start = _system(robot, options)
-    return step_source(Equations(system, q=start.q, v=start.v), options.name or "step")
+    equations = Equations(system, q=start.q, v=start.v)
+    integrator: Any = options.integrator or "rk4"
+    return step_source(equations, options.name or "step", integrator=integrator)
 
 
 def _system(

@@ -74,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--integrator",
         default="rk4",
         metavar="NAME",
-        help="rk4 or ab3 with steps of --step; abm, scipy:RK45, scipy:LSODA, ... choose their own",
+        help="rk4 or ab3 with steps of --step, and so newmark, hht, generalised_alpha for stiff "
+        "machines; abm, scipy:RK45, scipy:LSODA, ... choose their own",
     )
     parser.add_argument(
         "--tolerance", type=float, default=1e-8, metavar="E", help="of steps of their own (1e-8)"

@@ -53,7 +53,7 @@ class Equations:
     Attributes
     ----------
     system, rows : whose equations, and which rows of the loops' constraints they keep
-    start : (nq + nv + nz,) the state
+    start, time : (nq + nv + nz,) the state; s
     sizes : of x, u, p and lam, as `kernels.compile_kernel` and `kernels.jacobian` take them
 
     Notes
@@ -79,7 +79,7 @@ class Equations:
         self.system = machine if isinstance(machine, System) else System(machine)
         if self.system.number > 1:
             raise StateError("equations are those of one trajectory; give one value of each")
-        t = real_number("t", t, "a number")
+        self.time = t = real_number("t", t, "a number")
         self._trajectory = Trajectory(self.system)
         model, motions = self._trajectory.model, self._trajectory.motions
         q0, v0 = start_state(model, q, v, motions, t)

@@ -17,6 +17,7 @@ from tests.benchmarks import (
     everything,
     guard,
     hour,
+    implicit,
     loop_loads,
     loops,
     operations,
@@ -42,6 +43,7 @@ PARTS = {
     "questions": questions,
     "compile": compile,
     "guard": guard,
+    "implicit": implicit,
     "reported": reported,
     "vehicles": vehicles,
 }

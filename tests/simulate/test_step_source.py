@@ -25,8 +25,8 @@ PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
 class InC:
     """The compiled step of some equations, run from here."""
 
-    def __init__(self, equations, folder):
-        text = mbd.step_source(equations, "step")
+    def __init__(self, equations, folder, **options):
+        text = mbd.step_source(equations, "step", **options)
         (folder / "s.c").write_text(text)
         command = ["cc", *FLAGS, "-shared", "-fPIC", "-o", folder / "s.so", folder / "s.c", "-lm"]
         subprocess.run(command, check=True, capture_output=True)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from math import prod
+from functools import partial
 
 import numpy as np
 
-from mbd_bridge.errors import FunctionError, SolveError, StateError
+from mbd_bridge.errors import FunctionError, SolveError
 from mbd_bridge.kernels.run import threads as pool
 from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.simulate.batch.clock import Clock
 from mbd_bridge.simulate.batch.lane_passage import Alone, Road
+from mbd_bridge.simulate.batch.memory import BatchMemory
+from mbd_bridge.simulate.batch.reported import reported_arrays
 from mbd_bridge.simulate.carried import WORK, carried
-from mbd_bridge.simulate.outputs import REPORTED, STATE
+from mbd_bridge.simulate.outputs import REPORTED
 from mbd_bridge.simulate.run.pace import Pace
-from mbd_bridge.simulate.run.problem import MOST_BYTES
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.simulate.system import System
@@ -41,18 +42,6 @@ STREAM_NUMBERS = 2**20
 
 Led = tuple[int, int, list[Now]]
 """A trajectory, the steps it had taken, its state, and those after the steps that follow."""
-
-
-def reported_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
-    """Return places (N, K, ...) for what steps tell of the records, beside q and v."""
-    sizes = march.shapes[REPORTED + len(STATE) : -1]
-    needed = 8 * shape[0] * shape[1] * sum(prod(size) for size in sizes)
-    if needed > MOST_BYTES:
-        raise StateError(
-            f"loads and outputs of {shape[0]} trajectories with {shape[1]} records need "
-            f"{needed / 2**30:.1f} GiB; record less often (every=) or simulate in parts"
-        )
-    return [np.full((*shape, prod(size)), np.nan) for size in sizes]
 
 
 class Lanes:
@@ -87,7 +76,6 @@ class Lanes:
         self.work = np.zeros(len(q))
         self.reported: list[Array] = []
         self._lock = threading.Lock()
-        self._knots = system.knots(clock.start, clock.h)
         self._halted = False
         self._streamed: tuple[tuple[int, int], Array] | None = None
         size = system.layout.sizes[1]
@@ -97,17 +85,26 @@ class Lanes:
             self._most = 1
 
     def run(
-        self, march: March, members: Array, threads: int, road: Callable[[], Road] | None = None
+        self,
+        march: March,
+        members: Array,
+        threads: int,
+        road: Callable[[], Road] | None = None,
+        memory: BatchMemory | None = None,
     ) -> None:
         """Advance trajectories, shared by threads in whole groups.
 
         Parameters
         ----------
         road : on which one goes by itself past a singular position; None: it stops there
+        memory : of steps that have one
         """
         lanes = self._lanes = march.lanes
+        self._knots = self.system.knots(self.clock.start, self.clock.h)
+        if memory is not None:
+            self._knots = self._knots.jumps
         self._fed_back = list(march.inputs.values())[: march.state]
-        self._road = road
+        self._road, self._memory = road, memory
         if self.system.outputs is not None and not self.reported:
             self.reported = reported_arrays(self.system, march, self.q.shape[:2])
         groups = -(-len(members) // lanes)
@@ -188,8 +185,10 @@ class Lanes:
                 free, inside = self._ahead(times, taken - first)
                 wanted, every = self._call(taken, min(until, taken + free), pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
+                t = float(times[taken - first])
+                if self._memory is not None and self._knots.at(t, clock.h):
+                    self._memory.renew(march, stage, own)
                 if inside:
-                    t = float(times[taken - first])
                     every = self._over(march, stage, t, inside, taken, own)
                 elif self.reported:
                     self._advance_reporting(march, stage, taken, wanted, part, own)
@@ -273,7 +272,10 @@ class Lanes:
         if self.reported and taken % clock.every == 0:
             for array, state in zip(self._states, march.state_of(stage), strict=False):
                 array[own, taken // clock.every] = state
-        took = step_in_parts(march, stage, t, knots, clock.h, numbers)
+        memory, renew = self._memory, None
+        if memory is not None:
+            renew = partial(memory.renew, march, stage, own)
+        took = step_in_parts(march, stage, t, knots, clock.h, numbers, renew)
         stage[-march.lanes :] = took
         if (taken + 1) % clock.every:
             return 2

@@ -21,13 +21,14 @@ from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
-from mbd_bridge.kernels.run.march import MOST_LANES
+from mbd_bridge.kernels.run.march import MOST_LANES, March
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.batch.clock import Clock
 from mbd_bridge.simulate.batch.lane_passage import Road
 from mbd_bridge.simulate.batch.lanes import Lanes
+from mbd_bridge.simulate.batch.memory import BatchMemory
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
     GOOD,
@@ -37,11 +38,12 @@ from mbd_bridge.simulate.batch.start import (
     OFF_COURSE,
     constraints_of,
     moves_inertia,
+    number_of,
     on_course,
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulate.carried import carried
+from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
@@ -50,7 +52,7 @@ from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
-from mbd_bridge.simulate.machine import HasModel, agreed, model_of
+from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.outputs import STATE, without_doubt
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.simulation import Simulation
@@ -58,7 +60,9 @@ from mbd_bridge.simulate.run.driver import simulate_one
 from mbd_bridge.simulate.run.grid import check_start, number_of_steps
 from mbd_bridge.simulate.run.problem import MOST_BYTES
 from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import prepared_step
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulate.system import System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
@@ -96,6 +100,7 @@ def simulate_batch(
     inputs: Mapping[str, Any] | None = None,
     loads: Sequence[str] | str | None = None,
     outputs: Mapping[str, StateFunction] | None = None,
+    integrator: CompiledIntegrator | Scheme = "rk4",
     every: int = 1,
     start: float = 0.0,
     threads: int = 1,
@@ -118,6 +123,7 @@ def simulate_batch(
         with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
         N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`)
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
     threads : that share the trajectories
     progress : is called with the number of steps taken since the last call, over all trajectories
 
@@ -130,7 +136,7 @@ def simulate_batch(
     start = check_start(start, duration / steps)
     progress = function_or_none("progress", progress, "of the number of steps")
     q, v = (x if x is None else as_floats(name, x) for name, x in (("q", q), ("v", v)))
-    threads = whole_number("threads", threads)
+    threads, scheme = whole_number("threads", threads), compiled_scheme(integrator)
     model_of(machine, "simulate_batch")
     system = system_of(
         machine,
@@ -147,23 +153,23 @@ def simulate_batch(
         outputs=outputs,
     )
     warn_left_out(system.model, system.replaced)
-    number = _number(system, q, v, z)
+    number = number_of(system, q, v, z)
     if system.parameters is not None:
         system = system.with_parts(parameters=system.parameters.repeated(number))
     clock = Clock(start, duration / steps, steps, every)
-    _check_size(system, number, clock)
+    _check_size(system, scheme, number, clock)
     states = *start_states(system, q, v, number, start), system.states.start(z, number)
-    batch = _Batch(system, clock, *states, progress)
+    batch = _Batch(system, scheme, clock, *states, progress)
     batch.run_together(threads)
     batch.check()
     batch.run_alone(duration, step)
     return batch.result()
 
 
-def _check_size(system: System, number: int, clock: Clock) -> None:
+def _check_size(system: System, scheme: Scheme | None, number: int, clock: Clock) -> None:
     """Refuse more records than fit into memory, before the first step."""
     records = len(clock.times())
-    needed = 8 * number * records * sum(system.fed_back.values())
+    needed = 8 * number * records * sum(_fed_back(system, scheme).values())
     if needed > MOST_BYTES:
         raise StateError(
             f"{number} trajectories with {records} records need {needed / 2**30:.1f} GiB, more "
@@ -182,6 +188,7 @@ class _Batch:
     def __init__(
         self,
         system: System,
+        scheme: Scheme | None,
         clock: Clock,
         q: Array,
         v: Array,
@@ -189,20 +196,23 @@ class _Batch:
         progress: Callable[[int], None] | None,
     ) -> None:
         self.system, self.clock, self.progress = system, clock, progress
+        self.scheme = scheme
         self.q0, self.v0, self.z0, self.number = q, v, z, len(q)
         model, self.time = system.model, clock.times()
         turned = are_rotations(model, q)  # what is none goes alone, and is refused there
         q[turned] = unit_quaternions(model, q[turned])
         Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
-        sizes = system.fed_back.values() if system.nz else (model.nq, model.nv)
-        self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in sizes])
+        sizes = _fed_back(system, scheme)
+        recorded = sizes.values() if system.nz else (model.nq, model.nv)
+        self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
         self.ts = ts[0] if ts else None
         self.qs[:, 0], self.vs[:, 0] = q, v
-        t = np.array([clock.start, 0.0])
+        self.t0 = np.zeros((self.number, sizes["t"]))
+        self.t0[:, 0], self.t0[:, CARRIED : CARRIED + system.nz] = clock.start, z
         if self.ts is not None:
-            t = self.ts[:, 0] = np.column_stack([np.tile(t, (self.number, 1)), z])
-        inputs = [q, v, t, np.array([clock.h])]
+            self.ts[:, 0] = self.t0
+        inputs = [q, v, self.t0, np.array([clock.h])]
         inputs += [held(system, np.arange(self.number))] if "held" in system.more else []
         if system.parameters is not None and "p" in system.more:
             inputs.append(system.parameters.inputs)
@@ -223,7 +233,7 @@ class _Batch:
         """States (N, K, nz) of force elements at the records, in place."""
         if self.ts is None:
             return np.zeros((*self.qs.shape[:2], 0))
-        return carried(self.ts)
+        return carried(self.ts)[..., : self.system.nz]
 
     def run_together(self, threads: int) -> None:
         """Run what starts well, all of the same rows side by side."""
@@ -233,11 +243,24 @@ class _Batch:
             if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
                 continue
             try:
-                march = prepared_step(system, rows, MOST_LANES)
+                march = self._march(rows)
             except SolveError:  # masses vanish: each one alone says which
                 continue
-            if not self._opens(rows, going[:1], 1):
+            if self._opens(rows, going[:1], 1):
+                continue
+            if self.scheme is None:
                 self.lanes.run(march, going, threads, partial(_road, system, rows))
+                continue
+            memory = BatchMemory(SchemeStep(system, rows, self.scheme))
+            states = self.q0[going], self.v0[going], self.t0[going]
+            self.t0[going] = memory.begun(*states, going)
+            self.lanes.run(march, going, threads, None, memory)
+
+    def _march(self, rows: tuple[int, ...]) -> March:
+        """Return the machine code of steps."""
+        if self.scheme is None:
+            return prepared_step(self.system, rows, MOST_LANES)
+        return SchemeStep(self.system, rows, self.scheme).march(MOST_LANES)
 
     def check(self) -> None:
         """Look at what ended: whether all loops are closed, and where its energy comes from."""
@@ -256,7 +279,8 @@ class _Batch:
         if len(ended):
             energy = partial(_energy, energy_kernel(model, variants), variants, ended)
             q, v = self.qs[ended], self.vs[ended]
-            lanes.done[ended] = keep_energy(model, energy, q, v, lanes.work[ended])
+            damped = self.scheme is not None and self.scheme.damps
+            lanes.done[ended] = keep_energy(model, energy, q, v, lanes.work[ended], damped)
 
     def _opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
         """Return whether the accelerations of these steps lead off the loops.
@@ -266,7 +290,10 @@ class _Batch:
         system, clock, constraints = self.system, self.clock, self.constraints
         if constraints is None or not len(k):
             return False
-        march, trajectory = prepared_step(system, rows, MOST_LANES), Trajectory(system, int(k[0]))
+        march, trajectory = self._march(rows), Trajectory(system, int(k[0]))
+        begin = None
+        if self.scheme is not None:
+            begin = Start(trajectory, SchemeStep(system, rows, self.scheme))
 
         def values(q: Array, v: Array) -> tuple[Array, ...]:
             return constraints(q, v, np.repeat(k, len(q)))
@@ -274,6 +301,7 @@ class _Batch:
         for record in spread(len(self.time), looks):
             t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
             now = Now(t, q, v, self.zs[k[0], record])
+            now = now if begin is None else begin.begun(now)
             stage = march.start()
             given = q, v, now.fed_back, np.array([clock.h])
             march.put(stage, *given, *trajectory.more(t, q, v))
@@ -320,7 +348,8 @@ class _Batch:
     def _one(self, k: int, duration: float, step: float) -> Simulation:
         state, clock = (self.q0[k], self.v0[k], self.z0[k], self.clock.start), self.clock
         with np.errstate(over="ignore", invalid="ignore"):  # the status says it
-            return simulate_one(Trajectory(self.system, k), duration, *state, step, clock.every)
+            trajectory = Trajectory(self.system, k)
+            return simulate_one(trajectory, duration, *state, step, clock.every, self.scheme)
 
     def _refusal(self, k: int) -> str:
         """Return why a trajectory does not start, with the loops that are open."""
@@ -334,6 +363,11 @@ class _Batch:
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
 
 
+def _fed_back(system: System, scheme: Scheme | None) -> dict[str, int]:
+    """Return what a step gives to the next one, whichever rows it keeps."""
+    return system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
+
+
 def _energy(
     kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array
 ) -> tuple[Array, Array]:
@@ -345,23 +379,6 @@ def _energy(
         given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
     whole, still = kernel(*given)
     return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
-
-
-def _number(system: System, q: ArrayLike | None, v: ArrayLike | None, z: StartStates | None) -> int:
-    """Return the number of trajectories that all that is given agrees on."""
-    numbers = system.numbers_of | system.states.numbers(z)
-    for name, value, size in (("q", q, system.model.nq), ("v", v, system.model.nv)):
-        if value is None:
-            continue
-        shape = np.shape(value)
-        if shape[-1:] != (size,) or len(shape) > 2:
-            raise StateError(
-                f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got {shape}"
-            )
-        if shape[0] == 0:
-            raise StateError(f"{name}: expected at least one trajectory, got none")
-        numbers |= {name: shape[0]} if len(shape) == 2 else {}
-    return agreed(numbers)
 
 
 def _road(system: System, rows: tuple[int, ...]) -> Road:

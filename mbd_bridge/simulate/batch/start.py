@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.errors import StateError
+from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.simulate.machine import agreed
 from mbd_bridge.simulate.run.start import still, weightless
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory, prescribed
@@ -150,3 +153,22 @@ def _share(
         fit = choice.spanned(phi_q[left], rows, slack=slack)
         sets[rows] += (first + left[fit]).tolist()
         left = left[~fit]
+
+
+def number_of(
+    system: System, q: ArrayLike | None, v: ArrayLike | None, z: StartStates | None
+) -> int:
+    """Return the number of trajectories that all that is given agrees on."""
+    numbers = system.numbers_of | system.states.numbers(z)
+    for name, value, size in (("q", q, system.model.nq), ("v", v, system.model.nv)):
+        if value is None:
+            continue
+        shape = np.shape(value)
+        if shape[-1:] != (size,) or len(shape) > 2:
+            raise StateError(
+                f"{name}: expected ({size},) or (N, {size}) with the same N everywhere, got {shape}"
+            )
+        if shape[0] == 0:
+            raise StateError(f"{name}: expected at least one trajectory, got none")
+        numbers |= {name: shape[0]} if len(shape) == 2 else {}
+    return agreed(numbers)

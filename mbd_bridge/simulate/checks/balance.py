@@ -45,10 +45,16 @@ STILL = 1e-8
 """1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
 
 
-def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int, str] | None]:
+def unbalanced(
+    model: Model, found: Records, h: float, damped: bool = False
+) -> tuple[float, tuple[int, str] | None]:
     """Return the largest relative imbalance, and the record from which on it is too large.
 
     The second result has the last record that is good, and what is to be said.
+
+    Parameters
+    ----------
+    damped : whether the integrator takes energy away by itself: only what it adds is counted
     """
     if found.work is None or len(found.time) < 2:
         return 0.0, None
@@ -58,6 +64,8 @@ def unbalanced(model: Model, found: Records, h: float) -> tuple[float, tuple[int
     nothing = _nothing(model)
     if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
+    if damped:
+        imbalance = np.maximum(imbalance, 0.0)
     part = np.abs(imbalance) / scale
     bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if len(bad) and model.has_loops:
@@ -78,6 +86,7 @@ def keep_energy(
     q: Array,
     v: Array,
     work: Array,
+    damped: bool = False,
 ) -> Array:
     """Return which of many motions (N,) keep their energy, as a few of their records tell.
 
@@ -86,12 +95,14 @@ def keep_energy(
     energy : and its potential part, J at states (..., nq), (..., nv) of the motions
     q, v : (N, K, nq), (N, K, nv)
     work : (N,) J done on each in all
+    damped : as for `unbalanced`
     """
     looks = spread(q.shape[1], FEW)
     whole, still = energy(q[:, looks], v[:, looks])
     scale = np.maximum((whole - still).max(axis=1), np.ptp(still, axis=1))
     scale = np.maximum(scale, np.abs(work))
-    imbalance = np.abs(whole[:, -1] - whole[:, 0] - work)
+    gained = whole[:, -1] - whole[:, 0] - work
+    imbalance = np.maximum(gained, 0.0) if damped else np.abs(gained)
     nothing = _nothing(model)
     return np.asarray((imbalance <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
 

@@ -68,6 +68,15 @@ class Knots:
         inside = (self.times > start) & (self.times < end)
         return [float(time) for time in self.times[inside & self.sharp if sharp else inside]]
 
+    @property
+    def jumps(self) -> Knots:
+        """Those of jumps: steps of the second order need not end at bends."""
+        return Knots(self.times[self.sharp], self.sharp[self.sharp])
+
+    def at(self, time: float, h: float) -> bool:
+        """Return whether one of them is at a time, on a grid of h seconds."""
+        return bool((np.abs(self.times - time) <= ON_GRID * h).any())
+
     def jump_after(self, time: float) -> float:
         """Return the next time at which a jump begins or ends, inf if there is none."""
         if not len(self.times):

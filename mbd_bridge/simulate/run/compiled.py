@@ -7,7 +7,8 @@ by the Python reference with singular values, whose rank may change from step to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,20 +17,22 @@ import numpy as np
 from mbd_bridge.errors import FunctionError, SolveError
 from mbd_bridge.kernels.run.march import March, OneStep
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.simulate.carried import WORK, carried
-from mbd_bridge.simulate.checks.opening import leads_off, opening, openings
-from mbd_bridge.simulate.checks.watch import spread, too_long
+from mbd_bridge.simulate.carried import CARRIED, WORK, carried
 from mbd_bridge.simulate.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.checkpoint import Checkpoint, Kept
+from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.run.identity import identity_of
 from mbd_bridge.simulate.run.pace import Pace
 from mbd_bridge.simulate.run.problem import Problem, Records
+from mbd_bridge.simulate.run.step_check import StepCheck
 from mbd_bridge.simulate.singular.passage import Passage
 from mbd_bridge.simulate.singular.trust import Now, Step
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import one_step, passage_of, prepared_step
 from mbd_bridge.simulate.steps.knotted import step_in_parts
-from mbd_bridge.solve.tolerances import OPENING, STEP_RISK
+from mbd_bridge.simulate.steps.schemes import Scheme
+from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -38,23 +41,23 @@ if TYPE_CHECKING:
 STREAM_NUMBERS = 2**18
 """Numbers of tables that are made at a time (2 MiB)."""
 
-LOOKS = 8
-"""Records at which a step is compared with two of half its length."""
-
-SELDOM = 4
-"""Of those records, one of so many at which accelerations are looked at."""
-
 
 def run_compiled(
     problem: Problem,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     lookout: Lookout | None = None,
+    scheme: Scheme | None = None,
 ) -> Records:
-    """Return the motion in compiled steps."""
+    """Return the motion in compiled steps: of Runge-Kutta, or of another scheme."""
     rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
-    march = prepared_step(problem.trajectory.system, rows)
-    run = _Run(problem, march, rows)
+    system, begin = problem.trajectory.system, None
+    if scheme is None:
+        march = prepared_step(system, rows)
+    else:
+        step = SchemeStep(system, rows, scheme)
+        march, begin = step.march(), Start(problem.trajectory, step)
+    run = _Run(problem, march, rows, begin, "rk4" if scheme is None else repr(scheme))
     if checkpoint is not None:
         run.resume(checkpoint)
     status = "finished"
@@ -91,17 +94,25 @@ def run_compiled(
         samples=run.samples(),
         reported=run.reported(),
     )
-    return found if status != "finished" else run.judged(found)
+    return found if status != "finished" else run.check.checked(found)
 
 
 class _Run:
     """The march as it goes, and its detours."""
 
-    def __init__(self, problem: Problem, march: March, rows: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        march: March,
+        rows: tuple[int, ...],
+        begin: Start | None,
+        name: str,
+    ) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
-        start = np.array([problem.start, 0.0, *problem.z])
+        self._begin, self._name = begin, name
+        start = self._begun(Now(problem.start, problem.q, problem.v, problem.z))
         self.stage = march.start()
-        self._put(problem.q, problem.v, start)
+        self._put(problem.q, problem.v, start.fed_back)
         self.done = self.detours = 0
         size = march.inputs.get("stream", 0)
         self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
@@ -116,8 +127,17 @@ class _Run:
         self._record()
 
     @cached_property
+    def check(self) -> StepCheck:
+        """The look back at the steps."""
+        return StepCheck(self.problem, self.march, self._rows, self._begun)
+
+    @cached_property
     def _passage(self) -> Passage:
         return passage_of(self.problem, self._rows, self.march)
+
+    def _begun(self, now: Now) -> Now:
+        """Return a state from which a motion begins, with the memory of its scheme."""
+        return now if self._begin is None else self._begin.begun(now)
 
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
@@ -132,6 +152,8 @@ class _Run:
         """Take steps; where one is not trusted, as many as lead past that place."""
         every = self.problem.every
         t = self.now()[0]
+        if self._begin is not None and self.problem.knots.at(t, self.h):
+            self._renew(self._begin)
         wanted, inside = min(wanted, self.problem.knots.steps_before(t, self.h)), []
         if not wanted:
             wanted, inside = 1, self.problem.knots.within(t, t + self.h)
@@ -154,7 +176,7 @@ class _Run:
             return
         taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, STEP_RISK, stream)
         if len(ts):
-            self._records.append((ts, qs, vs))
+            self._records.append((self._without_memory(ts), qs, vs))
         self.done += taken
         if taken and self._sampled:
             self._put(*self.march.state_of(self.stage))
@@ -176,7 +198,8 @@ class _Run:
             part = None if stream is None else stream[taken : taken + count]
             got, out = self.march.advance(self.stage, count, each, STEP_RISK, part)
             if len(out[0]):
-                self._records.append(tuple(out[REPORTED:-1]))
+                ts, *others = out[REPORTED:-1]
+                self._records.append((self._without_memory(ts), *others))
             taken += got
             if got < count:
                 break
@@ -191,8 +214,9 @@ class _Run:
 
         if self._reported and self.done % self.problem.every == 0:
             self._record()
-        if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers).all():
-            self._pass()
+        renew = None if self._begin is None else partial(self._renew, self._begin)
+        if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers, renew).all():
+            self._pass(knots)
             return
         self.done += 1
         if self._sampled:
@@ -200,8 +224,35 @@ class _Run:
         if self.done % self.problem.every == 0:
             self._record()
 
-    def _pass(self) -> None:
+    def _renew(self, begin: Start) -> None:
+        """Go on where forces have jumped."""
+        work = self.march.state_of(self.stage)[2][WORK]
+        now = begin.begun(self.now())
+        at = now.fed_back
+        at[WORK] = work
+        self._put(now.q, now.v, at)
+
+    def _halve(self, begin: Start, knots: Sequence[float]) -> None:
+        """Take a step in parts."""
+        now, work = self.now(), self.march.state_of(self.stage)[2][WORK]
+        halves = Halves(self.problem.model, self._once, begin)
+        with self.problem.trajectory.holding(now):
+            end, done = halves.over(now, self.h, (*knots, now.t + self.h))
+        at = end.fed_back
+        at[WORK] = work + done
+        self._put(end.q, end.v, at)
+
+    def _pass(self, knots: Sequence[float] = ()) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
+        if self._begin is not None:
+            if self._reported and self.done % self.problem.every == 0:
+                self._record()
+            self._halve(self._begin, knots)
+            self.detours += 1
+            self.done += 1
+            if self.done % self.problem.every == 0:
+                self._record()
+            return
         problem, energy = self.problem, self._passage.energy
         if self._reported and self.done % problem.every == 0:
             self._record()
@@ -209,7 +260,7 @@ class _Run:
         work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
         left, begins = problem.steps - self.done, self.done == 0
         one = self._once(now, self.h)
-        fault = self._opening(now.q, now.v, one.a) if one.near < STEP_RISK else None
+        fault = self.check.opening(now.q, now.v, one.a) if one.near < STEP_RISK else None
         if fault is not None:  # why the step is not trusted
             raise SolveError(fault)
         with problem.trajectory.holding(now):
@@ -229,8 +280,12 @@ class _Run:
         if self._records and self._records[-1][0][-1, 0] == t[0]:
             return
         reported = self._report(q, v, t) if self._reported else ()
-        self._records.append((t[None], q[None], v[None], *reported))
+        self._records.append((self._without_memory(t[None]), q[None], v[None], *reported))
         self._samples.append(self._held())
+
+    def _without_memory(self, t: Array) -> Array:
+        """Return of t what is recorded."""
+        return t[:, : CARRIED + self.problem.trajectory.system.nz]
 
     def _report(self, q: Array, v: Array, t: Array) -> list[Array]:
         """Return what a step from here tells, nan where it is not trusted."""
@@ -288,54 +343,6 @@ class _Run:
         found = {name: column.reshape(len(column), *shape) for name, column, shape in each}
         return without_doubt(found)
 
-    def judged(self, found: Records) -> Records:
-        """Return the motion up to where its steps are too long, if they are."""
-        problem, model = self.problem, self.problem.model
-        looks = spread(len(found.time) - 1, LOOKS)
-        whole, a = self._after(found, looks, 1)
-        halves, _ = self._after(found, looks, 2)
-        trusted = np.isfinite(whole).all(axis=1) & np.isfinite(halves).all(axis=1)
-        opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
-        if problem.loops is not None:
-            states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
-            opens[seldom] = openings(model, problem.loops.values, self._rows, *states)
-        # others are near a singular position, where steps are taken with more care
-        for k in np.flatnonzero(trusted):
-            what = too_long(model, whole[k], halves[k], self.h)
-            if what is None and not opens[k] <= OPENING:
-                what = leads_off(opens[k])
-            if what is not None:
-                return found.until(int(looks[k]), what, problem)
-        return found
-
-    def _opening(self, q: Array, v: Array, a: Array) -> str | None:
-        loops = self.problem.loops
-        if loops is None:
-            return None
-        return opening(self.problem.model, loops.values, self._rows, q, v, a)
-
-    def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array]:
-        """Return q (L, nq) after a step from some records, made of so many parts, and the
-        acceleration (L, nv) at the start of the last part; nan where a step is not trusted.
-        """
-        trajectory, h = self.problem.trajectory, self.h / parts
-        t, q, v, z = found.time[looks], found.q[looks], found.v[looks], found.z[looks]
-        lost = np.zeros(len(looks), dtype=bool)
-        steps = 1 if self._sampled else parts  # Python is asked before each
-        for _ in range(0, parts, steps):
-            number = len(looks) if self._sampled else min(1, len(looks))
-            own = [trajectory.more(float(t[k]), q[k], v[k]) for k in range(number)]
-            more = [np.broadcast_to(x, (len(looks), len(x[0]))) for x in zip(*own, strict=True)]
-            clock = np.column_stack([t, np.zeros(len(t)), z, np.full(len(t), h)])
-            ends = t[:, None] + h * np.arange(steps + 1)
-            streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
-            out = self.march.from_each(np.hstack([q, v, clock, *more]), steps, STEP_RISK, streams)
-            lost |= np.isnan(out[-1][:, 0])
-            q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
-            z = np.where(lost[:, None], z, carried(out[2]))
-            t = t + steps * h
-        return np.where(lost[:, None], np.nan, q), out[3]
-
     @cached_property
     def _once(self) -> Step:
         return one_step(self.problem.trajectory, self.march)
@@ -354,7 +361,7 @@ class _Run:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
-        found = checkpoint.read(identity_of(self.problem, "projection", "rk4"), self._probe())
+        found = checkpoint.read(identity_of(self.problem, "projection", self._name), self._probe())
         if found is None:
             return
         self.done, self.detours, state = found.done, found.detours, found.state
@@ -373,6 +380,6 @@ class _Run:
         half = p.start + 0.5 * p.steps * p.h
         found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
         for t in (p.start, half):
-            one = self._once(Now(t, p.q, p.v, p.z), p.h)
+            one = self._once(self._begun(Now(t, p.q, p.v, p.z)), p.h)
             found += [one.q, one.v, one.carried]
         return np.concatenate(found)

@@ -21,8 +21,6 @@ from mbd_bridge.errors import (
     FunctionError,
     SolveError,
     StateError,
-    one_of,
-    real_number,
     some,
     warn,
     whole_number,
@@ -38,9 +36,8 @@ from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
 from mbd_bridge.simulate.inputs.wrenches import External
-from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulate.machine import HasModel, model_of
-from mbd_bridge.simulate.results.history import Correction, check_correction
+from mbd_bridge.simulate.results.history import Correction
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.checkpoint import Checkpoint
@@ -48,7 +45,7 @@ from mbd_bridge.simulate.run.compiled import run_compiled
 from mbd_bridge.simulate.run.events import Watch, check_watches
 from mbd_bridge.simulate.run.grid import check_records, check_start, number_of_steps
 from mbd_bridge.simulate.run.lookout import Lookout, raised, with_events
-from mbd_bridge.simulate.run.methods import METHODS
+from mbd_bridge.simulate.run.options import run_options
 from mbd_bridge.simulate.run.problem import (
     IntegratorName,
     MethodName,
@@ -58,6 +55,8 @@ from mbd_bridge.simulate.run.problem import (
 )
 from mbd_bridge.simulate.run.python import run_in_python
 from mbd_bridge.simulate.run.start import check_inertia, dof, start_state
+from mbd_bridge.simulate.run.variable import run_variable
+from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulate.system import System, system_of
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import Axes
@@ -94,7 +93,7 @@ def simulate(
     loads: Sequence[str] | str | None = None,
     outputs: Mapping[str, StateFunction] | None = None,
     method: MethodName = "projection",
-    integrator: IntegratorName = "rk4",
+    integrator: IntegratorName | Scheme = "rk4",
     tolerance: float = TOLERANCE,
     most_evaluations: int = EVALUATIONS,
     correction: Correction = "state",
@@ -143,7 +142,9 @@ def simulate(
     outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`
     method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
         (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
-    integrator : "rk4" is compiled with the method projection. "ab3" has fixed steps; "abm" and
+    integrator : "rk4" is compiled with the method projection, and so are the implicit "newmark",
+        "hht" and "generalised_alpha" for stiff machines, and "explicit_newmark"; their numbers are
+        given as `mbd.HHT(alpha=-0.1)` in place of the name. "ab3" has fixed steps; "abm" and
         SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
@@ -168,9 +169,7 @@ def simulate(
     """
     whole_number("most_evaluations", most_evaluations)
     numbers = tolerance, most_evaluations
-    options = _run_options(
-        method, integrator, *numbers, correction, history, checkpoint is not None
-    )
+    options = run_options(method, integrator, *numbers, correction, history, checkpoint is not None)
     steps, every = number_of_steps(duration, step), whole_number("every", every)
     duration = float(duration)
     start, check = check_start(start, duration / steps), flag("check", check)
@@ -250,6 +249,7 @@ class _Single:
             )
         h = duration / steps
         knots = trajectory.system.knots(start, h)
+        knots = knots if options.scheme is None else knots.jumps
         problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, loops, knots)
         found = _run(problem, options, self.progress, self.checkpoint, lookout)
         method = {"method": options.method, "integrator": options.integrator}
@@ -281,9 +281,13 @@ def simulate_one(
     start: float,
     step: float,
     every: int,
+    scheme: Scheme | None = None,
 ) -> Simulation:
     """Return the motion of one trajectory in compiled steps, whatever its status."""
-    return _Single(trajectory, step, every).part(duration, q, v, z, start)
+    options = PLAIN
+    if scheme is not None:
+        options = PLAIN._replace(integrator=scheme_name(scheme), scheme=scheme)
+    return _Single(trajectory, step, every, options).part(duration, q, v, z, start)
 
 
 def _checkpoint(
@@ -303,33 +307,6 @@ def _checkpoint(
     return Checkpoint(Path(file_path("checkpoint", path)), apart)
 
 
-def _run_options(
-    method: str,
-    integrator: str,
-    tolerance: float,
-    evaluations: int,
-    correction: str,
-    history: bool,
-    kept: bool,
-) -> RunOptions:
-    """Return the options of a run, or say what does not go together."""
-    one_of("method", method, METHODS, StateError)
-    known = (*INTEGRATORS, *(f"scipy:{name}" for name in SCIPY))
-    one_of("integrator", integrator, known, StateError)
-    corrected, history = check_correction(correction), flag("history", history)
-    tolerance = real_number("tolerance", tolerance, "a positive number", positive=True)
-    options = RunOptions(method, integrator, tolerance, evaluations, corrected, history)
-    if integrator not in INTEGRATORS and method != "projection":
-        raise StateError(f"integrator={integrator!r} goes with method='projection' only")
-    if history and (integrator not in INTEGRATORS or kept):
-        ours = ", ".join(INTEGRATORS)
-        raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
-    if correction != "state" and method == "projection":
-        others = ", ".join(METHODS[1:])
-        raise StateError(f"correction={correction!r} goes with method= one of {others}")
-    return options
-
-
 def _run(
     problem: Problem,
     options: RunOptions,
@@ -342,7 +319,9 @@ def _run(
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if options[:2] == ("projection", "rk4") and not options.history:
+            if options.scheme is not None:
+                found = _by_scheme(problem, options.scheme, progress, checkpoint, lookout)
+            elif options[:2] == ("projection", "rk4") and not options.history:
                 found = run_compiled(problem, progress, checkpoint, lookout)
             else:
                 found = run_in_python(problem, options, progress, checkpoint, lookout)
@@ -353,7 +332,8 @@ def _run(
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     if opened is not None:
         found = found.until(max(0, opened[0] - 1), opened[1], problem)
-    part, lost = unbalanced(problem.model, found, problem.h)
+    damped = options.scheme is not None and options.scheme.damps
+    part, lost = unbalanced(problem.model, found, problem.h, damped)
     found.facts["balance"] = part
     if lost is None:
         return found
@@ -361,6 +341,21 @@ def _run(
     if found.status != "finished":  # it is known already what was wrong
         why = found.status.partition(": ")[2]
     return found.until(last, why, problem)
+
+
+def _by_scheme(
+    problem: Problem,
+    scheme: Scheme,
+    progress: Callable[[int], None] | None,
+    checkpoint: Checkpoint | None,
+    lookout: Lookout | None,
+) -> Records:
+    """Run a problem by an implicit scheme, or by explicit Newmark."""
+    if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
+        if checkpoint is not None:
+            raise StateError("checkpoint= goes with steps of fixed length, without tolerance=")
+        return run_variable(problem, scheme, progress, lookout)
+    return run_compiled(problem, progress, checkpoint, lookout, scheme)
 
 
 def _not_begun(problem: Problem, message: str) -> Records:

@@ -249,7 +249,7 @@ class Finer:
     @cached_property
     def _step(self) -> Step | None:
         run = self.run
-        if "rows" not in run.facts:
+        if "rows" not in run.facts or run.facts.get("integrator") != "rk4":
             return None
         return one_step(run.trajectory, prepared_step(run.system, run.facts["rows"]))
 

@@ -10,6 +10,7 @@ from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.results.history import Correction, History
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.steps.runge_kutta import Rates, Torque
+from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
@@ -62,6 +63,10 @@ IntegratorName: TypeAlias = Literal[
     "rk4",
     "ab3",
     "abm",
+    "newmark",
+    "hht",
+    "generalised_alpha",
+    "explicit_newmark",
     "scipy:RK23",
     "scipy:RK45",
     "scipy:DOP853",
@@ -81,6 +86,7 @@ class RunOptions(NamedTuple):
     evaluations: int
     correction: Correction = "state"
     history: bool = False
+    scheme: Scheme | None = None
 
 
 class Records(NamedTuple):

@@ -22,10 +22,15 @@ def step_in_parts(
     knots: Sequence[float],
     h: float,
     numbers: Numbers,
+    renew: Callable[[], None] | None = None,
 ) -> Array:
     """Take one step of h in parts; return which lanes (lanes,) have taken it.
 
     The others are where they were.
+
+    Parameters
+    ----------
+    renew : is called between the parts, for steps with a memory
     """
     lanes, before = march.lanes, stage.copy()
     at, length = march.place_of("t"), march.place_of("h")
@@ -34,6 +39,8 @@ def step_in_parts(
     a, end = start, start + h
     for b in (*knots, end):
         part = length_to(a, b)
+        if renew is not None and a != start:
+            renew()
         stage[at : at + lanes], stage[length : length + lanes] = a, part
         taken = march.advance_into(stage, 1, 2, nowhere, STEP_RISK, numbers(a, b, part))
         took &= march.steps_of(stage) > 0 if lanes > 1 else bool(taken)

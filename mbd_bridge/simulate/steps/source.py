@@ -6,6 +6,7 @@ tables stand in it as tables, looked up at the three times of a step.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,8 +23,12 @@ from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import REPORTED, STATE
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import traceable_step
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
@@ -31,13 +36,16 @@ NEXT = ("q_next", "v_next", "t_next", "a")
 """Outputs of every step."""
 
 
-def step_source(equations: Equations, name: str = "step") -> str:
-    """Return a C99 file with one Runge-Kutta step of a system, put back onto its loops.
+def step_source(
+    equations: Equations, name: str = "step", *, integrator: CompiledIntegrator | Scheme = "rk4"
+) -> str:
+    """Return a C99 file with one step of a system, put back onto its loops.
 
     Parameters
     ----------
     equations : of the system, which choose the independent rows
     name : of the C function; ``NAME_batch`` takes rows of states
+    integrator : Runge-Kutta, or an implicit one as for `simulate`, whose steps hand on a ``memory``
 
     Notes
     -----
@@ -49,8 +57,8 @@ def step_source(equations: Equations, name: str = "step") -> str:
     equations = an_instance("equations", equations, Equations, try_this)
     if not isinstance(name, str):
         raise StateError(f"name: expected a text, got {name!r:.60}")
-    found = step_graph(equations)
-    notes = _notes(equations, inlined(equations.system))
+    found, scheme = step_graph(equations, integrator), compiled_scheme(integrator)
+    notes = _notes(equations, inlined(equations.system), scheme)
     return c_source(found.graph, name, inputs=found.inputs, outputs=found.outputs, notes=notes)
 
 
@@ -71,24 +79,28 @@ class StepGraph(NamedTuple):
     fed_back: dict[str, str]
 
 
-def step_graph(equations: Equations) -> StepGraph:
+def step_graph(equations: Equations, integrator: CompiledIntegrator | Scheme = "rk4") -> StepGraph:
     """Return the graph of a step of a system."""
-    system = inlined(equations.system)
-    step, sizes = traceable_step(system, equations.rows)
-    inputs, nz = _with_states_apart(sizes, system.nz), system.nz
+    system, scheme, memory = inlined(equations.system), compiled_scheme(integrator), 0
+    if scheme is None:
+        step, sizes = traceable_step(system, equations.rows)
+    else:
+        code = SchemeStep(system, equations.rows, scheme)
+        (step, sizes), memory = code.traceable(), code.memory.size
+    beside = {part: n for part, n in (("z", system.nz), ("memory", memory)) if n}
+    inputs = _apart(sizes, beside)
     reported = () if system.outputs is None else system.outputs.names
     kept = [k for k, one in enumerate(reported) if one not in (*STATE, "a", "risk")]
 
     def exported(*values: Array) -> tuple[Array, ...]:
         given = dict(zip(inputs, values, strict=True))
-        if nz:
-            given["t"] = np.concatenate([given["t"], given.pop("z")])
+        given["t"] = np.concatenate([given["t"], *(given.pop(part) for part in beside)])
         q, v, t, a, *found = step(*given.values())
-        states = (carried(t),) if nz else ()
+        states = np.split(carried(t), np.cumsum([*beside.values()])[:-1]) if beside else ()
         asked = (found[REPORTED - len(NEXT) + k] for k in kept)
         return (q, v, t[:CARRIED], a, *states, *asked, found[-1])
 
-    outputs = (*NEXT, *(["z_next"] if nz else []), *(reported[k] for k in kept), "risk")
+    outputs = (*NEXT, *(f"{part}_next" for part in beside), *(reported[k] for k in kept), "risk")
     names = {"held": "u"}
     graph = trace(exported, inputs, calls=True)  # as machine code does: the same digits
     arguments = tuple(names.get(one, one) for one in inputs)
@@ -96,10 +108,12 @@ def step_graph(equations: Equations) -> StepGraph:
     return StepGraph(graph, arguments, outputs, fed_back)
 
 
-def _with_states_apart(inputs: dict[str, int], nz: int) -> dict[str, int]:
-    """Return the inputs of a step, with the states z of force elements behind t."""
-    names = [one for name in inputs for one in ((name, "z") if name == "t" and nz else (name,))]
-    return {name: CARRIED if name == "t" else inputs.get(name, nz) for name in names}
+def _apart(inputs: dict[str, int], beside: dict[str, int]) -> dict[str, int]:
+    """Return the inputs of a step, with what t carries behind it."""
+    found: dict[str, int] = {}
+    for name, size in inputs.items():
+        found |= {name: CARRIED} | beside if name == "t" else {name: size}
+    return found
 
 
 def inlined(system: System) -> System:
@@ -136,7 +150,16 @@ class _OfTime:
         return found[0] if self.single else np.array(found)
 
 
-def _notes(equations: Equations, system: System) -> str:
+def start_memory(equations: Equations, scheme: Scheme) -> Array:
+    """Return the memory of a motion that begins at the state of equations."""
+    model = equations.system.model
+    q, v, z = np.split(equations.start, [model.nq, model.nq + model.nv])
+    step = SchemeStep(equations.system, equations.rows, scheme)
+    begun = Start(Trajectory(equations.system), step).begun(Now(equations.time, q, v, z))
+    return begun.carried[len(z) :]
+
+
+def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
     """Return the head of the file."""
     model = system.model
     lines = [*model_notes(model).splitlines(), ""]
@@ -148,8 +171,12 @@ def _notes(equations: Equations, system: System) -> str:
     if model.has_loops:
         kept = f"{len(equations.rows)} of {len(model.row_scale)}"
         lines += [f"{kept} constraint rows are kept: {list(equations.rows)}."]
-    lines += [f"A step with a risk of {STEP_RISK:g} or more is near a singular position: not to be"]
-    lines += ["taken."]
+    lines += [f"A step with a risk of {STEP_RISK:g} or more is not to be taken: it is near a"]
+    lines += ["singular position, or has not converged." if scheme else "singular position."]
+    if scheme is not None:
+        said = ", ".join(map(repr, start_memory(equations, scheme).tolist()))
+        said = f"memory of a motion that begins where the equations do: [{said}]"
+        lines += ["", repr(scheme), *textwrap.wrap(said, 100)]
     for part, place in system.layout.held.items():
         places = f"u[{place.start}]" if place.stop - place.start == 1 else ""
         places = places or f"u[{place.start}] ... u[{place.stop - 1}]"

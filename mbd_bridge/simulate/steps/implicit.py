@@ -1,0 +1,312 @@
+"""One implicit step of a system, as a function to be compiled: Newton's iterations written out.
+
+The unknowns are the accelerations q̈', the rates ż' of states of force elements and the multipliers
+λ' at the end of the step (`schemes` says how the state follows from them), the equations
+
+    ID(q', v', q̈') - τ(t', q', v', z') + Φ_qᵀ λ' = 0            Cho09 (10), no mass matrix
+    ż' - rates(t', q', v', z') = 0
+    Φ(q') = 0                                                   for rows of positions
+    Φ_q v' = 0                                                  for rows of velocities (rolling)
+
+Newton's matrix J = M + h γ C + h² β K of the first two is exact, from the graph, of all that acts;
+as in Cho09 that of the first iteration is kept. J is close to M: it is eliminated without pivoting,
+the rows by their Schur complement S = Φ_q J⁻¹ Φ_qᵀ. With the same factors the end is put onto
+Φ = 0, Φ_q v = 0 and Φ_q q̈ = γ: rows of positions alone leave velocities open by h², accelerations
+by h.
+
+What a step hands on beside the state, its memory, is a and q̈ (ż likewise), λ (a first guess) and
+the generalised forces F of all that works, for the work δ · (F + F') / 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels.graph.derive import jacobian
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.steps.memory import Begin, Memory
+from mbd_bridge.simulate.steps.runge_kutta import (
+    CORRECTIONS,
+    coordinate_rates,
+    normalised,
+    slopes,
+)
+from mbd_bridge.simulate.steps.schemes import ImplicitScheme
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.closed import needs_support
+from mbd_bridge.solve.elimination import Eliminated, eliminate, solved, solved_columns
+from mbd_bridge.solve.tolerances import SQUARES_IN_RISK, STEP_RISK, UNCLOSED_RISK
+from mbd_bridge.spatial import Array, zeros
+
+NONE = np.zeros(0)
+
+SMALL_STATE = 1e-3
+"""In its own unit: size of a state of a force element below which it need not converge better."""
+
+
+class End(NamedTuple):
+    """What follows from the accelerations at the end: δ, q', v', z', and a'."""
+
+    delta: Array
+    q: Array
+    v: Array
+    z: Array
+    a: Array
+
+
+class Rows(NamedTuple):
+    """What is kept: Φ, Φ_q v - Φ_t, γ, Φ_q (kept, unknowns)."""
+
+    phi: Array
+    rate: Array
+    gamma: Array
+    phi_q: Array
+
+
+class Factors(NamedTuple):
+    """J, Y = J⁻¹ Φ_qᵀ, S = Φ_q Y, Φ_q, and the diagonal of S."""
+
+    J: Eliminated
+    Y: Array
+    S: Eliminated | None
+    phi_q: Array
+    diagonal: Array
+
+
+class ImplicitStep:
+    """One step of a system by an implicit scheme.
+
+    Parameters
+    ----------
+    rows : independent rows of the loops
+    velocity_rows : those of them that are constraints on velocities alone (Φ = 0 says nothing)
+
+    Attributes
+    ----------
+    memory : what it hands on beside the state
+    """
+
+    def __init__(
+        self,
+        system: System,
+        rows: Sequence[int],
+        scheme: ImplicitScheme,
+        velocity_rows: Sequence[int] = (),
+    ) -> None:
+        self.system, self.rows, self.scheme = system, tuple(rows), scheme
+        model, self._number = system.model, scheme.coefficients
+        self._unknown = model.nv + system.nz
+        self._prescribed = list(system.prescribed_velocities)
+        prescribed = [False] * len(self._prescribed)
+        self._of_velocity = [row in set(velocity_rows) for row in self.rows] + prescribed
+        self._by_position = np.where(self._of_velocity, 0.0, 1.0)
+        self._scale = np.append(
+            model.row_scale[list(self.rows)], model.velocity_scale[self._prescribed]
+        )
+        self._supported = bool(self.rows) and needs_support(model)
+        lam, force = len(self._of_velocity), 0 if system.free else model.nv
+        one = self._number.one_acceleration
+        room = len(model.row_scale) + len(self._prescribed)
+        self.memory = Memory(self._unknown, one, lam, force, room)
+
+    @cached_property
+    def derived(self) -> Traceable:
+        """(x, λ, *begin) -> `residual` and its Jacobian J by x."""
+        unknown = {"x": self._unknown, "lam": self.memory.rows}
+
+        def function(x: Array, lam: Array, *begin: Array) -> tuple[Array, ...]:
+            return (self.residual(Begin(*begin), x, lam),)
+
+        return jacobian(function, unknown | Begin.sizes(self.system, self.memory), ["x"])
+
+    def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
+        """Return the memory of a motion that begins at a state: a = q̈."""
+        _, found, _, dz = slopes(acting.model, self.rows, *acting.stage())(q, v, t, z)
+        force = NONE if self.system.free else self._working(acting, t, q, v, z, found.lam)
+        a = np.concatenate([found.a, dz])
+        return self.memory.packed(a, a, found.lam, force)
+
+    def __call__(self, begin: Begin) -> tuple[Array, Array, Array, Array, Any, Array]:
+        """Return q', v', z', the memory, the work of the step, J, and its risks (3,).
+
+        Risks : of being near a singular position; of Newton's iterations not having converged, or
+        loops not closed; none of having strayed.
+        """
+        x, lam, factors, went = self._solve(begin)
+        end, x, lam, open_by = self._closed(begin, self._end(begin, x), x, lam, factors)
+        work, force = self._work(begin, end, lam)
+        risks = zeros(3, begin.q, begin.v)
+        risks[0] = self._near(factors)
+        risks[1] = open_by * UNCLOSED_RISK + went * (STEP_RISK / self.scheme.converged**2)
+        memory = self.memory.packed(end.a, x, lam, force)
+        return end.q, end.v, end.z, memory, work, risks
+
+    def _end(self, begin: Begin, x: Array) -> End:
+        """Return the end of the step for accelerations x there."""
+        alpha_m, alpha_f, beta, gamma = self._number
+        h, a, nv = begin.h[0], self.memory.a(begin.memory), self.system.model.nv
+        after = x
+        if not self._number.one_acceleration:
+            before = alpha_f * self.memory.acceleration(begin.memory) - alpha_m * a
+            after = (before + (1.0 - alpha_f) * x) * (1.0 / (1.0 - alpha_m))
+        change = h * ((1.0 - gamma) * a + gamma * after)
+        delta = h * begin.v + (h * h) * ((0.5 - beta) * a[:nv] + beta * after[:nv])
+        q = moved(self.system.model, begin.q, delta)
+        return End(delta, q, begin.v + change[:nv], begin.z + change[nv:], after)
+
+    def residual(self, begin: Begin, x: Array, lam: Array) -> Array:
+        """Return what accelerations and rates leave of the equations (unknowns,)."""
+        acting, end, t = begin.acting(self.system), self._end(begin, x), begin.t[0]
+        model, kept = acting.model, len(self.rows)
+        force = recursive_loads(model, end.q, end.v, x[: model.nv]).forces
+        if self.system.torques or self.system.wrenches:
+            force = force - acting.forces(t, end.q, end.v, end.z)
+        if kept:
+            phi_q = constraints(model, state_vectors(model, end.q, end.v)).phi_q[list(self.rows)]
+            force = force + phi_q.T @ lam[:kept]
+        if self._prescribed:
+            force = force + np.eye(model.nv)[:, self._prescribed] @ lam[kept:]
+        if not self.system.nz:
+            return force
+        return np.concatenate([force, x[model.nv :] - acting.rates(t, end.q, end.v, end.z)])
+
+    def _solve(self, begin: Begin) -> tuple[Array, Array, Factors, Any]:
+        """Return q̈' and ż', λ', the factors, and how far the last correction went, squared."""
+        x, lam = self.memory.acceleration(begin.memory), self.memory.lam(begin.memory)
+        h, refresh, number = begin.h[0], self.scheme.refresh, self._number
+        by_position = (h * h) * (number.share * number.beta)
+        by_velocity = h * (number.share * number.gamma)
+        by_row = [by_velocity if one else by_position for one in self._of_velocity]
+        factors, change = None, x
+        for k in range(self.scheme.iterations):
+            kept = self._kept(begin, self._end(begin, x))
+            left = zeros(len(by_row), kept.phi, kept.rate, begin.h)
+            for j, of_velocity in enumerate(self._of_velocity):
+                left[j] = (kept.rate if of_velocity else kept.phi)[j] / by_row[j]
+            if factors is None or (refresh and k % refresh == 0):
+                R, J = self.derived(x, lam, *begin)
+                factors = self._factors(J, kept)
+            else:
+                R = self.residual(begin, x, lam)
+            change, more = self._solved(factors, R, left)
+            x, lam = x + change, lam + more
+        assert factors is not None
+        model = self.system.model
+        went = ((by_position * change[: model.nv] / model.velocity_scale) ** 2).sum()
+        if self.system.nz:
+            size = np.abs(begin.z) + SMALL_STATE
+            went = went + ((by_velocity * change[model.nv :] / size) ** 2).sum()
+        return x, lam, factors, went
+
+    def _kept(self, begin: Begin, end: End) -> Rows:
+        """Return the rows at the end of a step."""
+        acting = begin.acting(self.system)
+        model, picked = acting.model, list(self.rows)
+        phi, rate, gamma, phi_q = NONE, NONE, NONE, np.zeros((0, model.nv))
+        if picked:
+            found = constraints(model, state_vectors(model, end.q, end.v))
+            phi, gamma, phi_q = found.phi[picked], found.gamma[picked], found.phi_q[picked]
+            rate = phi_q @ end.v
+        motions = acting.stage().motions
+        if motions is not None:
+            f, f1, f2 = motions.at(begin.t[0])
+            phi = np.concatenate([phi, end.q[list(motions.q)] - f])
+            rate = np.concatenate([rate, end.v[list(motions.v)] - f1])
+            gamma = np.concatenate([gamma, f2])
+            phi_q = np.vstack([phi_q, np.eye(model.nv)[list(motions.v)]])
+        beside = np.zeros((len(phi_q), self.system.nz))
+        return Rows(phi, rate, gamma, np.hstack([phi_q, beside]))
+
+    def _closed(
+        self, begin: Begin, end: End, x: Array, lam: Array, factors: Factors
+    ) -> tuple[End, Array, Array, Any]:
+        """Return the end put onto the constraints, its q̈ and λ, and what was open, squared."""
+        if factors.S is None:
+            return end, x, lam, 0.0
+        model, open_by = self.system.model, 0.0
+        Y = factors.Y[: model.nv]
+        for _ in range(CORRECTIONS):
+            kept = self._kept(begin, end)
+            phi = self._by_position * kept.phi
+            open_by = ((phi / self._scale) ** 2).sum()
+            dq = -(Y @ solved(factors.S, phi))
+            dv = -(Y @ solved(factors.S, kept.rate))
+            q = normalised(model, end.q + coordinate_rates(model, end.q, dq))
+            end = end._replace(q=q, v=end.v + dv)
+        more = solved(factors.S, kept.phi_q @ x - kept.gamma)
+        x = zeros(len(x), x, Y) + x
+        x[: model.nv] = x[: model.nv] - Y @ more
+        return end._replace(a=self._end(begin, x).a), x, lam + more, open_by
+
+    def _near(self, factors: Factors) -> Any:
+        """Return the risk of being near a singular position, as `solve.closed` has it."""
+        if factors.S is None:
+            return 0.0
+        count, squares = len(self._scale), self._scale**2
+        mean = (factors.diagonal / squares).sum() * (1.0 / count)
+        inverse = mean * (factors.S.reciprocals * squares)
+        return (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * (1.0 / count)
+
+    def _work(self, begin: Begin, end: End, lam: Array) -> tuple[Any, Array]:
+        """Return the work of the step, J, and F at its end."""
+        if self.system.free:
+            return 0.0, NONE
+        acting = begin.acting(self.system)
+        force = self._working(acting, begin.t[0], end.q, end.v, end.z, lam)
+        return end.delta @ (0.5 * (self.memory.force(begin.memory) + force)), force
+
+    def _working(self, acting: Acting, t: Any, q: Array, v: Array, z: Array, lam: Array) -> Array:
+        """Return the generalised forces of what acts and of prescribed motions."""
+        force = zeros(acting.model.nv, q, v, lam)
+        if self.system.torques or self.system.wrenches:
+            force[:] = acting.forces(t, q, v, z)
+        for k, place in enumerate(self._prescribed, len(self.rows)):
+            force[place] = force[place] - lam[k]
+        return force
+
+    def _factors(self, J: Array, kept: Rows) -> Factors:
+        if not len(kept.phi):
+            none = np.zeros((len(J), 0))
+            return Factors(eliminate(J), none, None, kept.phi_q, NONE)
+        if self._supported:
+            J = J + self._weighted(kept.phi_q) @ kept.phi_q
+        inner = eliminate(J)
+        Y = solved_columns(inner, kept.phi_q.T)
+        S = kept.phi_q @ Y
+        return Factors(inner, Y, eliminate(S), kept.phi_q, np.diagonal(S))
+
+    def _solved(self, factors: Factors, R: Array, left: Array) -> tuple[Array, Array]:
+        """Return the changes of the unknowns and of λ' that take R and what is left away."""
+        if factors.S is None:
+            return -solved(factors.J, R), NONE
+        if self._supported:
+            R = R + self._weighted(factors.phi_q) @ left
+        free = solved(factors.J, R)
+        more = solved(factors.S, left - factors.phi_q @ free)
+        return -(free + factors.Y @ more), more
+
+    def _weighted(self, phi_q: Array) -> Array:
+        """Return Φ_qᵀ W, W of the size of the machine's inertia: see `solve.closed`."""
+        model = self.system.model
+        whole = sum(body.inertia.mass for body in model.bodies) * model.size**2 or 1.0
+        return np.asarray(phi_q.T * (whole / self._scale**2))
+
+
+def moved(model: Model, q: Array, delta: Array) -> Array:
+    """Return q ⊕ δ: the coordinates after moving with the velocities δ for one second.
+
+    By the rule of the midpoint, so that turning bodies are good to the second order in δ.
+    """
+    if model.nq == model.nv:
+        return q + coordinate_rates(model, q, delta)
+    middle = normalised(model, q + 0.5 * coordinate_rates(model, q, delta))
+    return normalised(model, q + coordinate_rates(model, middle, delta))
