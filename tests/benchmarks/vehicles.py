@@ -1,10 +1,10 @@
-"""The papers' vehicles: Cho09's Table 4; the tracked vehicle and the 6x6 beside Exudyn."""
+"""The papers' vehicles: Cho09's Table 4; 6x6, tracked vehicle and car beside Exudyn."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.benchmarks import vehicle_frames, vehicle_six, vehicle_tracked
+from tests.benchmarks import vehicle_car, vehicle_frames, vehicle_six, vehicle_tracked
 
 
 def run() -> dict[str, Any]:
@@ -13,4 +13,7 @@ def run() -> dict[str, Any]:
     print("  Cho09, 5.5 s over a bump:")
     six = vehicle_six.run()
     print("  Lee94 7.1, 3.5 s over the bump:")
-    return {"frames": frames, "six_wheeler": six, "tracked": vehicle_tracked.run()}
+    tracked = vehicle_tracked.run()
+    print("  KimYoo97, 8 s with the lane change:")
+    car = vehicle_car.run()
+    return {"frames": frames, "six_wheeler": six, "tracked": tracked, "car": car}
