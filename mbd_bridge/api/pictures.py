@@ -138,7 +138,8 @@ def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[s
 
     names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
     actuators = (actuated,) if isinstance(actuated, str) else actuated
-    return Rest(mechanism.model, names, None if actuators is None else tuple(actuators))
+    chosen = None if actuators is None else tuple(actuators)
+    return Rest(mechanism.model, names, chosen, mechanism.forces)
 
 
 def _source(
@@ -164,4 +165,4 @@ def _source(
         return _rest(what, loads, actuated).start(q)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
-    return of_motion(what.model, motion, loads, actuated)
+    return of_motion(what.model, motion, loads, actuated, what.forces)

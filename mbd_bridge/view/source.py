@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.forces import ForceElement
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
@@ -31,12 +32,14 @@ class Source:
     ----------
     time, q : (N,) s and (N, nq)
     loads : of N states on the child, at the joint, in its axes; None if none are asked for
+    forces : force elements that act, bound to the model
     """
 
     model: Model
     time: Array
     q: Array
     loads: JointLoads | None = None
+    forces: tuple[ForceElement, ...] = ()
 
     def records(self, rows: Array) -> Source:
         """Return some of the states."""
@@ -64,7 +67,7 @@ def of_simulation(run: Simulation, loads: Iterable[str] | str = ()) -> Source:
     """Return a simulation as it is shown, with the loads of joints (of all of them: "all")."""
     names = _names(run.model, loads)
     found = run.joint_loads(names) if names else None
-    return Source(run.model, run.time, run.q, found)
+    return Source(run.model, run.time, run.q, found, run.system.forces)
 
 
 def of_motion(
@@ -72,16 +75,18 @@ def of_motion(
     motion: Motion,
     loads: Iterable[str] | str = (),
     actuated: Iterable[str] | None = None,
+    forces: tuple[ForceElement, ...] = (),
 ) -> Source:
-    """Return a motion as it is shown; `actuated` as for `Mechanism.joint_loads`."""
+    """Return a motion as it is shown; `actuated` and `forces` as for `Mechanism.joint_loads`."""
     if tuple(motion.coordinates) != model.coordinate_names:
         raise StateError(
             f"the motion is one of the coordinates {', '.join(motion.coordinates[:6])}, the "
             f"mechanism has {', '.join(model.coordinate_names[:6])}; load it for this mechanism"
         )
-    solver = _solver(model, loads, actuated)
-    found = None if solver is None else solver(motion.q, motion.v, motion.a)
-    return Source(model, motion.time, motion.q, found)
+    solver = _solver(model, loads, actuated, forces)
+    states = motion.q, motion.v, motion.a
+    found = None if solver is None else solver(*states, t=motion.time)
+    return Source(model, motion.time, motion.q, found, forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +97,20 @@ class Rest:
     ----------
     loads : names of joints whose loads are shown, or "all"
     actuated : of a machine with loops, the actuated joints
+    forces : force elements that act, bound to the model, at t = 0
     """
 
     model: Model
     loads: tuple[str, ...] | str = ()
     actuated: tuple[str, ...] | None = None
+    forces: tuple[ForceElement, ...] = ()
 
     def at(self, q: Array) -> Source:
         """Return the machine at q (nq,)."""
         still = np.zeros((1, self.model.nv))
-        found = None if self._solver is None else self._solver(q[None], still, still)
-        return Source(self.model, np.zeros(1), q[None], found)
+        solver, start = self._solver, np.zeros(1)
+        found = None if solver is None else solver(q[None], still, still, t=start)
+        return Source(self.model, start, q[None], found, self.forces)
 
     def start(self, q: ArrayLike | None = None) -> Source:
         """Return the machine at q, or where it is assembled nearest to zero."""
@@ -116,11 +124,12 @@ class Rest:
 
     @cached_property
     def _solver(self) -> LoadSolver | None:
-        return _solver(self.model, self.loads, self.actuated)
+        return _solver(self.model, self.loads, self.actuated, self.forces)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what was asked for: machine code does not travel, it is found or made again."""
-        return {k: v for k, v in self.__dict__.items() if k in ("model", "loads", "actuated")}
+        kept = "model", "loads", "actuated", "forces"
+        return {k: v for k, v in self.__dict__.items() if k in kept}
 
 
 def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
@@ -131,13 +140,16 @@ def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
 
 
 def _solver(
-    model: Model, loads: Iterable[str] | str, actuated: Iterable[str] | None
+    model: Model,
+    loads: Iterable[str] | str,
+    actuated: Iterable[str] | None,
+    forces: tuple[ForceElement, ...],
 ) -> LoadSolver | None:
     """Return what computes the loads asked for; None if there are none."""
     names = _names(model, loads)
     if not names:
         return None
-    return LoadSolver(model, LoadRequest.of(model, names, actuated=actuated))
+    return LoadSolver(model, LoadRequest.of(model, names, actuated=actuated, forces=forces))
 
 
 def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:

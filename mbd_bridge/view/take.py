@@ -25,6 +25,7 @@ from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.scale import ROUNDING, Scale, in_words
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
+from mbd_bridge.view.springs import ends_of, springs
 
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""
@@ -121,7 +122,9 @@ class Take:
         """Points (K, 3) m between which the machine is during the motion."""
         records = len(self.source.q)
         sample = np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
-        return self.scene.corners(self.bodies(self.source.q[sample]))
+        bodies = self.bodies(self.source.q[sample])
+        ends = [end for each in bodies for end in ends_of(self.model, self.source.forces, each)]
+        return np.concatenate([self.scene.corners(bodies), *ends])
 
     @cached_property
     def span(self) -> float:
@@ -182,7 +185,9 @@ class Take:
         for load in shown:
             over += self._load(load)
             labels += self._numbers(load)
-        return Moment(self.scene.pieces(bodies[0]), self._pins(bodies[0]), over, labels)
+        machine = self.scene.pieces(bodies[0])
+        machine += springs(self.model, self.source.forces, bodies[0], self.span)
+        return Moment(machine, self._pins(bodies[0]), over, labels)
 
     def followed_by(self, source: Source) -> Take:
         """Return a take of other states of the same machine: same parts, ground and arrows.
