@@ -17,6 +17,7 @@ import yaml
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import FileError, MbdError, StateError
+from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, model_in
 from mbd_bridge.forces.bushing import Bushing
@@ -38,23 +39,22 @@ from mbd_bridge.formats.yaml_reader import Node
 from mbd_bridge.functions import Table
 from mbd_bridge.mechanism import Model
 
-TYPES: dict[str, type[ForceElement]] = {
-    kind.__name__: kind
-    for kind in (
-        PointSpring,
-        PointStop,
-        PointActuator,
-        HydropneumaticUnit,
-        JointSpring,
-        JointFriction,
-        JointStop,
-        JointActuator,
-        TorsionBar,
-        Bushing,
-        Drag,
-        GravityField,
-    )
-}
+KINDS: tuple[type[ForceElement], ...] = (
+    PointSpring,
+    PointStop,
+    PointActuator,
+    HydropneumaticUnit,
+    JointSpring,
+    JointFriction,
+    JointStop,
+    JointActuator,
+    TorsionBar,
+    Bushing,
+    Drag,
+    GravityField,
+    *tyre_files.TYPES,
+)
+TYPES = {kind.__name__: kind for kind in KINDS}
 """What may stand in a file, by name."""
 
 Reader = Callable[[Node], Any]
@@ -169,7 +169,7 @@ def _texts(node: Node) -> tuple[str, ...]:
     return tuple(item.text() for item in node.items())
 
 
-READERS: dict[Any, Reader] = {
+READERS: dict[Any, Reader] = tyre_files.READERS | {
     str: Node.text,
     bool: Node.flag,
     float: _numbers,
@@ -228,6 +228,8 @@ def _plain(element: ForceElement, name: str, value: Any) -> Any:
         return {"x": x, "y": y, "kind": value.kind, "outside": value.outside}
     if isinstance(value, str | bool):
         return value
+    if tyre_files.is_plain_here(value):
+        return tyre_files.plain(value)
     if isinstance(value, Mapping) or callable(value):
         raise StateError(f"{element.label}: {name}: a {type(value).__name__} stands in no file")
     if isinstance(value, tuple | list | np.ndarray):

@@ -111,24 +111,34 @@ def _entry(node: Node) -> Entry:
     return Entry(name, node.value["type"], fields, node.named(f"element {name!r}"))
 
 
-def table_points(node: Node) -> Points:
-    """Return the points of a table that is written out or lies in a file beside this one."""
-    table = node.table(TABLE_KEYS)
+def table_points(node: Node, value: str = "y") -> Points:
+    """Return the points of a table that is written out or lies in a file beside this one.
+
+    Parameters
+    ----------
+    value : the key of the values over x
+    """
+    table = node.table(tuple(value if key == "y" else key for key in TABLE_KEYS))
     words: dict[str, str] = {key: table[key].text() for key in ("kind", "outside") if key in table}
-    for key in ("x", "y"):
+    for key in ("x", value):
         if key not in table:
             raise node.error(
-                f"the key {key!r} is missing; write {{x: [...], y: [...]}}, or {{file: law.csv, "
-                f"x: column, y: column}}"
+                f"the key {key!r} is missing; write {{x: [...], {value}: [...]}}, or "
+                f"{{file: law.csv, x: column, {value}: column}}"
             )
     if "file" not in table:
-        x, y = (np.array([one.number() for one in table[key].items()]) for key in ("x", "y"))
+        x, y = (np.array([one.number() for one in table[key].items()]) for key in ("x", value))
         return Points(x, y, words)
-    file = table["file"]
-    beside = PurePath(file.text())
-    if beside.is_absolute() or ".." in beside.parts:
-        raise file.error(f"expected a file beside this one, got {file.text()!r:.80}")
-    found = read_table(Path(node.file).parent / beside, max_cells=10 * MAX_POINTS)
+    file = Path(node.file).parent / beside(table["file"])
+    found = read_table(file, max_cells=10 * MAX_POINTS)
     if len(found.values) > MAX_POINTS:
         raise FileError(f"more than {MAX_POINTS} rows; a law needs some hundred", found.source)
-    return Points(found.column(table["x"].text()), found.column(table["y"].text()), words)
+    return Points(found.column(table["x"].text()), found.column(table[value].text()), words)
+
+
+def beside(node: Node) -> PurePath:
+    """Return the name of a file beside the one in which it is named."""
+    path = PurePath(node.text())
+    if path.is_absolute() or ".." in path.parts:
+        raise node.error(f"expected a file beside this one, got {node.text()!r:.80}")
+    return path

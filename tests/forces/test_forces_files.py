@@ -8,6 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
+from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.files import READERS, TYPES
 from mbd_bridge.formats import forces_sidecar
 from tests.forces.elements import ELEMENTS, machine
@@ -72,7 +73,8 @@ def test_every_parameter_of_every_type_can_be_read():
 
 
 def test_every_type_is_written_by_a_test():
-    assert set(TYPES) == {type(one).__name__ for one in ELEMENTS.values()}
+    tyres = {kind.__name__ for kind in tyre_files.TYPES}  # in test_tyre_files
+    assert set(TYPES) == {type(one).__name__ for one in ELEMENTS.values()} | tyres
 
 
 def test_a_file_beside_the_urdf_belongs_to_the_machine(swing):
