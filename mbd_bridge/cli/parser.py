@@ -15,6 +15,7 @@ COMMANDS = (
     "freebody",
     "report",
     "simulate",
+    "modes",
     "plot",
     "view",
     "check",
@@ -33,6 +34,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
+  mbd modes machine.urdf                              its modes about the equilibrium
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?

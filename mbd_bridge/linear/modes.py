@@ -56,7 +56,7 @@ class Mode:
     def damping_ratio(self) -> float:
         """Minus the real part over the absolute value: 1 without oscillation, below 0 unstable."""
         size = abs(self.eigenvalue)
-        return float(-self.eigenvalue.real / size) if size else float("nan")
+        return float(-self.eigenvalue.real / size + 0.0) if size else float("nan")
 
     @property
     def time_constant(self) -> float:
