@@ -24,6 +24,10 @@ FIXED = {  # integrator, method -> order
     ("rk4", "qr"): 4,
     ("rk4", "projection-reference"): 4,
     ("rk4", "multipliers"): 4,
+    ("newmark", "projection"): 2,  # compiled, as the three below
+    ("hht", "projection"): 2,
+    ("generalised_alpha", "projection"): 2,
+    ("explicit_newmark", "projection"): 2,
     ("ab3", "projection"): 3,
     ("ab3", "multipliers"): 3,
 }

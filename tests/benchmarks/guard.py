@@ -21,7 +21,7 @@ from mbd_bridge.crosscheck.timing import in_turns
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run import driver
-from mbd_bridge.simulate.run.compiled import _Run
+from mbd_bridge.simulate.run.step_check import StepCheck
 from mbd_bridge.simulate.steps.runge_kutta import runge_kutta_step
 from mbd_bridge.spatial import Array, zeros
 from tests.machines import four_bar, n_four_bar
@@ -77,8 +77,8 @@ def unchecked(work: Callable[[], object]) -> None:
     """Run without any look back."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(driver, "first_open", lambda *_: None))
-        stack.enter_context(patch.object(driver, "unbalanced", lambda *_: (0.0, None)))
-        stack.enter_context(patch.object(_Run, "judged", lambda _, found: found))
+        stack.enter_context(patch.object(driver, "unbalanced", lambda *_, **__: (0.0, None)))
+        stack.enter_context(patch.object(StepCheck, "checked", lambda _, found: found))
         work()
 
 
