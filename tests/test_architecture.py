@@ -36,6 +36,7 @@ ORDER = (
     "linear",
     "bridges",
     "view",
+    "real_time",
     "crosscheck",
     "reports",
     "api",

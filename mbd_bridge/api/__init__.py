@@ -15,6 +15,7 @@ from mbd_bridge.api.reports import report
 from mbd_bridge.fmu.export import export_fmu
 from mbd_bridge.forces import load_forces, save_forces
 from mbd_bridge.linear import equilibrium, linearise, plot_eigenvalues, steady_motion
+from mbd_bridge.real_time.runner import RealTime
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled
@@ -27,6 +28,7 @@ __all__ = [
     "Equations",
     "Input",
     "Mechanism",
+    "RealTime",
     "Sampled",
     "System",
     "assemble_batch",

@@ -16,6 +16,7 @@ COMMANDS = (
     "report",
     "simulate",
     "modes",
+    "run",
     "plot",
     "view",
     "check",
@@ -35,6 +36,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd modes machine.urdf                              its modes about the equilibrium
+  mbd run machine.urdf --seconds 60                   at wall-clock pace, with its jitter
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?

@@ -51,26 +51,36 @@ def show(
     NoDisplayError
         No window can be opened here.
     """
-    if find_spec("pybullet") is None:
-        raise MissingPackageError("the window is pybullet's: pip install pybullet")
-    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
-        raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
+    check_display()
     take = Take(source, overlays)
     tell_missing(take.scene)
     chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
     order = Order(source, overlays, rest, chosen, size, speed, playing)
-    with subprocess.Popen(
-        [sys.executable, "-P", "-W", "ignore", "-m", "mbd_bridge.view.window"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": search_path.for_a_child()},
-    ) as process:
+    with window_process() as process:
         try:
             _wait(process, order)
         except KeyboardInterrupt:
             return
         finally:
-            _end(process)
+            end(process)
+
+
+def check_display() -> None:
+    """Refuse at once what no window can be opened for."""
+    if find_spec("pybullet") is None:
+        raise MissingPackageError("the window is pybullet's: pip install pybullet")
+    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+        raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
+
+
+def window_process() -> subprocess.Popen[bytes]:
+    """Return the process that opens a window, as soon as it gets an `Order`."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-W", "ignore", "-m", "mbd_bridge.view.window"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": search_path.for_a_child()},
+    )
 
 
 def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
@@ -80,7 +90,11 @@ def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(pickle.dumps(order))
         process.stdin.flush()
-    said = process.stdout.read().decode()
+    tell(process, process.stdout.read().decode())
+
+
+def tell(process: subprocess.Popen[bytes], said: str) -> None:
+    """Raise what a window's process could not do; `said` is all that it wrote."""
     code = process.wait()
     opened, words = said.startswith(READY), said.removeprefix(READY).strip()
     if code == FAULT:
@@ -95,7 +109,7 @@ def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
         raise NoDisplayError(f"no window could be opened on DISPLAY={display}: {ADVICE}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """End the window's process."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):

@@ -16,11 +16,13 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import MbdError
+from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.player import SPEEDS, Player
@@ -75,6 +77,7 @@ class Order(NamedTuple):
     Attributes
     ----------
     rest : how to find the loads of a machine that is posed; None: `source` is played
+    live : the machine moves as frames on stdin say: t and q, as doubles
     view : yaw and pitch, degrees
     """
 
@@ -85,6 +88,7 @@ class Order(NamedTuple):
     size: tuple[int, int]
     speed: float
     playing: bool
+    live: bool = False
 
 
 def main() -> int:
@@ -98,10 +102,14 @@ def main() -> int:
 
     try:
         order: Order = pickle.load(sys.stdin.buffer)
-        threading.Thread(target=_end_with_owner, daemon=True).start()
+        frames = Frames(1 + order.source.q.shape[1]) if order.live else None
+        follow = _end_with_owner if frames is None else frames.follow
+        threading.Thread(target=follow, daemon=True).start()
         with contextlib.suppress(WindowClosed), Window(order.size) as window:
             talk.write(f"{READY}\n")
             talk.flush()
+            if frames is not None:
+                _Live(window, order, frames).run()
             (_Posing if order.rest else _Playing)(window, order).run()
     except MbdError as error:
         talk.write(f"{error}\n")
@@ -122,13 +130,32 @@ def _end_with_owner() -> None:
     os._exit(0)
 
 
+class Frames:
+    """The newest frame on stdin, so many doubles; the process ends when stdin does."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = 8 * size
+        self.newest: Array | None = None
+
+    def follow(self) -> None:
+        """Read frames, for ever."""
+        left = b""
+        while part := os.read(0, 2**16):
+            left += part
+            whole = len(left) - len(left) % self._bytes
+            if whole:
+                self.newest = np.frombuffer(left[whole - self._bytes : whole]).copy()
+                left = left[whole:]
+        os._exit(0)
+
+
 def camera_of(take: Take, order: Order) -> Camera:
     """Return the window's camera: it sees the whole motion between the window's panels."""
     wide, high, up = free_part(order.size)
     field = 2.0 * float(np.rad2deg(np.arctan(high)))
     aspect = round(1000.0 * wide / high), 1000
     seen = take.seen
-    if order.rest is not None:  # nobody knows yet where it will be
+    if order.rest is not None or order.live:  # nobody knows yet where it will be
         middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
         seen = middle + ROOM * (seen - middle)
     found = framing(seen, direction(*order.view), aspect, field)
@@ -281,6 +308,30 @@ class _Playing(_Screen):
         changed = [key for key in keys if not self.switched(key) and player.key(key)]
         if changed or (button != old[0] and not player.playing):
             self._sliders()  # they cannot be moved, so new ones stand where the motion is
+
+
+class _Live(_Screen):
+    """A machine that somebody else moves, as it is now."""
+
+    def __init__(self, window: Window, order: Order, frames: Frames) -> None:
+        super().__init__(window, order)
+        self._frames = frames
+
+    def run(self) -> None:
+        """Show the newest frame until the window is closed (`WindowClosed`)."""
+        source, first = self.order.source, True
+        while True:
+            now = time.monotonic()
+            if self._frames.newest is not None:
+                t, *q = self._frames.newest
+                source = replace(source, time=np.array([t]), q=np.array([q]))
+            self.show(self.take.of(source), f"t = {source.time[0]:.2f} s")
+            if first:
+                self.opened()
+                first = False
+            for key in self.window.pressed():
+                self.switched(key)
+            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
 
 
 class _Posing(_Screen):

@@ -146,3 +146,14 @@ def test_large_machines_with_quaternions_step_in_c(tmp_path, name):
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 5)
     assert np.array_equal(q_end, run.q[-1])
     assert np.array_equal(v_end, run.v[-1])
+
+
+def test_a_vehicle_on_springs_steps_in_c(tmp_path):
+    """The 6x6 of Cho09, with the suspensions of its file."""
+    robot = mbd.load("urdf/six_wheeler.urdf")
+    run = mbd.simulate(robot, 0.05)
+    equations = mbd.Equations(robot)
+    q_end, v_end, _ = InC(equations, tmp_path).march(equations, 50)
+    assert np.array_equal(q_end, run.q[-1])
+    assert np.array_equal(v_end, run.v[-1])
+    assert np.abs(v_end).max() > 1e-2

@@ -1,0 +1,1 @@
+"""A machine at wall-clock pace, driven by named inputs: `runner.RealTime`."""

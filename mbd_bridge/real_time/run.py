@@ -1,0 +1,89 @@
+"""What came of a run at wall-clock pace: the motion, and how punctual its steps were."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.formats.tables import Column, TableWriter
+from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.table import attributes, motion_columns
+from mbd_bridge.spatial import Array
+
+PERCENT = (50.0, 99.0, 99.9, 100.0)
+"""Percentiles of a report; the last one is the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class RealTimeRun:
+    """A motion at wall-clock pace.
+
+    Attributes
+    ----------
+    model : of the machine
+    time, q, v : (K,) s, (K, nq), (K, nv) records
+    step, rate : s, and seconds of the motion in a second
+    late : (N,) s, by which each step began after it was due
+    took : (N,) s, from the beginning of each step to its end, inputs and outputs included
+    missed : steps that ended after the next one was due
+    slipped : s, by which the motion was let fall behind the clock
+    status : "finished", or why it ended before
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    v: Array
+    step: float
+    rate: float
+    late: Array
+    took: Array
+    missed: int
+    slipped: float
+    status: str
+
+    @property
+    def finished(self) -> bool:
+        """Whether it went to its end."""
+        return self.status == "finished"
+
+    def percentiles(self) -> dict[str, dict[str, float]]:
+        """Return 50 %, 99 %, 99.9 % and the maximum of `late` and `took`, s."""
+        names = [*(f"{p:g} %" for p in PERCENT[:-1]), "max"]
+        found = {}
+        for what, values in (("late", self.late), ("took", self.took)):
+            numbers = (
+                np.percentile(values, PERCENT) if len(values) else np.full(len(PERCENT), np.nan)
+            )
+            found[what] = dict(zip(names, numbers.tolist(), strict=True))
+        return found
+
+    def report(self) -> str:
+        """Return the percentiles and missed deadlines as a table of text."""
+        rows = self.percentiles()
+        names = list(rows["late"])
+        lines = [" " * 12 + "".join(f"{name:>10}" for name in names)]
+        for what, label in (("late", "begins late"), ("took", "takes")):
+            numbers = "".join(f"{1e6 * rows[what][name]:>7.0f} µs" for name in names)
+            lines.append(f"{label:<12}{numbers}")
+        share = 100.0 * self.missed / max(len(self.took), 1)
+        lines.append(f"{self.missed} of {len(self.took)} deadlines missed ({share:.3g} %)")
+        return "\n".join(lines)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write time, coordinates and velocities as a table: CSV, or what the suffix says."""
+        columns: list[Column] = [
+            one for one in motion_columns(self.model) if not one.name.endswith(".acc")
+        ]
+        said = attributes(f"motion of {self.model.name}", [f"at wall-clock pace, {self.status}"])
+        with TableWriter(os.fspath(path), columns, said) as out:
+            out.append(np.column_stack([self.time, self.q, self.v]))
+
+    def __repr__(self) -> str:
+        end = float(self.time[-1]) if len(self.time) else 0.0
+        return (
+            f"RealTimeRun({self.model.name!r}: {len(self.took)} steps of {self.step:g} s to "
+            f"t = {end:.6g} s, {self.missed} deadlines missed, {self.status})"
+        )

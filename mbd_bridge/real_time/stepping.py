@@ -1,0 +1,150 @@
+"""Steps of a system one after the other, in place, with inputs that change between them.
+
+The state stays in the places that the machine code works on: a step copies and allocates nothing.
+Only where a step is not trusted, near a singular position, and for tables and Python functions,
+more is done in Python.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.carried import CARRIED
+from mbd_bridge.simulate.inputs.knots import Knots
+from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.steps.compiled import prepared_step
+from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulate.steps.knotted import step_in_parts
+from mbd_bridge.simulate.steps.source import inlined
+from mbd_bridge.simulate.steps.state_functions import inputs_of_state, outputs_function
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import STEP_RISK
+from mbd_bridge.spatial import Array
+
+
+class Stepping:
+    """A system at a state, and its next steps.
+
+    Parameters
+    ----------
+    start : (nq + nv + nz,) state
+    h : s
+
+    Attributes
+    ----------
+    q, v, t, z : the state: views of where the machine code keeps it; t holds one number
+    held : (H,) numbers that stay during a step, inputs among them; write into them
+    outputs : function of the state now: a vector, in the order of `output_variables`
+    """
+
+    def __init__(self, system: System, start: Array, h: float) -> None:
+        self.system, self.h = system, h
+        self._trajectory = Trajectory(system)
+        self.model: Model = self._trajectory.model
+        q, v, z = np.split(start, [self.model.nq, self.model.nq + self.model.nv])
+        self.rows = independent_rows(self.model, q, self._trajectory.motions, v)
+        self._march = prepared_step(system, self.rows)
+        self._stage = self._march.start()
+        self.q, self.v, carried = (self._view(name) for name in ("q", "v", "t"))
+        self.t, self._work, self.z = carried[:1], carried[1:CARRIED], carried[CARRIED:]
+        self._inputs = self._view("held") if "held" in self._march.inputs else None
+        self.held = self._trajectory.held
+        self._nowhere = np.zeros((len(self._march.shapes), 1), dtype=np.int64)
+        self._given = (q.copy(), v.copy(), z.copy())
+        self.restart(0.0)
+
+    def _view(self, name: str) -> Array:
+        place = self._march.place_of(name)
+        return self._stage[place : place + self._march.inputs[name]]
+
+    def restart(self, t: float) -> None:
+        """Go back to the first state, at time t, s."""
+        q, v, z = self._given
+        now = np.concatenate([[t, 0.0], z])
+        more = self._trajectory.more(t, q, v)
+        self._march.put(self._stage, q, v, now, np.array([self.h]), *more)
+        self._knots: Knots = self.system.knots(t, self.h)
+
+    def prepare(self) -> None:
+        """Compile what later steps and outputs may need, so that none of them waits for it."""
+        _ = self._outputs
+        if self.model.has_loops:
+            self._careful.prepare()
+
+    def advance(self) -> None:
+        """Take a step.
+
+        Raises
+        ------
+        SolveError
+            The step cannot be taken: which loop or joint, and what to try.
+        """
+        system, h, t = self.system, self.h, float(self.t[0])
+        if system.sampled:
+            values = self._trajectory.sampled(t, self.q, self.v)
+            assert self._inputs is not None, "samples are held"
+            self._inputs[:] = values
+        elif self._inputs is not None:
+            self._inputs[:] = self.held
+        inside = self._knots.within(t, t + h)
+        if inside:
+            if step_in_parts(self._march, self._stage, t, inside, h, self._numbers).all():
+                return
+        else:
+            stream = self._numbers(t, t + h, h)
+            if self._march.advance_into(self._stage, 1, 2, self._nowhere, STEP_RISK, stream):
+                return
+        self._with_care(t)
+
+    def outputs(self) -> Array:
+        """Return the outputs at the state now, an array that the next call overwrites."""
+        given = {"q": self.q, "v": self.v, "t": self.t, "z": self.z, "held": self.held}
+        p = self._trajectory.p
+        if p is not None:
+            given["p"] = p
+        (values,) = self._outputs.run(*(given[name] for name in self._output_inputs))
+        return values
+
+    def _numbers(self, start: float, end: float, h: float) -> Array | None:
+        return self._trajectory.stream(np.array([start, end]), h)
+
+    @cached_property
+    def _output_inputs(self) -> tuple[str, ...]:
+        return tuple(inputs_of_state(inlined(self.system)))
+
+    @cached_property
+    def _outputs(self) -> Single:
+        system = inlined(self.system)
+        function = outputs_function(system, self.rows)
+        return compile_kernel(function, inputs_of_state(system), name="outputs").single()
+
+    @cached_property
+    def _careful(self) -> CoupledStep:
+        return CoupledStep(self.system, self.q.copy(), self.v.copy(), self.z.copy())
+
+    def _with_care(self, t: float) -> None:
+        """Take a step past a singular position."""
+        step = self._careful
+        for here, there in self._places:
+            step.trajectory.held[there] = self.held[here]
+        step.z = self.z.copy()
+        none = np.zeros((len(self.model.bodies), 6))
+        tau = np.zeros(self.model.nv)
+        q, v = step(self.q.copy(), self.v.copy(), tau, none, self.h, t)
+        self.q[:], self.v[:], self.z[:], self.t[0] = q, v, step.z, t + self.h
+
+    @cached_property
+    def _places(self) -> list[tuple[slice, slice]]:
+        """Where each held signal is here, and in the system with inputs for all forces."""
+        mine, other = self.system, self._careful.system
+        there = {id(part): other.layout.held.get(k) for k, part in enumerate(other.parts)}
+        found = []
+        for k, part in enumerate(mine.parts):
+            place, into = mine.layout.held.get(k), there.get(id(part))
+            if place is not None and into is not None:
+                found.append((place, into))
+        return found

@@ -1,0 +1,200 @@
+"""A machine at wall-clock pace: the digits of a run, inputs by name, what happens to late steps."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import NoDisplayError
+from mbd_bridge.real_time import pace, runner
+from mbd_bridge.view.live import LiveWindow
+from tests.view.xvfb import Xvfb
+
+FAST = 1000.0
+"""Seconds of the motion in a second: no step waits."""
+
+
+@pytest.fixture(scope="module")
+def rocker():
+    robot = mbd.load("urdf/crank_rocker.urdf")
+    start = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    return robot, {"q": start.q, "v": start.v}
+
+
+@pytest.fixture(scope="module")
+def driven(rocker):
+    robot, start = rocker
+    system = mbd.System(robot, torque={"crank": mbd.Input("motor", 0.2)}, loads=["coupler_pin"])
+    return mbd.RealTime(system, **start)
+
+
+ACTING = {
+    "an input": {"torque": {"crank": mbd.Input("motor", 0.2)}},
+    "a table": {"torque": {"crank": ([0.0, 0.0213, 0.0213001, 0.3], [0.1, 0.3, -0.2, 0.0])}},
+    "any Python": {"torque": {"crank": mbd.Sampled(lambda t, q, v: -0.1 * v[0])}},
+}
+
+
+@pytest.mark.parametrize("kind", ACTING)
+def test_it_is_the_motion_of_a_simulation(rocker, kind):
+    robot, start = rocker
+    system = mbd.System(robot, **ACTING[kind])
+    run = mbd.RealTime(system, **start).run(0.1, rate=FAST)
+    same = mbd.simulate(system, 0.1, **start)
+    assert run.finished and np.array_equal(run.q, same.q) and np.array_equal(run.v, same.v)
+
+
+def test_inputs_by_name_are_what_a_controller_in_the_loop_gives(rocker, driven):
+    robot, start = rocker
+    run = driven.run(0.1, rate=FAST, inputs=lambda t, now: {"motor": -0.1 * now["v.crank"]})
+    held = mbd.Sampled(lambda t, q, v: -0.1 * v[0])
+    assert np.array_equal(run.q, mbd.simulate(robot, 0.1, torque={"crank": held}, **start).q)
+
+
+def test_outputs_by_name_are_the_loads_of_a_run(rocker, driven):
+    robot, start = rocker
+    told = []
+    driven.run(
+        0.05,
+        rate=FAST,
+        inputs={"motor": 0.3},
+        outputs=lambda t, now: told.append((t, now["load.coupler_pin.fz"], now["energy.kinetic"])),
+        every=10,
+    )
+    run = mbd.simulate(robot, 0.05, torque={"crank": 0.3}, every=10, loads=["coupler_pin"], **start)
+    time, force, _ = np.transpose(told)
+    assert np.array_equal(time, run.time[1:])
+    assert np.abs(force - run.loads.force[1:, 0, 2]).max() < 1e-9
+
+
+def test_a_past_singular_position_it_goes_on_as_a_simulation_does():
+    robot = mbd.load("urdf/four_bar.urdf")
+    at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    run = mbd.RealTime(robot, step=2e-3, q=at.q, v=at.v).run(0.5, rate=FAST)
+    same = mbd.simulate(robot, 0.5, step=2e-3, q=at.q, v=at.v)
+    assert same.detours and run.finished
+    assert np.abs(run.q - same.q).max() < 1e-7
+
+
+def test_it_keeps_the_pace_of_the_clock(driven):
+    for rate in (1.0, 2.0):
+        began = time.monotonic()
+        run = driven.run(0.1, rate=rate)
+        assert time.monotonic() - began > 0.099 / rate
+        assert (run.late >= 0.0).all() and len(run.took) == 100
+
+
+class Clock:
+    """A clock that goes when somebody sleeps or is slow."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds + 1e-5
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    found = Clock()
+    for module in (pace, runner):
+        monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(pace, "SPIN", 0.0)
+    return found
+
+
+@pytest.mark.parametrize(("late", "end"), [("catch up", 0.02), ("slip", 0.0245)])
+def test_a_late_step_is_caught_up_with_or_the_clock_waits(driven, clock, late, end):
+    def slow(t, now):
+        clock.now += 5.5e-3 if 0.0099 < t < 0.0101 else 0.0
+
+    run = driven.run(0.02, late=late, outputs=slow)
+    missed = {"catch up": 5, "slip": 1}[late]
+    assert run.missed == missed
+    assert abs(clock.now - (end - 1e-3)) < 2e-5
+    assert abs(run.slipped - (end - 0.02)) < 2e-5
+    assert run.percentiles()["took"]["max"] == pytest.approx(5.5e-3)
+    assert f"{missed} of 20 deadlines missed" in run.report()
+
+
+def test_another_thread_sets_inputs_and_ends_the_run(driven):
+    begun = threading.Event()
+
+    def drive():
+        begun.wait(20.0)
+        while driven.values["v.crank"] < 4.0:
+            driven.set({"motor": 30.0})
+            time.sleep(0.001)
+        driven.stop()
+
+    thread = threading.Thread(target=drive)
+    thread.start()
+    run = driven.run(20.0, inputs={"motor": 0.0}, outputs=lambda t, now: begun.set())
+    thread.join()
+    assert run.status.startswith("stopped at t = ") and run.v[:, 0].max() >= 4.0
+
+
+def test_an_interrupted_run_keeps_what_it_has(driven):
+    def interrupt(t, now):
+        if t > 0.0495:
+            raise KeyboardInterrupt
+
+    run = driven.run(outputs=interrupt, rate=FAST)
+    assert run.status == "interrupted at t = 0.05 s"
+    assert len(run.time) == 51
+
+
+def test_wrong_inputs_end_it_with_a_status_and_errors_of_others_go_through(driven):
+    run = driven.run(0.1, inputs=lambda t, now: {"motor": np.nan if t > 0.01 else 0.0}, rate=FAST)
+    assert "input 'motor': expected a finite number, got nan" in run.status
+    assert len(run.time) > 10
+    with pytest.raises(ZeroDivisionError):
+        driven.run(0.1, outputs=lambda t, now: 1 / 0, rate=FAST)
+    assert len(driven.last.time) == 2
+    with pytest.raises(mbd.StateError, match="no input named 'moter'; did you mean 'motor'"):
+        driven.set({"moter": 1.0})
+    with pytest.raises(mbd.StateError, match=r"no variable named 'q\.cranc'"):
+        _ = driven.values["q.cranc"]
+    with pytest.raises(mbd.StateError, match="use one of catch up, slip"):
+        driven.run(0.1, late="never")
+
+
+def test_a_window_needs_a_display(driven, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(NoDisplayError):
+        driven.run(0.1, window=True)
+
+
+@pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xvfb here")
+def test_a_window_shows_the_machine_where_it_is(rocker, tmp_path, monkeypatch):
+    robot, start = rocker
+    with Xvfb(tmp_path) as server:
+        monkeypatch.setenv("DISPLAY", server.display)
+        window = LiveWindow(robot.model, start["q"])
+        still = settled(server)
+        assert window.put(1.0, robot.assemble({"crank": 2.5}, fixed="crank").q)
+        assert (settled(server, other_than=still) != still).any(axis=2).sum() > 500
+        window._process.kill()
+        window._process.wait()
+        assert not window.put(2.0, start["q"])
+        window.close()
+
+
+def settled(server, other_than=None):
+    """Return a picture that stays, another one than a given one."""
+    last, deadline = server.picture(), time.monotonic() + 30.0
+    while time.monotonic() < deadline:
+        time.sleep(0.7)
+        now = server.picture()
+        if np.array_equal(now, last) and now.any() and not np.array_equal(now, other_than):
+            return now
+        last = now
+    raise AssertionError("the picture goes on changing, or does not")
