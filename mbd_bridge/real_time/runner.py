@@ -29,7 +29,8 @@ from mbd_bridge.real_time.pace import wait_until, without_pauses
 from mbd_bridge.real_time.run import RealTimeRun
 from mbd_bridge.real_time.stepping import Stepping
 from mbd_bridge.simulate.equations import Equations
-from mbd_bridge.simulate.system import HasModel, System
+from mbd_bridge.simulate.machine import HasModel
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.variables import Inputs, check_names, output_variables, state_variables
 
 Late: TypeAlias = Literal["catch up", "slip"]
