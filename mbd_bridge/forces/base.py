@@ -22,6 +22,7 @@ import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import ModelError, StateError, real_number, some
+from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
@@ -131,7 +132,10 @@ class ForceElement(ABC):
     @property
     def label(self) -> str:
         """Kind and name, for messages."""
-        return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+        kind = type(self).__name__
+        if self.name.startswith(f"{kind} "):  # as it is named by default
+            return self.name
+        return f"{kind} {self.name!r}" if self.name else kind
 
     @property
     def place(self) -> str:
@@ -153,28 +157,51 @@ class ForceElement(ABC):
         return ", ".join(said)
 
     @property
-    def identity(self) -> str:
-        """A text that says all numbers of a bound element; tables and roads by their digests."""
+    def identity(self) -> str | None:
+        """A text that says all numbers of a bound element; tables and roads by their digests.
+
+        None if only the graph of its effect tells it from others: of a class or a function that is
+        not the library's, whose text may change from run to run.
+        """
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         parts = {k: getattr(x, "digest", x) for k, x in values.items()}
+        foreign = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
+        if foreign or any(map(callable, parts.values())):
+            return None
+        parts = {k: "a parameter" if is_traced(x) else x for k, x in parts.items()}
         return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()
 
-    def number(self, name: str, value: Any, unit: str, least: float = -np.inf) -> float:
-        """Return one finite number of the element, not below `least`."""
+    def number(
+        self,
+        name: str,
+        value: Any,
+        unit: str,
+        least: float = -np.inf,
+        *,
+        positive: bool = False,
+    ) -> float:
+        """Return one finite number of the element, not below `least`; a symbol as it is."""
+        if is_traced(value):
+            symbol: float = value
+            return symbol
         where = f"{self.label}: {name}"
-        expected = f"one number, {unit}" if unit else "one number"
+        kind = "number above 0" if positive else "number"
+        expected = f"one {kind}, {unit}" if unit else f"one {kind}"
         if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
             raise StateError(
-                f"{where}: expected {expected}, got {value!r:.60}; numbers of force elements are "
-                f"the same in all trajectories: simulate one after the other"
+                f"{where}: expected {expected}, got {value!r:.60}; numbers that differ from "
+                f"trajectory to trajectory are parameters of a batch: parameters="
+                f"{{'{self.name or 'NAME'}.{name}': [...]}}"
             )
-        number = real_number(where, value, expected)
-        if number < least:
+        number = real_number(where, value, expected, positive=positive)
+        if not is_traced(least) and number < least:
             raise StateError(f"{where}: expected {expected}, at least {least:g}, got {number:g}")
         return number
 
     def vector(self, name: str, value: Any, size: int = 3) -> tuple[float, ...]:
-        """Return a vector of so many finite numbers."""
+        """Return a vector of so many finite numbers, or of symbols."""
+        if is_traced(value) and np.shape(value) == (size,):
+            return tuple(value)
         found = finite_numbers(f"{self.label}: {name}", value, (size,))
         return tuple(found.tolist())
 
@@ -189,31 +216,35 @@ def _shown(value: Any) -> str:
 
 def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
     """Return the force elements of a machine, bound to its model and named."""
+    return tuple(replace(one.bind(model), name=one.name) for one in listed(elements))
+
+
+def listed(elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
+    """Return force elements as they are given, all with names; each can be bound."""
     if elements is None:
         return ()
     expected = "forces: expected a list of force elements, forces=[mbd.forces.PointSpring(...)]"
-    listed: list[object] | None = None
+    given: list[object] | None = None
     if not isinstance(elements, ForceElement):
         with contextlib.suppress(TypeError):  # what cannot be iterated over
-            listed = list(elements)
-    if listed is None:
+            given = list(elements)
+    if given is None:
         raise StateError(f"{expected}, got {elements!r:.60}")
     names: dict[str, int] = {}
     result: list[ForceElement] = []
-    for number, element in enumerate(listed, start=1):
+    for number, element in enumerate(given, start=1):
         if not isinstance(element, ForceElement):
             raise StateError(f"{expected}, got {element!r:.60} in it")
         if not isinstance(element.name, str):
             raise StateError(f"{type(element).__name__}: name: expected a text")
-        own = element.bind(model)
-        name = own.name or f"{type(own).__name__} {number}"
+        name = element.name or f"{type(element).__name__} {number}"
         if name in names:
             raise StateError(
                 f"forces: elements {names[name]} and {number} are both named {name!r}; choose "
                 f"another name"
             )
         names[name] = number
-        result.append(replace(own, name=name))
+        result.append(replace(element, name=name))
     return tuple(result)
 
 

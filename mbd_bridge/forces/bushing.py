@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import both, link_numbers, on_links, two_links
+from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Frame, cross, zeros
 
@@ -63,7 +64,7 @@ class Bushing(ForceElement):
             self.vector(name, value, 6)
             for name, value in (("stiffness", self.stiffness), ("damping", self.damping))
         )
-        if min(stiffness + damping) < 0.0:
+        if min((x for x in stiffness + damping if not is_traced(x)), default=0.0) < 0.0:
             raise StateError(
                 f"{self.label}: stiffness, damping: expected six numbers each, at least 0, got "
                 f"{stiffness} and {damping}"

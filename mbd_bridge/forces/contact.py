@@ -14,6 +14,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.functions import Table, maximum, minimum
+from mbd_bridge.kernels import is_traced
 
 
 class Push(NamedTuple):
@@ -31,7 +32,8 @@ def progressive(element: ForceElement, value: Stiffness) -> tuple[float, ...] | 
         raise StateError(
             f"{element.label}: stiffness: expected a table that is 0 at depth 0, got {law(0.0):g}"
         )
-    lowest = min(law.points[1]) if isinstance(law, Table) else min(law)
+    known = law.points[1] if isinstance(law, Table) else [x for x in law if not is_traced(x)]
+    lowest = min(known, default=0.0)
     if lowest < 0.0:
         raise StateError(
             f"{element.label}: stiffness: expected numbers at least 0, since it only pushes, got "

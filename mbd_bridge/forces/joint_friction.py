@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.joint_element import Along, JointElement
 from mbd_bridge.functions import exp, tanh
+from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 
 SMOOTHING = 0.01
@@ -51,7 +52,7 @@ class JointFriction(JointElement):
         place = self.coordinate(model)
         force, rate = place.force_unit, f"{place.unit}/s"
         coulomb = self.number("coulomb", self.coulomb, force, 0.0)
-        smoothing = self._speed("smoothing_velocity", self.smoothing_velocity, rate)
+        smoothing = self.number("smoothing_velocity", self.smoothing_velocity, rate, positive=True)
         static, stribeck = self.static, self.stribeck_velocity
         return replace(
             self,
@@ -61,20 +62,22 @@ class JointFriction(JointElement):
             smoothing_velocity=smoothing,
             stribeck_velocity=STRIBECK * smoothing
             if stribeck is None
-            else self._speed("stribeck_velocity", stribeck, rate),
+            else self.number("stribeck_velocity", stribeck, rate, positive=True),
         )
 
-    def _speed(self, name: str, value: Any, unit: str) -> float:
-        number = self.number(name, value, unit)
-        expected = f"a number above 0, {unit}"
-        return real_number(f"{self.label}: {name}", number, expected, positive=True)
+    @property
+    def _has_peak(self) -> bool:
+        """Whether the static friction may be more than Coulomb's."""
+        if is_traced(self.static, self.coulomb):
+            return self.static is not self.coulomb
+        return self.static is not None and self.static > self.coulomb
 
     def along(self, t: Any, s: Any, rate: Any) -> Along:
         """Return the force on the coordinate."""
         if self.static is None or self.stribeck_velocity is None:
             raise StateError(f"{self.label}: bind(model) it first")
         dry: Any = self.coulomb
-        if self.static > self.coulomb:
+        if self._has_peak:
             part = rate * (1.0 / self.stribeck_velocity)
             dry = dry + (self.static - self.coulomb) * exp(-(part * part))
         force = dry * tanh(rate * (1.0 / self.smoothing_velocity)) + self.viscous * rate
@@ -84,4 +87,6 @@ class JointFriction(JointElement):
         """Return the file's friction and damping of the joint, where it has some itself."""
         joint = self.coordinate(model).joint
         kinds = {"friction": self.coulomb, "damping": self.viscous}
-        return frozenset((kind, joint) for kind, number in kinds.items() if number)
+        return frozenset(
+            (kind, joint) for kind, number in kinds.items() if is_traced(number) or number
+        )

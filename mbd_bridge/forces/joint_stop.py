@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.contact import one_sided, progressive
 from mbd_bridge.forces.joint_element import Along, JointElement
 from mbd_bridge.forces.joints import JointCoordinate
 from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.functions import maximum
+from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 
 DEPTH = 1e-3
@@ -53,19 +54,18 @@ class JointStop(JointElement):
         )
         if lower is None and upper is None:
             raise StateError(f"{self.label}: expected lower, upper or both, {unit}, got none")
-        if lower is not None and upper is not None and lower >= upper:
+        known = not is_traced(lower, upper)
+        if known and lower is not None and upper is not None and lower >= upper:
             raise StateError(
                 f"{self.label}: expected lower below upper, got {lower:g} and {upper:g} {unit}"
             )
-        depth = self.number("depth", self.depth, unit)
-        expected = f"a number above 0, {unit}"
         return replace(
             self,
             lower=lower,
             upper=upper,
             stiffness=progressive(self, self.stiffness),
             damping=self.number("damping", self.damping, f"{force} s/{unit}", 0.0),
-            depth=real_number(f"{self.label}: depth", depth, expected, positive=True),
+            depth=self.number("depth", self.depth, unit, positive=True),
         )
 
     def along(self, t: Any, s: Any, rate: Any) -> Along:

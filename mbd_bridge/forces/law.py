@@ -19,6 +19,7 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.functions import Table, absolute
+from mbd_bridge.kernels import is_traced
 
 Stiffness: TypeAlias = float | Sequence[float] | Table
 """N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
@@ -54,6 +55,8 @@ def damping_of(element: ForceElement, value: Damping) -> tuple[float, ...] | Tab
 def _coefficients(element: ForceElement, name: str, value: Any, reason: str) -> tuple[float, ...]:
     where = f"{element.label}: {name}"
     expected = "a number, coefficients (k1, k2, ...) or an mbd_bridge.functions.Table"
+    if is_traced(value):
+        return tuple(np.asarray(value, dtype=object).reshape(-1))
     if isinstance(value, str):
         raise StateError(f"{where}: expected {expected}, got {value!r:.60}")
     array = finite_numbers(where, value)

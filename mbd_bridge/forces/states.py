@@ -73,7 +73,7 @@ class ElementStates:
         z: Array,
     ) -> Array:
         """Return ż (nz,) at a state of the system, of floats or symbols."""
-        out = zeros(len(self), q, v, z)
+        found: dict[int, Any] = {}
         for element, place in zip(elements, self.places, strict=True):
             count = place.stop - place.start
             if not count:
@@ -84,8 +84,10 @@ class ElementStates:
                     f"{element.label}: expected rates of its {count} states "
                     f"({', '.join(self.names[place])}), got {len(rates)}"
                 )
-            for k, rate in enumerate(rates, place.start):
-                out[k] = rate
+            found |= enumerate(rates, place.start)
+        out = zeros(len(self), q, v, z, *map(np.asarray, found.values()))
+        for k, rate in found.items():
+            out[k] = rate
         return out
 
     def start(self, z: StartStates | None, number: int = 1) -> Array:

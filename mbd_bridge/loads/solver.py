@@ -112,7 +112,7 @@ class LoadSolver:
         # Names have no part in the digest, so they must not choose the kernel either.
         places = [tuple(place) for place in asked]
         self._what = f"{places} {request.convention.form!r} {request.reaction}"
-        what = f"{self._what} loads {closed} {self._applied.identity}"
+        what = self._applied.identity(f"{self._what} loads {closed}")
         wanted = KernelRequest(function_of, inputs, tuple(outputs), "joint_loads", what)
         self.kernel = wanted.kernel(model, parameters)
         self._actuated_joints: tuple[str, ...] | None = None

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name
+from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.mechanism.build import build_model
-from mbd_bridge.mechanism.builder import SYMMETRIC
 from mbd_bridge.mechanism.model import Model
+from mbd_bridge.mechanism.parameter_values import inertias, matrix, value_rows
 from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
 
 GRAVITY = "gravity"
@@ -75,6 +75,7 @@ class Parameters:
     values : (N, P), those of each variant side by side
     live : (P,) which of them are symbols in a kernel; the others are 0 in every variant, and a
         plain 0 costs nothing
+    beside : the last numbers, which are not of the mechanism (`with_beside`)
     """
 
     model: Model
@@ -83,9 +84,40 @@ class Parameters:
     live: Array
     _entries: tuple[_Entry, ...]
     _given: dict[str, Array]
+    beside: tuple[ParameterColumn, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self.model, self._given, len(self))
+        names, columns = self.names[len(self._given) :], self.beside
+        others = self.values[:, len(self.live) - len(columns) :]
+        return _remade, (self.model, self._given, len(self), names, columns, others)
+
+    def with_beside(
+        self, names: tuple[str, ...], columns: tuple[ParameterColumn, ...], values: Array
+    ) -> Parameters:
+        """Return the parameters with numbers (N, B) of something else on the machine behind them.
+
+        They are inputs of the same kernels; the model does not depend on them.
+        """
+        number = max(len(self), len(values))
+        others = np.broadcast_to(values, (number, values.shape[1]))
+        whole = np.hstack([self.repeated(number).values, others])
+        return replace(
+            self,
+            names=(*self.names, *names),
+            values=whole,
+            live=np.asarray(whole.any(axis=0)),
+            beside=(*self.beside, *columns),
+        )
+
+    def numbers_beside(self, p: Array) -> Array:
+        """Return the numbers (B,) that are not of the mechanism, from what a kernel takes."""
+        return self._full(p)[len(self.live) - len(self.beside) :]
+
+    def _full(self, p: Array) -> Array:
+        """Return all numbers (P,) from those that a kernel takes (size,)."""
+        full = zeros(len(self.live), p)
+        full[self.live] = p
+        return full
 
     @staticmethod
     def of(model: Model, given: ParameterValues) -> Parameters:
@@ -134,18 +166,19 @@ class Parameters:
     def columns(self) -> tuple[ParameterColumn, ...]:
         """Name and unit of each of the P numbers of a variant."""
         found = []
-        for name, entry in zip(self.names, self._entries, strict=True):
+        for name, entry in zip(self.names, self._entries, strict=False):
             word = name.rpartition(".")[2]
             parts = COMPONENTS.get(word, "xyz") if entry.size > 1 else ("",)
             suffixes = [f".{part}" if part else "" for part in parts][: entry.size]
             found += [ParameterColumn(name + end, PARAMETER_UNIT[word]) for end in suffixes]
-        return tuple(found)
+        return (*found, *self.beside)
 
     @property
     def identity(self) -> str:
         """Which numbers of the model these are, without their values: for kernels' addresses."""
         entries = [(entry.kind, entry.index, entry.size) for entry in self._entries]
-        return f"parameters {entries} {self.live.astype(int).tolist()}"
+        others = f" {[one.name for one in self.beside]}" if self.beside else ""
+        return f"parameters {entries}{others} {self.live.astype(int).tolist()}"
 
     def repeated(self, number: int) -> Parameters:
         """Return as many variants: the same, or N times the only one."""
@@ -160,12 +193,12 @@ class Parameters:
 
     def model_with(self, p: Array) -> Model:
         """Return the model with symbols (size,) in the places of the parameters."""
-        full = zeros(len(self.live), p)
-        full[self.live] = p
-        return self._model(full)
+        return self._model(self._full(p))
 
     def _model(self, p: Array) -> Model:
         """Return the model with these numbers (P,), floats or symbols, in their places."""
+        if not self._entries:
+            return self.model
         draft = _Draft(self.model)
         place = 0
         for entry in self._entries:
@@ -198,9 +231,17 @@ class Parameters:
         return function
 
 
-def _remade(model: Model, given: ParameterValues, number: int) -> Parameters:
+def _remade(
+    model: Model,
+    given: ParameterValues,
+    number: int,
+    names: tuple[str, ...],
+    columns: tuple[ParameterColumn, ...],
+    beside: Array,
+) -> Parameters:
     """Return parameters that have travelled to another process."""
-    return Parameters.of(model, given).repeated(number)
+    found = Parameters.of(model, given).repeated(number)
+    return found.with_beside(names, columns, beside) if names else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +276,7 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
         def pull(draft: _Draft, p: Array) -> None:
             draft.gravity = p
 
-        return _Entry(GRAVITY, 0, 3, pull), _rows(name, value, 3)
+        return _Entry(GRAVITY, 0, 3, pull), value_rows(name, value, 3)
     if word in OF_LINK:
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
@@ -256,9 +297,9 @@ def _of_link(
     names = [link.name for link in description.links]
     index = _place(f"parameter {name!r}: ", "link", owner, names)
     if word == "inertia":
-        rows = _inertias(name, value)
+        rows = inertias(name, value)
     else:
-        rows = _rows(name, value, 1 if word == "mass" else 3)
+        rows = value_rows(name, value, 1 if word == "mass" else 3)
     if word == "mass" and rows.min() < 0.0:
         raise ModelError(f"parameter {name!r}: a mass is not negative, this is {rows.min():g} kg")
 
@@ -269,7 +310,7 @@ def _of_link(
         elif word == "centre":
             own = replace(own, centre=p)
         else:
-            own = replace(own, central=_matrix(p))
+            own = replace(own, central=matrix(p))
         draft.links[index] = replace(draft.links[index], inertia=own)
 
     return _Entry(word, index, rows.shape[1], put), rows
@@ -284,7 +325,7 @@ def _of_frame(
     side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
     whose = stem if side == last else owner
     place = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
-    rows = _rows(name, value, 3)
+    rows = value_rows(name, value, 3)
 
     def moved(frame: Frame, p: Array) -> Frame:
         if word == "xyz":
@@ -317,7 +358,7 @@ def _of_length(
     rods = [loop.name for loop in description.loops if loop.type == "distance"]
     _place(f"parameter {name!r}: ", "distance joint", owner, rods)
     index = [loop.name for loop in description.loops].index(owner)
-    rows = _rows(name, value, 1)
+    rows = value_rows(name, value, 1)
     if not rows.min() > 0.0:
         raise ModelError(f"parameter {name!r}: a length is positive, this is {rows.min():g} m")
 
@@ -331,43 +372,3 @@ def _place(where: str, what: str, name: str, names: list[str]) -> int:
     if name not in names:
         raise ModelError(where + unknown_name(what, name, names))
     return names.index(name)
-
-
-def _rows(name: str, value: ArrayLike, size: int) -> Array:
-    """Return values as (N, size): one for all variants has N = 1."""
-    rows = _numbers(name, value)
-    wanted = "one number or (N,)" if size == 1 else f"({size},) or (N, {size})"
-    tail = () if size == 1 else (size,)
-    if rows.ndim not in (len(tail), len(tail) + 1) or rows.shape[rows.ndim - len(tail) :] != tail:
-        raise ModelError(f"parameter {name!r}: expected {wanted}, got {rows.shape}")
-    return rows.reshape(-1, size)
-
-
-def _inertias(name: str, value: ArrayLike) -> Array:
-    """Return principal moments (N, 3), or the entries xx, yy, zz, xy, xz, yz of matrices (N, 6)."""
-    given = _numbers(name, value)
-    if given.ndim < 3:
-        return _rows(name, given, 3)
-    if given.ndim > 3 or given.shape[1:] != (3, 3):
-        raise ModelError(f"parameter {name!r}: expected (N, 3) or (N, 3, 3), got {given.shape}")
-    apart = np.abs(given - given.transpose(0, 2, 1)).max(initial=0.0)
-    if apart > SYMMETRIC * np.abs(given).max(initial=0.0):
-        raise ModelError(f"parameter {name!r}: an inertia is symmetric, this is not, by {apart:g}")
-    both = 0.5 * (given + given.transpose(0, 2, 1))
-    return np.asarray(both[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
-
-
-def _matrix(p: Array) -> Array:
-    out = zeros((3, 3), p)
-    for k in range(3):
-        out[k, k] = p[k]
-    for value, (i, j) in zip(p[3:], ((0, 1), (0, 2), (1, 2)), strict=False):
-        out[i, j] = out[j, i] = value
-    return out
-
-
-def _numbers(name: str, value: ArrayLike) -> Array:
-    array = as_floats(f"parameter {name!r}", value, ModelError)
-    if not array.size or not np.isfinite(array).all():
-        raise ModelError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
-    return array

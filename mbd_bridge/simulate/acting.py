@@ -18,8 +18,8 @@ from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
+from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.steps.runge_kutta import Stage
-from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array, zeros
 
 if TYPE_CHECKING:
@@ -34,23 +34,36 @@ class Acting:
     model : the mechanism, maybe with symbols for its parameters
     held : numbers that stay during a step (see `layout`)
     numbers : those of a table, by the number of the part: (size,), of a motion its `Jet`
+    elements : force elements, maybe with symbols for their parameters; None for the system's
     """
 
     def __init__(
-        self, system: System, model: Model, held: Array, numbers: Callable[[int], Any]
+        self,
+        system: System,
+        model: Model,
+        held: Array,
+        numbers: Callable[[int], Any],
+        elements: Forces | None = None,
     ) -> None:
         self.system, self.model = system, model
+        self.elements = system.forces if elements is None else elements
         self._held, self._numbers = held, numbers
 
     @staticmethod
-    def at(system: System, model: Model, held: Array, instant: Array) -> Acting:
+    def at(
+        system: System,
+        model: Model,
+        held: Array,
+        instant: Array,
+        elements: Forces | None = None,
+    ) -> Acting:
         """Return what acts at one time, from the numbers of that time."""
 
         def numbers(part: int) -> Any:
             mine = instant[system.layout.instant[part]]
             return Jet(*mine) if system.moves(part) else mine
 
-        return Acting(system, model, held, numbers)
+        return Acting(system, model, held, numbers, elements)
 
     def stage(self) -> Stage:
         """Return the generalised forces and the prescribed motions as functions."""
@@ -67,7 +80,7 @@ class Acting:
         if isinstance(signal, Expression):
             return signal.function(*state[:3])
         if isinstance(signal, ElementForces):
-            return signal.of(self.model, *state)
+            return signal.of(self.elements, self.model, *state)
         if part not in system.layout.held:
             return self._numbers(part)
         mine = self._held[system.layout.held[part]]
@@ -75,7 +88,7 @@ class Acting:
 
     def rates(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the rates (nz,) of the states of force elements."""
-        return self.system.states.rates(self.system.forces, self.model, t, q, v, z)
+        return self.system.states.rates(self.elements, self.model, t, q, v, z)
 
     def forces(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return all generalised forces (nv,)."""
@@ -166,10 +179,10 @@ def kernel_of(
     inputs["instant"] = instant
     identity = None if system.identity is None else f"{name} {what} {system.identity}"
 
-    def of(own: Model) -> Traceable:
-        return function_of(lambda held, now: Acting.at(system, own, held, now))
+    def of(own: Model, elements: Forces) -> Traceable:
+        return function_of(lambda held, now: Acting.at(system, own, held, now, elements))
 
-    return KernelRequest(of, inputs, outputs, name, identity).kernel(model, system.parameters)
+    return system_kernel(system, of, inputs, outputs, name, identity)
 
 
 def acting_kernel(system: System) -> Kernel:

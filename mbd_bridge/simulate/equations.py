@@ -206,11 +206,12 @@ class Equations:
             )
         else:
             u = self.held
-        model = self._trajectory.model
+        model, own = self._trajectory.model, self._trajectory.forces
         if p is not None:
-            model = system.model_with(entries("p", p, sizes["p"]))
+            p = entries("p", p, sizes["p"])
+            model, own = system.model_with(p), system.forces_with(p)
         held = system.layout.sizes[0]
-        acts = Acting.at(system, model, u[:held], u[held:])
+        acts = Acting.at(system, model, u[:held], u[held:], own)
         q, v, z = self._parts(x)
         return q, v, z, acts
 

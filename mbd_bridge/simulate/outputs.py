@@ -143,7 +143,7 @@ class Outputs:
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
             places = acting.system.states.places
-            within = within_cuts(model, acting.system.forces, t[0], q, v, z, places)
+            within = within_cuts(model, acting.elements, t[0], q, v, z, places)
             out += selected_loads(model, self.selection, q, v, found.a, external, own, within)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)

@@ -15,7 +15,8 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import ForceElement, bound, replaced_by
+from mbd_bridge.forces.base import ForceElement, bound, listed, replaced_by
+from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
@@ -23,7 +24,8 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.acting import acting_kernel
 from mbd_bridge.simulate.carried import fed_back
-from mbd_bridge.simulate.inputs.element_forces import ElementForces
+from mbd_bridge.simulate.identity import identity_of
+from mbd_bridge.simulate.inputs.element_forces import ElementForces, Member
 from mbd_bridge.simulate.inputs.elements import element_parts
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.inputs.motions import (
@@ -34,7 +36,6 @@ from mbd_bridge.simulate.inputs.motions import (
 )
 from mbd_bridge.simulate.inputs.outside import resolved
 from mbd_bridge.simulate.inputs.signal import (
-    Expression,
     Input,
     Sampled,
     Signal,
@@ -69,6 +70,7 @@ class System:
     parameters : numbers of the mechanism that are inputs of the machine code, or none
     outputs : what a step tells of the state that it begins with, or none
     forces : force elements, bound to the model; `states` has the names of their states z
+    elements : numbers of force elements among the parameters, or none
     prepared : machine code of the mechanism
 
     Examples
@@ -84,6 +86,7 @@ class System:
     parameters: Parameters | None
     outputs: Outputs | None
     forces: tuple[ForceElement, ...]
+    elements: ElementParameters | None
     prepared: Prepared
 
     def __init__(
@@ -103,7 +106,11 @@ class System:
         end: float | None = None,
     ) -> None:
         model = model_of(mechanism)
+        own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
+        given = listed(own if forces is None else forces)
+        self.forces = bound(model, given)
         named = by_name("parameters", parameters, "{'rod.mass': 2.0}")
+        self.elements = ElementParameters.of(model, given, named)
         kept = getattr(mechanism, "prepared", None)
         self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
         self._put(
@@ -111,12 +118,12 @@ class System:
             torque_parts(model, torque),
             wrench_parts(model, external, external_in),
             motion_parts(model, prescribed, start),
-            Parameters.of(model, named) if named else None,
+            parameters_of(model, named, self.elements),
         )
         self.torques, self.wrenches = resolved(self, inputs)
-        own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
-        self.forces = bound(model, own if forces is None else forces)
-        torques, wrenches = element_parts(model, self.forces, self.states)
+        if self.elements is not None:
+            self.forces = self.elements.bound(self.forces, self.elements.values[0])
+        torques, wrenches = element_parts(model, self.members)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         self.outputs = Outputs.of(model, loads, outputs)
         if end is not None:
@@ -150,6 +157,7 @@ class System:
         """Return the system with other parts."""
         other = System.__new__(System)
         other.prepared, other.outputs, other.forces = self.prepared, self.outputs, self.forces
+        other.elements = self.elements
         other._put(
             self.model,
             self.torques if torques is None else torques,
@@ -164,6 +172,19 @@ class System:
         for name, signal in self.signals:
             if isinstance(signal, Table):
                 check_covers(name, *signal.span, start, end)
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """The force elements with their numbers, states, and what tells them from others."""
+        told = self.forces if self.elements is None else self.elements.symbolic
+        each = zip(self.forces, self.states.places, told, strict=True)
+        return tuple(Member(one, k, at, own.identity) for k, (one, at, own) in enumerate(each))
+
+    def forces_with(self, p: Array | None) -> tuple[ForceElement, ...]:
+        """Return the force elements with their parameters from p, floats or symbols."""
+        if self.elements is None or self.parameters is None or p is None:
+            return self.forces
+        return self.elements.bound(self.forces, self.parameters.numbers_beside(p))
 
     @cached_property
     def states(self) -> ElementStates:
@@ -333,18 +354,7 @@ class System:
     @cached_property
     def identity(self) -> str | None:
         """What of the machine code depends on what acts; None where only its graph tells."""
-        said = [one.identity for one in self.forces] if self.nz else []
-        for name, signal in self.signals:
-            if isinstance(signal, ElementForces):
-                name += f" {signal.text}"
-            elif isinstance(signal, Expression):
-                if signal.text is None:
-                    return None
-                name += f" = {signal.text!r}"
-            said.append(f"{type(signal).__name__} {name}")
-        places = [part.places for part in self.torques], [part[1:3] for part in self.wrenches]
-        parameters = "" if self.parameters is None else self.parameters.identity
-        return f"{said} {places} {self.prescribed_velocities} {self.layout} {parameters}"
+        return identity_of(self)
 
     @cached_property
     def step_identity(self) -> str | None:

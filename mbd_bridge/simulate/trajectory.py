@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import FunctionError, StateError
-from mbd_bridge.forces.base import NO_STATES
+from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, motions
@@ -29,7 +29,7 @@ class Trajectory:
     Attributes
     ----------
     system, number : whose it is, and which
-    model : the mechanism of this trajectory
+    model, forces : the mechanism and the force elements of this trajectory
     """
 
     def __init__(self, system: System, number: int = 0) -> None:
@@ -37,9 +37,16 @@ class Trajectory:
         variants = system.parameters
         self.model: Model = system.model if variants is None else variants.variant(number)
         self.p = None if variants is None else variants.inputs[number]
+        self.forces = system.forces_with(self.p)
         self._members = np.array([number])
         self.held: Array = held(system, self._members)[0]
         self._samples: Array | None = None
+
+    @property
+    def forces_in_cuts(self) -> tuple[ForceElement, ...]:
+        """The force elements that act in cut joints; see `System.forces_in_cuts`."""
+        names = {element.name for element in self.system.forces_in_cuts}
+        return tuple(element for element in self.forces if element.name in names)
 
     def __reduce__(self) -> tuple[type[Trajectory], tuple[System, int]]:
         return Trajectory, (self.system, self.number)
@@ -118,7 +125,7 @@ class Trajectory:
     def rates(self, now: Now) -> Array:
         """Return the rates (nz,) of the states of force elements at a state."""
         z = now.carried[: self.system.nz]
-        acts = Acting(self.system, self.model, self.held, lambda _: None)
+        acts = Acting(self.system, self.model, self.held, lambda _: None, self.forces)
         return np.asarray(acts.rates(now.t, now.q, now.v, z), dtype=np.float64)
 
     @cached_property
@@ -135,7 +142,8 @@ class Trajectory:
         streamed = any(isinstance(part.signal, Table) for part in system.torques)
 
         def plain(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:
-            acts = Acting(system, self.model, self.sampled(t, q, v), lambda _: None)
+            held = self.sampled(t, q, v)
+            acts = Acting(system, self.model, held, lambda _: None, self.forces)
             return np.asarray(acts.torque(t, q, v, z), dtype=np.float64)
 
         def compiled(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:

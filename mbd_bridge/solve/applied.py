@@ -65,12 +65,16 @@ class AppliedForces:
         found = {"external": 6 * len(self.links)} if self.links else {}
         return found | ({"t": 1} if self.timed else {})
 
-    @property
-    def identity(self) -> str:
-        """A text that tells it from all others."""
+    def identity(self, said: str) -> str | None:
+        """Return a text that tells `said` of what acts here from all others.
+
+        None where only the graph of an element's effect tells it (`ForceElement.identity`).
+        """
         each = [[one.identity for one in some] for some in (self.forces, self.known)]
+        if any(None in some for some in each):
+            return None
         elements = f" {each}" if self.forces or self.known else ""
-        return f"{self.links} {self.axes}{elements}"
+        return f"{said} {self.links} {self.axes}{elements}"
 
     def times(self, t: ArrayLike | None) -> tuple[Array, ...]:
         """Return the input t (1,) or (N, 1), where it is needed; refuse to guess it."""
@@ -169,7 +173,7 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
         inputs,
         outputs=("forces", "wrenches"),
         name="element_forces",
-        identity=f"{digest(model)} element forces {applied.identity}",
+        identity=applied.identity(f"{digest(model)} element forces"),
     )
 
 

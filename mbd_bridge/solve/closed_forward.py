@@ -235,8 +235,9 @@ class ClosedForward:
             self._inputs,
             outputs=("a", "lam", "facts"),
             name="closed_forward",
-            identity=f"{digest(model)} forward {self._applied.identity} "
-            f"{self.prescribed_velocities} {chosen}",
+            identity=self._applied.identity(
+                f"{digest(model)} forward {self.prescribed_velocities} {chosen}"
+            ),
         )
 
     def _open_by(self, terms: LoopTerms) -> Array:

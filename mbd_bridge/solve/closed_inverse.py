@@ -220,8 +220,10 @@ class ClosedInverse:
             self._inputs,
             outputs=("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts"),
             name="closed_inverse",
-            identity=f"{digest(self.model)} inverse {self._applied.identity} {active} {rows} "
-            f"{exact} {[spin.columns for spin in self.spins]}",
+            identity=self._applied.identity(
+                f"{digest(self.model)} inverse {active} {rows} {exact} "
+                f"{[spin.columns for spin in self.spins]}"
+            ),
         )
 
     def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:

@@ -112,7 +112,7 @@ def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
         inputs,
         outputs=LoopTerms._fields,
         name="loop_terms",
-        identity=f"{digest(model)} loop_terms {applied.identity}",
+        identity=applied.identity(f"{digest(model)} loop_terms"),
     )
 
 

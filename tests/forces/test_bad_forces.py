@@ -34,7 +34,7 @@ BAD = {
     "negative stiffness": ([PointSpring(TWO, stiffness=-3.0)], "stiffness.*at least 0.*-3"),
     "a text": ([PointSpring(TWO, stiffness="soft")], "stiffness: expected a number.*'soft'"),
     "negative damping": ([JointSpring("wrist", damping=-1.0)], "damping.*at least 0, got -1"),
-    "an array": ([JointSpring("wrist", rest=np.ones(3))], "the same in all trajectories"),
+    "an array": ([JointSpring("wrist", rest=np.ones(3))], "are parameters of a batch"),
     "damper": (
         [JointSpring("wrist", damping=Table([-1, 0, 1], [1, 0, 1]))],
         "sign of the rate and is 0 at rate 0, got 1 at -1",

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, StateError, real_number
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import Effect, ForceElement, Units
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
@@ -114,8 +114,7 @@ class Tyre(ForceElement):
 
     def positive(self, name: str, value: Any, unit: str) -> float:
         """Return a number above 0 of the tyre."""
-        number = self.number(name, value, unit)
-        return real_number(f"{self.label}: {name}", number, f"above 0, {unit}", positive=True)
+        return self.number(name, value, unit, positive=True)
 
     def contact(self, model: Model, t: Any, q: Array, v: Array, radius: float) -> Contact:
         """Return how the wheel of a bound tyre touches its road."""

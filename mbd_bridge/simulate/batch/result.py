@@ -237,7 +237,13 @@ class SimulationBatch:
         request = LoadRequest.of(
             model, joints, on=on, at=at, in_=in_, links=links, actuated=prescribed_velocities
         )
-        request = replace(request, known=system.forces_in_cuts)
+        in_cuts = system.forces_in_cuts
+        if in_cuts and system.elements is not None:
+            raise StateError(
+                "a force element in a cut joint, and numbers of elements that differ: have the "
+                "steps tell the loads, simulate_batch(..., loads=[joints]), or ask each trajectory"
+            )
+        request = replace(request, known=in_cuts)
         solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
         known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []

@@ -117,12 +117,13 @@ def simulate_batch(
     torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
         (N, n): one for each trajectory
     loads, outputs : as for `simulate`
-    forces : force elements as for `simulate`, the same in all trajectories
+    forces : force elements as for `simulate`; their numbers may differ as `parameters`
     external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
     prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
         with values (N, n), one row for each trajectory
     parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
-        N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`)
+        N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`);
+        numbers of force elements too: ``{"spring.stiffness": (N,)}``
     integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
     threads : that share the trajectories
     progress : is called with the number of steps taken since the last call, over all trajectories

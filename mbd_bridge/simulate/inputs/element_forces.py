@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,20 +13,35 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
 
 
+class Member(NamedTuple):
+    """A force element among all of a system.
+
+    Attributes
+    ----------
+    element : bound to the model
+    number : of it
+    states : where in z its states are
+    identity : a text that tells it from others; None where only the graph of its effect does
+    """
+
+    element: ForceElement
+    number: int
+    states: slice
+    identity: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class ElementForces:
     """Sum of what some elements exert on one link, or along some velocities; it is traced.
 
     Attributes
     ----------
-    elements : bound to the model
-    states : where in z each one's states are
+    members : the elements
     link : its index, or None: then along the velocities `places`
     within : whether these wrenches pass through cut joints, and are part of their loads
     """
 
-    elements: tuple[ForceElement, ...]
-    states: tuple[slice, ...]
+    members: tuple[Member, ...]
     link: int | None = None
     places: tuple[int, ...] = ()
     within: bool = False
@@ -35,21 +50,38 @@ class ElementForces:
     @property
     def names(self) -> str:
         """Names of the elements, for messages."""
-        return f"forces {', '.join(repr(element.name) for element in self.elements)}"
+        return f"forces {', '.join(repr(one.element.name) for one in self.members)}"
 
     @property
-    def text(self) -> str:
-        """What tells it from all others."""
-        own = [element.identity for element in self.elements]
-        return f"{own} {self.states} {self.link} {self.places} {self.within}"
+    def text(self) -> str | None:
+        """What tells it from all others; None where only its graph does."""
+        own = [(one.identity, one.states) for one in self.members]
+        if any(identity is None for identity, _ in own):
+            return None
+        return f"{own} {self.link} {self.places} {self.within}"
 
-    def of(self, model: Model, t: Any, q: Array, v: Array, z: Array) -> Array:
-        """Return the wrench (6,) on the link in its axes, or the forces along the velocities."""
-        each = zip(self.elements, self.states, strict=True)
-        effects = [effect_at(element, place, model, t, q, v, z) for element, place in each]
+    def of(
+        self,
+        elements: tuple[ForceElement, ...],
+        model: Model,
+        t: Any,
+        q: Array,
+        v: Array,
+        z: Array,
+    ) -> Array:
+        """Return the wrench (6,) on the link in its axes, or the forces along the velocities.
+
+        Parameters
+        ----------
+        elements : all of the system, maybe with symbols for their parameters
+        """
+        effects = [
+            effect_at(elements[one.number], one.states, model, t, q, v, z) for one in self.members
+        ]
         if self.link is not None:
             return np.asarray(sum(effect.wrenches[self.link] for effect in effects))
-        total = zeros(model.nv, q, v)
+        each = [np.asarray(force) for effect in effects for force in effect.forces.values()]
+        total = zeros(model.nv, q, v, *each)
         for effect in effects:
             for place, force in effect.forces.items():
                 total[place] = total[place] + force

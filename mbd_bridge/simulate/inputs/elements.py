@@ -6,27 +6,26 @@ balance and the C source.
 
 from __future__ import annotations
 
-from mbd_bridge.forces.base import ForceElement
+from collections.abc import Sequence
+
 from mbd_bridge.forces.general_force import GeneralForce, is_sampled
-from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.inputs.element_forces import ElementForces
+from mbd_bridge.simulate.inputs.element_forces import ElementForces, Member
 from mbd_bridge.simulate.inputs.signal import Sampled
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 
 
 def element_parts(
-    model: Model, elements: tuple[ForceElement, ...], states: ElementStates
+    model: Model, members: Sequence[Member]
 ) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
     """Return the parts of bound elements: one along velocities, one or two for each link."""
-    pairs = list(zip(elements, states.places, strict=True))
-    each = [(one, place) for one, place in pairs if not is_sampled(one)]
-    along = [(one, place) for one, place in each if one.velocity_numbers(model)]
-    places = tuple(sorted({k for one, _ in along for k in one.velocity_numbers(model)}))
-    torques = [TorquePart(places, _together(along, None, places))] if along else []
+    each = [one for one in members if not is_sampled(one.element)]
+    along = tuple(one for one in each if one.element.velocity_numbers(model))
+    places = tuple(sorted({k for one in along for k in one.element.velocity_numbers(model)}))
+    torques = [TorquePart(places, ElementForces(along, None, places))] if along else []
     pushes: list[WrenchPart] = []
-    for element in elements:
+    for element in (one.element for one in members):
         if isinstance(element, GeneralForce) and element.sampled:
             called = Sampled(element.function, element=element.name)
             if element.link:
@@ -34,27 +33,18 @@ def element_parts(
                 pushes.append(WrenchPart(element.link, number, axes, called))
             else:
                 torques.append(TorquePart(element.velocity_numbers(model), called))
-    on_links: dict[tuple[int, bool], list[tuple[ForceElement, slice]]] = {}
-    for one, place in each:
-        for link in one.link_numbers(model):
-            on_links.setdefault((link, bool(one.cut_numbers(model))), []).append((one, place))
+    on_links: dict[tuple[int, bool], list[Member]] = {}
+    for one in each:
+        for link in one.element.link_numbers(model):
+            within = bool(one.element.cut_numbers(model))
+            on_links.setdefault((link, within), []).append(one)
     pushes += [
         WrenchPart(
             model.links[link].name,
             link,
             "link",
-            _together(on_links[link, within], link, (), within),
+            ElementForces(tuple(on_links[link, within]), link, (), within),
         )
         for link, within in sorted(on_links)
     ]
     return tuple(torques), tuple(pushes)
-
-
-def _together(
-    some: list[tuple[ForceElement, slice]],
-    link: int | None,
-    places: tuple[int, ...] = (),
-    within: bool = False,
-) -> ElementForces:
-    elements, states = zip(*some, strict=True)
-    return ElementForces(elements, states, link, places, within)

@@ -13,9 +13,9 @@ from mbd_bridge.forces.general_force import GeneralForce, is_sampled
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.spatial import Array, zeros
 
 ENERGY = {"energy": "J", "dissipation": "W"}
@@ -144,25 +144,25 @@ def _traced(
 ) -> dict[str, ElementReport]:
     """Return the reports of elements that are traced."""
     model = system.model
-    pairs = zip(system.forces, system.states.places, strict=True)
-    each = [(element, place) for element, place in pairs if not is_sampled(element)]
-    elements = [element for element, _ in each]
+    elements = [element for element in system.forces if not is_sampled(element)]
     if not elements:
         return {}
     units = [element.units(model) | ENERGY for element in elements]
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz}
-    identity = f"force elements {[element.identity for element in elements]}"
+    told = [one.identity for one in system.members if not is_sampled(one.element)]
+    identity = None if None in told else f"force elements {told}"
 
-    def of(own: Model) -> Traceable:
+    def of(own: Model, forces: Forces) -> Traceable:
+        pairs = zip(forces, system.states.places, strict=True)
+        each = [(element, place) for element, place in pairs if not is_sampled(element)]
+
         def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
             return tuple(element_row(element, place, own, q, v, t) for element, place in each)
 
         return report
 
     names = tuple(f"element {k}" for k in range(len(elements)))
-    kernel = KernelRequest(of, inputs, names, "force_elements", identity).kernel(
-        model, system.parameters
-    )
+    kernel = system_kernel(system, of, inputs, names, "force_elements", identity)
     more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
     tables = kernel(q, v, np.column_stack([time, z]), *more)
     return {

@@ -316,7 +316,7 @@ class Simulation:
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops
         actuated = system.prescribed_joints if closed else None
-        request = replace(request, links=system.links, known=system.forces_in_cuts)
+        request = replace(request, links=system.links, known=self.trajectory.forces_in_cuts)
         solver = LoadSolver(self.model, replace(request, actuated=actuated))
         pushes = self._acting[1][part] if system.links else None
         lam = self.lam[part] if closed else None

@@ -135,8 +135,8 @@ def simulate(
         the joint), a formula of t as a text or as a function made like that of the torque, or a
         table (times, values), through which a cubic spline goes. `Simulation.prescribed_forces` has
         the forces
-    parameters : masses, lengths, gravity of this run by name (see `mechanism.parameters`): the
-        machine code is the same for all values
+    parameters : masses, lengths, gravity of this run by name (see `mechanism.parameters`), numbers
+        of force elements, "spring.stiffness": the machine code is the same for all values
     inputs : what each `mbd.Input` of torque and external gets, whatever may be given there itself
     loads : joints, tree or cut, whose loads the steps tell while they run: `Simulation.loads`
     outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`

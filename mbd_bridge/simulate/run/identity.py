@@ -11,7 +11,9 @@ import hashlib
 import numpy as np
 
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.kernels.graph.trace import trace
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import effect_at
+from mbd_bridge.kernels.graph.trace import Traceable, trace
 from mbd_bridge.kernels.native.identity import source_fingerprint
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
@@ -33,7 +35,8 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     """
     model, system = problem.model, problem.trajectory.system
     start = np.concatenate([[problem.start], problem.q, problem.v, problem.z]).tobytes()
-    states = [one.identity for one in system.forces] if system.nz else []
+    each = zip(problem.trajectory.forces, system.states.places, strict=True)
+    forces = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
     parts = [(name, _signal(model, signal)) for name, signal in system.signals]
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
     acts = [part for part in parts if part not in prescribed]
@@ -42,7 +45,7 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
-        "torque, external or forces": repr((acts, places, states)),
+        "torque, external or forces": repr((acts, places, forces)),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
         "method or integrator": repr(method),
         "program": _program(),
@@ -57,7 +60,7 @@ def _signal(model: Model, signal: Signal) -> str:
             "Give numbers, tables or formulas, or leave the checkpoint out"
         )
     if isinstance(signal, ElementForces):
-        return signal.text
+        return "the forces of elements"
     if isinstance(signal, Expression):
         return _graph(signal, model)
     if isinstance(signal, Table):
@@ -76,6 +79,17 @@ def differences(one: Identity, other: Identity) -> list[str]:
     return [name for name in one if one[name] != other.get(name)]
 
 
+def _effect(element: ForceElement, place: slice, model: Model, nz: int) -> str:
+    """Return what tells a force element of another's class: the graph of its effect."""
+
+    def effect(t: Array, q: Array, v: Array, z: Array) -> tuple[Array, ...]:
+        found = effect_at(element, place, model, t[0], q, v, z)
+        parts = *found.forces.items(), *found.wrenches.items(), ("rates", found.rates)
+        return tuple(np.asarray(part, dtype=object).reshape(-1) for _, part in parts)
+
+    return _hash(effect, {"t": 1, "q": model.nq, "v": model.nv, "z": nz})
+
+
 def _graph(signal: Expression, model: Model) -> str:
     """Return what tells an expression: its graph, of a prescribed motion with its rates."""
     state = {"t": 1, "q": model.nq, "v": model.nv}
@@ -89,8 +103,13 @@ def _graph(signal: Expression, model: Model) -> str:
         out[:] = jet.value, jet.first, jet.second
         return (out,)
 
+    return _hash(motion, {"t": 1}) if signal.of_time else _hash(force, state)
+
+
+def _hash(function: Traceable, inputs: dict[str, int]) -> str:
+    """Return what tells the graph of a function from others."""
     try:
-        graph = trace(motion, {"t": 1}) if signal.of_time else trace(force, state)
+        graph = trace(function, inputs)
     except (MbdError, ValueError, ArithmeticError, LookupError) as problem:
         raise StateError(
             f"checkpoint: what cannot be traced cannot be told from something else when the run "

@@ -44,7 +44,8 @@ class Numbers(NamedTuple):
 
     def acting(self, system: System) -> Acting:
         """Return what acts at that time."""
-        return Acting.at(system, system.model_with(self.p), self.held, self.instant)
+        own = system.forces_with(self.p)
+        return Acting.at(system, system.model_with(self.p), self.held, self.instant, own)
 
 
 def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, dict[str, int]]:

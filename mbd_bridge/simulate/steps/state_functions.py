@@ -47,7 +47,7 @@ def outputs_function(system: System, rows: tuple[int, ...]) -> Traceable:
         values = dict(zip(asked.names, asked.values(acts, rows, q, v, now, found), strict=True))
         parts = [values[name].reshape(-1) for name in REPORTED if name in values]
         at = np.concatenate([t, z])
-        each = zip(system.forces, system.states.places, strict=True)
+        each = zip(acts.elements, system.states.places, strict=True)
         parts += [element_row(one, place, acts.model, q, v, at) for one, place in each]
         return (np.concatenate([*parts, *(values[name] for name in functions)]),)
 

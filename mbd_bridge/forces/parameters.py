@@ -1,0 +1,200 @@
+"""Numbers of force elements that differ from trajectory to trajectory, or come from outside.
+
+    ELEMENT.field           a number of the element "ELEMENT", such as "spring.stiffness"; or a
+                            vector (n,), such as the six stiffnesses of a bushing
+
+The element is bound anew with such numbers, so that its own checks and defaults hold; with symbols
+in their places when it is traced: the machine code is the same for all values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import as_floats
+from mbd_bridge.errors import MbdError, StateError, unknown_name
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.kernels import is_traced
+from mbd_bridge.kernels.graph.expression import Tape
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import ParameterColumn, Parameters
+from mbd_bridge.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ElementParameters:
+    """Chosen numbers of force elements, for N trajectories.
+
+    Attributes
+    ----------
+    model : that the elements are bound to
+    given : all elements as they were given, with their names
+    places : of each parameter: number of the element, field, size (0: one number)
+    values : (N, P) those of each trajectory side by side
+    """
+
+    model: Model
+    given: tuple[ForceElement, ...]
+    places: tuple[tuple[int, str, int], ...]
+    values: Array
+
+    @staticmethod
+    def of(
+        model: Model,
+        given: Sequence[ForceElement],
+        named: Mapping[str, ArrayLike],
+    ) -> ElementParameters | None:
+        """Return the parameters among `named` that are numbers of elements, None without any.
+
+        Raises
+        ------
+        StateError
+            An element has no such number, or a value is out of the bounds that it checks.
+        """
+        index = {element.name: number for number, element in enumerate(given)}
+        places, columns = [], []
+        for name, value in named.items():
+            owner, _, word = name.rpartition(".")
+            if owner not in index:
+                continue
+            size = _size(name, given[index[owner]], word)
+            places.append((index[owner], word, size))
+            columns.append(_rows(name, value, size))
+        if not places:
+            return None
+        numbers = {len(rows) for rows in columns}
+        number = max(numbers)
+        if numbers - {1, number}:
+            raise StateError(
+                f"parameters: expected the same number of variants, got {sorted(numbers)}"
+            )
+        values = np.hstack([np.broadcast_to(x, (number, x.shape[1])) for x in columns])
+        found = ElementParameters(model, tuple(given), tuple(places), values)
+        found._check()
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(f"{self.given[k].name}.{word}" for k, word, _ in self.places)
+
+    @property
+    def columns(self) -> tuple[ParameterColumn, ...]:
+        """Name of each of the P numbers; their units are those of the elements' fields."""
+        found = []
+        for name, (_, _, size) in zip(self.names, self.places, strict=True):
+            ends = [f".{k}" for k in range(size)] or [""]
+            found += [ParameterColumn(name + end, "") for end in ends]
+        return tuple(found)
+
+    def bound(self, forces: tuple[ForceElement, ...], p: Array) -> tuple[ForceElement, ...]:
+        """Return elements bound with these numbers (P,), floats or symbols.
+
+        Parameters
+        ----------
+        forces : all elements, bound: those that have no parameters stay
+        """
+        changes: dict[int, dict[str, Any]] = {}
+        place = 0
+        for number, word, size in self.places:
+            part = p[place : place + max(size, 1)]
+            changes.setdefault(number, {})[word] = tuple(part) if size else part[0]
+            place += len(part)
+        out = list(forces)
+        for number, change in changes.items():
+            out[number] = replace(self.given[number], **change).bind(self.model)
+        return tuple(out)
+
+    @cached_property
+    def symbolic(self) -> tuple[ForceElement, ...]:
+        """The elements with symbols in the places of the parameters."""
+        tape = Tape()
+        p = np.array([tape.put("input", "p", k) for k in range(self.values.shape[1])], dtype=object)
+        try:
+            return self.bound(self.given, p)
+        except (MbdError, TypeError, ValueError) as problem:
+            raise StateError(
+                f"parameters: {', '.join(self.names)} cannot be parameters together, since the "
+                f"element decides by their values what it is ({problem}); give an element for "
+                f"each value and simulate one after the other"
+            ) from problem
+
+    def _check(self) -> None:
+        """Let the elements check the values, those of each trajectory."""
+        known = [_filled(one, other) for one, other in zip(self.given, self.symbolic, strict=True)]
+        checked = replace(self, given=tuple(known))
+        for row in np.unique(self.values, axis=0):
+            checked.bound(self.given, row)
+
+
+def _filled(given: ForceElement, symbolic: ForceElement) -> ForceElement:
+    """Return an element with the defaults that do not depend on parameters filled in."""
+    known = {one.name: getattr(symbolic, one.name) for one in fields(given)}
+    defaults = {
+        name: value
+        for name, value in known.items()
+        if getattr(given, name) is None and not is_traced(value)
+    }
+    return replace(given, **defaults)
+
+
+def _size(name: str, element: ForceElement, word: str) -> int:
+    """Return how many numbers a field has, 0 for one number that is no vector."""
+    words = {one.name: one for one in fields(element)}
+    numeric = {word: _numbers(getattr(element, word), one.type) for word, one in words.items()}
+    known = [word for word, size in numeric.items() if size is not None]
+    if word not in known:
+        raise StateError(
+            f"parameter {name!r}: " + unknown_name(f"number of {element.label}", word, known)
+        )
+    size = numeric[word]
+    assert size is not None, "it is among the known ones"
+    return size
+
+
+def _numbers(value: Any, kind: Any) -> int | None:
+    """Return the size of a value that is made of numbers, 0 for one; None for another value."""
+    if value is None:
+        return 0 if "float" in str(kind) else None
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return 0
+    if not isinstance(value, tuple | list | np.ndarray) or not len(value):
+        return None
+    if any(not isinstance(entry, Real) or isinstance(entry, bool) for entry in value):
+        return None
+    return len(value) if len(value) > 1 else 0
+
+
+def _rows(name: str, value: ArrayLike, size: int) -> Array:
+    """Return values as (N, size)."""
+    rows = as_floats(f"parameter {name!r}", value)
+    tail = (size,) if size else ()
+    wanted = f"({size},) or (N, {size})" if size else "one number or (N,)"
+    if rows.shape[rows.ndim - len(tail) :] != tail or rows.ndim - len(tail) not in (0, 1):
+        raise StateError(f"parameter {name!r}: expected {wanted}, got {rows.shape}")
+    if not rows.size or not np.isfinite(rows).all():
+        raise StateError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
+    return rows.reshape(-1, max(size, 1))
+
+
+def parameters_of(
+    model: Model, named: Mapping[str, ArrayLike], elements: ElementParameters | None
+) -> Parameters | None:
+    """Return the parameters of a machine: its own by name, then those of its force elements."""
+    own = {} if elements is None else dict.fromkeys(elements.names)
+    of_machine = {name: value for name, value in named.items() if name not in own}
+    if not of_machine and elements is None:
+        return None
+    found = Parameters.of(model, of_machine)
+    return (
+        found
+        if elements is None
+        else found.with_beside(elements.names, elements.columns, elements.values)
+    )
