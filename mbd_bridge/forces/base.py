@@ -132,10 +132,7 @@ class ForceElement(ABC):
     @property
     def label(self) -> str:
         """Kind and name, for messages."""
-        kind = type(self).__name__
-        if self.name.startswith(f"{kind} "):  # as it is named by default
-            return self.name
-        return f"{kind} {self.name!r}" if self.name else kind
+        return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
 
     @property
     def place(self) -> str:
@@ -216,13 +213,13 @@ def _shown(value: Any) -> str:
 
 def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
     """Return the force elements of a machine, bound to its model and named."""
-    return tuple(replace(one.bind(model), name=one.name) for one in listed(elements))
+    return tuple(replace(one.bind(model), name=name) for name, one in by_names(elements).items())
 
 
-def listed(elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
-    """Return force elements as they are given, all with names; each can be bound."""
+def by_names(elements: Iterable[ForceElement] | None) -> dict[str, ForceElement]:
+    """Return force elements as they are given, by the names that they have or get."""
     if elements is None:
-        return ()
+        return {}
     expected = "forces: expected a list of force elements, forces=[mbd.forces.PointSpring(...)]"
     given: list[object] | None = None
     if not isinstance(elements, ForceElement):
@@ -230,22 +227,20 @@ def listed(elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
             given = list(elements)
     if given is None:
         raise StateError(f"{expected}, got {elements!r:.60}")
-    names: dict[str, int] = {}
-    result: list[ForceElement] = []
+    found: dict[str, ForceElement] = {}
     for number, element in enumerate(given, start=1):
         if not isinstance(element, ForceElement):
             raise StateError(f"{expected}, got {element!r:.60} in it")
         if not isinstance(element.name, str):
             raise StateError(f"{type(element).__name__}: name: expected a text")
         name = element.name or f"{type(element).__name__} {number}"
-        if name in names:
+        if name in found:
             raise StateError(
-                f"forces: elements {names[name]} and {number} are both named {name!r}; choose "
-                f"another name"
+                f"forces: elements {[*found].index(name) + 1} and {number} are both named "
+                f"{name!r}; choose another name"
             )
-        names[name] = number
-        result.append(replace(element, name=name))
-    return tuple(result)
+        found[name] = element
+    return found
 
 
 def named(elements: Sequence[ForceElement]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ in their places when it is traced: the machine code is the same for all values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
@@ -48,7 +48,7 @@ class ElementParameters:
     @staticmethod
     def of(
         model: Model,
-        given: Sequence[ForceElement],
+        elements: Mapping[str, ForceElement],
         named: Mapping[str, ArrayLike],
     ) -> ElementParameters | None:
         """Return the parameters among `named` that are numbers of elements, None without any.
@@ -58,7 +58,8 @@ class ElementParameters:
         StateError
             An element has no such number, or a value is out of the bounds that it checks.
         """
-        index = {element.name: number for number, element in enumerate(given)}
+        given = [replace(element, name=name) for name, element in elements.items()]
+        index = {name: number for number, name in enumerate(elements)}
         places, columns = [], []
         for name, value in named.items():
             owner, _, word = name.rpartition(".")

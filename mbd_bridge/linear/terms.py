@@ -28,6 +28,7 @@ from mbd_bridge.kernels import Kernel, compile_kernel, jacobian
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.kernel import Forces, system_function
 from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, residuals
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
@@ -138,11 +139,11 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
     inputs = {"q": model.nq, "v": model.nv, "t": 1, "held": held, "now": instant}
     inputs |= {"a": model.nv, "z": system.nz, "lam": len(rows) + len(prescribed)}
 
-    def of(own: Model) -> Traceable:
+    def of(own: Model, elements: Forces) -> Traceable:
         def function(
             q: Array, v: Array, t: Array, held: Array, now: Array, a: Array, z: Array, lam: Array
         ) -> tuple[Array, ...]:
-            acts = Acting.at(system, own, held, now)
+            acts = Acting.at(system, own, held, now, elements)
             motions = acts.stage().motions
             forces = recursive_loads(own, q, v, a).forces
             if system.torques or system.wrenches:
@@ -163,7 +164,7 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
         return function
 
     parameters, identity = system.parameters, system.identity
-    traced = of(model) if parameters is None else parameters.traced(of)
+    traced = system_function(system, of)
     if parameters is not None:
         inputs["p"] = parameters.size
     return compile_kernel(

@@ -35,13 +35,20 @@ def system_kernel(
     """
     parameters = system.parameters
     sizes = inputs if parameters is None else {**inputs, "p": parameters.size}
-
-    def function(*arguments: Array) -> tuple[Array, ...]:
-        p = None if parameters is None else arguments[-1]
-        own = system.model_with(p), system.forces_with(p)
-        return function_of(*own)(*arguments[: len(inputs)])
-
     if identity is not None:
         own = "" if parameters is None else f" {parameters.identity}"
         identity = f"{digest(system.model)} {identity}{own}"
+    function = system_function(system, function_of)
     return compile_kernel(function, sizes, outputs=outputs, name=name, identity=identity)
+
+
+def system_function(system: System, function_of: Callable[[Model, Forces], Traceable]) -> Traceable:
+    """Return the function of a system, whose last argument are the parameters if it has some."""
+    if system.parameters is None:
+        return function_of(system.model, system.forces)
+
+    def function(*arguments: Array) -> tuple[Array, ...]:
+        *own, p = arguments
+        return function_of(system.model_with(p), system.forces_with(p))(*own)
+
+    return function

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import ForceElement, bound, listed, replaced_by
+from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
@@ -107,8 +107,8 @@ class System:
     ) -> None:
         model = model_of(mechanism)
         own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
-        given = listed(own if forces is None else forces)
-        self.forces = bound(model, given)
+        given = by_names(own if forces is None else forces)
+        self.forces = bound(model, given.values())
         named = by_name("parameters", parameters, "{'rod.mass': 2.0}")
         self.elements = ElementParameters.of(model, given, named)
         kept = getattr(mechanism, "prepared", None)

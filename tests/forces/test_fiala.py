@@ -88,7 +88,7 @@ BAD = {
     "friction": ({"friction": (0.9, 0.5)}, "expected 0 <= u_min <= u_max"),
     "slip stiffness": ({"slip_stiffness": (0.0, 1.0)}, "expected two above 0"),
     "relaxation": ({"relaxation": (0.0, 1.0)}, "two lengths above 0, m, or None, got 0, 1"),
-    "width": ({"width": -1.0}, "width: expected above 0, m"),
+    "width": ({"width": -1.0}, "width: expected one number above 0, m"),
 }
 
 

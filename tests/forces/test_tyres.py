@@ -243,12 +243,12 @@ def test_a_simple_tyre_on_a_level_road_costs_few_operations():
 
 BAD = {
     "wheel": ({"wheel": "hub"}, "no link named 'hub'"),
-    "radius": ({"radius": 0.0}, "radius: expected above 0, m, got 0.0"),
+    "radius": ({"radius": 0.0}, "radius: expected one number above 0, m, got 0.0"),
     "stiffness": ({"stiffness": -1.0}, "stiffness.*at least 0, got -1"),
     "damping": ({"damping": -1.0}, "damping.*at least 0"),
     "friction": ({"friction": -0.1}, "friction.*at least 0"),
     "slip stiffness": ({"slip_stiffness": (1.0, -1.0)}, "two numbers, at least 0"),
-    "speed": ({"low_speed": 0.0}, "low_speed: expected above 0, m/s"),
+    "speed": ({"low_speed": 0.0}, "low_speed: expected one number above 0, m/s"),
     "direction": ({"direction": "up"}, "direction='up' is not known"),
     "axis": ({"axis": (0, 0, 0)}, "axis: expected a direction"),
     "road": ({"road": 0.0}, r"road: expected a road of mbd_bridge.forces.roads, got 0.0"),

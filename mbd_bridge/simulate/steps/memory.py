@@ -102,4 +102,5 @@ class Begin(NamedTuple):
 
     def acting(self, system: System) -> Acting:
         """Return what acts at the end of the step."""
-        return Acting.at(system, system.model_with(self.p), self.held, self.instant)
+        own = system.forces_with(self.p)
+        return Acting.at(system, system.model_with(self.p), self.held, self.instant, own)
