@@ -175,6 +175,12 @@ def test_a_start_that_slips_or_sinks_is_refused(disk):
         mbd.simulate(disk, 0.1, q=at.q - [0, 0, 0.01, 0, 0, 0, 0])
 
 
+def test_a_wheel_that_lies_flat_is_refused(disk):
+    half = np.sqrt(0.5)
+    with pytest.raises(StateError, match=r"'contact': the wheel lies flat on its plane"):
+        mbd.simulate(disk, 0.1, q=[0, 0, 0, half, 0, 0, half])
+
+
 def test_a_wheel_on_a_turntable_is_carried_round():
     """On a plane that turns at rate W, the rim's lowest point moves as the plane does there."""
     parts = mbd.Builder("turntable", root="ground")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks.diagnosis import SHARE, named
@@ -17,6 +18,9 @@ from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
 from mbd_bridge.spatial import Array
+
+FLAT = 1e-6
+"""rad between a wheel's axis and its plane's normal, below which it lies flat."""
 
 
 def start_state(
@@ -43,6 +47,7 @@ def start_state(
     if model.has_loops and motions is not None and v is None:
         _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
+        _check_wheels(model, q0)
         _check_loops(loops or LoopChecker(model), q0, v0)
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
@@ -80,6 +85,20 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
         rate = J @ (v / scale)
         v[free] = -scale[free] * np.linalg.lstsq(J[:, free], rate, rcond=SINGULAR)[0]
     return v
+
+
+def _check_wheels(model: Model, q: Array) -> None:
+    """Refuse wheels that lie flat on their planes: where they touch them is undefined."""
+    wheels = [cut for cut in model.cuts if cut.type == "rolling"]
+    bodies = state_vectors(model, q, np.zeros(model.nv)).bodies if wheels else []
+    for cut in wheels:
+        normal = bodies[cut.predecessor].rotation @ cut.a.rotation[:, 2]
+        axis = bodies[cut.successor].rotation @ cut.b.rotation[:, 2]
+        if float(np.linalg.norm(np.cross(axis, normal))) < FLAT:
+            raise StateError(
+                f"loop {cut.name!r}: the wheel lies flat on its plane at the start, so that it has "
+                f"no lowest point on which to roll; start with its axis along the plane, or tilted"
+            )
 
 
 def _check_loops(loops: LoopChecker, q: Array, v: Array) -> None:
