@@ -17,6 +17,7 @@ from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
+from mbd_bridge.forces.load_friction import LoadFriction
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.point_stop import PointStop
 from mbd_bridge.forces.torsion_bar import TorsionBar
@@ -37,6 +38,7 @@ __all__ = [
     "JointFriction",
     "JointSpring",
     "JointStop",
+    "LoadFriction",
     "PacejkaTyre",
     "PointActuator",
     "PointSpring",

@@ -28,6 +28,7 @@ from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.law import Damping, Stiffness
+from mbd_bridge.forces.load_friction import LoadFriction
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.point_stop import PointStop
 from mbd_bridge.forces.torsion_bar import TorsionBar
@@ -46,6 +47,7 @@ KINDS: tuple[type[ForceElement], ...] = (
     HydropneumaticUnit,
     JointSpring,
     JointFriction,
+    LoadFriction,
     JointStop,
     JointActuator,
     TorsionBar,

@@ -36,6 +36,7 @@ ELEMENTS = {
         (1, 2, 3, 0.1, 0.2, 0.3),
     ),
     "friction": forces.JointFriction("wrist", 1.5, 2.5, 0.2, 0.05, 0.4),
+    "loaded": forces.LoadFriction("shoulder", 0.3, 0.05, 0.2, 0.05),
     "stop": forces.JointStop("shoulder", -0.3, 0.35, 900.0, 20.0, 0.02),
     "drag": forces.Drag("hand", 0.8, (0.1, 0.0, 0.2)),
     "bar": forces.TorsionBar("shoulder", 8e10, 1.2, 0.008, 0.003, damping=1.5, rest=0.1),

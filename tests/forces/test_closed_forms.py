@@ -9,6 +9,7 @@ from mbd_bridge import forces
 from mbd_bridge.errors import MbdError
 from mbd_bridge.functions import Table
 from tests.forces.elements import ENDS, Q, V, bound, machine
+from tests.machines import four_bar
 
 STEPS = 1e-9
 """Runge-Kutta steps of 1 ms over smooth motions of some hertz."""
@@ -106,6 +107,11 @@ def test_bumpers_push_progressively_at_the_ends_of_the_stroke_only(sled):
     assert run.q.min() > -0.2
 
 
+def test_friction_by_load_is_for_machines_without_loops():
+    with pytest.raises(MbdError, match=r"has loops; use a JointFriction"):
+        mbd.System(four_bar(), forces=[forces.LoadFriction("crank", 0.1, 0.01)])
+
+
 def test_a_gravity_field_is_more_gravity():
     robot, more = machine(), np.array([1.0, -2.0, 3.0])
     told = mbd.Mechanism.build(
@@ -121,7 +127,26 @@ def test_a_gravity_field_is_more_gravity():
     assert np.abs(report["force_z"] - 0.7 * 9.81).max() < 1e-12
 
 
+def test_friction_by_load_brakes_with_weight_and_with_centrifugal_force():
+    builder = mbd.Builder("cart").link("cart", 3.0)
+    cart = builder.joint("rail", "prismatic", "base", "cart", axis=(1, 0, 0))
+    robot = mbd.Mechanism.build(cart)
+    brake = forces.LoadFriction("rail", 0.2, smoothing_velocity=1e-3, name="brake")
+    run = mbd.simulate(robot, 0.5, step=2e-4, v=[2.0], forces=[brake])
+    assert np.abs(run.v[:, 0] - 2.0 + 0.2 * 9.81 * run.time).max() < 1e-9
+    builder = mbd.Builder("whirl").link("bob", 2.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    pin = builder.joint("pin", "revolute", "base", "bob", axis=(0, 0, 1))
+    robot = mbd.Mechanism.build(pin)
+    bearing = forces.LoadFriction("pin", 0.1, 0.02, 0.05, name="bearing")
+    run = mbd.simulate(robot, 0.01, v=[6.0], forces=[bearing])
+    report = run.force_elements["bearing"]
+    assert abs(report["load"][0] - 2.0 * 0.5 * 36.0) < 1e-12
+    assert abs(report["force"][0] + 0.05 + 0.1 * 0.02 * 36.0) < 1e-12
+
+
 BAD = {
+    "load of two": (forces.LoadFriction("hnd"), "no coordinate named 'hnd'"),
+    "slippery": (forces.LoadFriction("rail", -0.1), "coefficient: expected one number, at least"),
     "no diameter": (forces.TorsionBar("shoulder", 8e10, 1.0), "expected a diameter, or a polar"),
     "pipe": (forces.TorsionBar("shoulder", 8e10, 1.0, 0.01, 0.02), "less than the diameter"),
     "sliding bar": (forces.TorsionBar("rail", 8e10, 1.0, 0.01), "expected an angle, got 'rail'"),
