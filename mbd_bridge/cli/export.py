@@ -157,11 +157,19 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
 
 def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     """Return the source of a step of a system."""
+    import warnings
+
     from mbd_bridge.api import Equations
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import MbdWarning
     from mbd_bridge.simulate.steps.source import step_source
 
     system, start = _system(robot, options)
-    equations = Equations(system, q=start.q, v=start.v)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        equations = Equations(system, q=start.q, v=start.v)
+    for warning in caught:
+        screen.say(str(warning.message), "warning")
     integrator: Any = options.integrator or "rk4"
     return step_source(equations, options.name or "step", integrator=integrator)
 

@@ -28,6 +28,7 @@ from mbd_bridge.errors import StateError, real_number
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.carried import CARRIED
 from mbd_bridge.simulate.machine import HasModel
@@ -80,6 +81,7 @@ class Equations:
         if self.system.number > 1:
             raise StateError("equations are those of one trajectory; give one value of each")
         self.time = t = real_number("t", t, "a number")
+        warn_left_out(self.system.model, self.system.replaced)
         self._trajectory = Trajectory(self.system)
         model, motions = self._trajectory.model, self._trajectory.motions
         q0, v0 = start_state(model, q, v, motions, t)

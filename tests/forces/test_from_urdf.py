@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.cli import main
 from mbd_bridge.errors import MbdWarning
 from mbd_bridge.forces import from_urdf
 from tests.robots import own_urdfs
@@ -50,3 +51,24 @@ def test_what_is_not_used_is_still_said(damped):
         with pytest.warns(MbdWarning, match=said):
             run = mbd.simulate(robot, 0.5, q=[0.3], v=[3.0], forces=from_urdf(robot, **options))
         assert any("nothing stops it" in note for note in run.notes)
+
+
+def test_every_road_says_what_of_the_file_is_not_used(damped, capsys):
+    robot, _ = damped
+    said = pytest.warns(MbdWarning, match="damping and friction of 1 joint are not part of this")
+    roads = (
+        lambda: mbd.simulate(robot, 0.01),
+        lambda: mbd.simulate(robot, 0.01, method="multipliers"),
+        lambda: mbd.simulate_batch(robot, 0.01, q=[[0.1]]),
+        lambda: mbd.right_hand_side(robot),
+        lambda: mbd.Equations(mbd.System(robot)),
+    )
+    for road in roads:
+        with said:
+            road()
+    path = str(robot.model.description.source)
+    for command in (["simulate", path, "--seconds", "0.01"], ["export", path, "--what", "step"]):
+        assert main(command) == 0
+        assert "damping and friction of 1 joint are not part of" in capsys.readouterr().err
+    assert main(["info", path]) == 0
+    assert "damping and friction of 1 joint are not part of" in capsys.readouterr().out
