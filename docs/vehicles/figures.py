@@ -48,7 +48,7 @@ def save(figure: Any, name: str) -> None:
 
 def five_dof() -> None:
     """Lee94, Figs 8 to 12: the five displacements over the bump."""
-    run = example("17")["run"]
+    run = example("five_dof_vehicle")["run"]
     linear = five_dof_vehicle.solve(five_dof_vehicle.linear, run.time)
     curves = {name: curve - curve[0] for name, curve in run.outputs.items()}
     curves = {
@@ -73,7 +73,7 @@ def five_dof() -> None:
 
 def tracked() -> None:
     """Lee94, Fig 3: the vertical acceleration of the driver's seat."""
-    made = example("18")
+    made = example("tracked_vehicle")
     run, felt = made["run"], made["felt"]
     figure, axes = panels(3, (7, 6.5))
     axes[0].plot(run.time, felt, label="mbd_bridge")
@@ -95,7 +95,7 @@ def tracked() -> None:
 
 def car() -> None:
     """KimYoo97, Figs 8 to 13: the lane change."""
-    made = example("19")
+    made = example("lane_change")
     run = made["run"]
     curves = {
         "rack, mm": 1e3 * run.q[:, run.model.coordinate_names.index("rack")],
@@ -114,7 +114,29 @@ def car() -> None:
     mbd.render(run, HERE / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
 
 
-FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car}
+def six() -> None:
+    """Cho09, Figs 9 to 12: heave and pitch accelerations of the 6x6, by integrator."""
+    made = example("six_wheeler")
+    exact, runs = made["exact"], made["runs"]
+    looks = {
+        ("newmark", 0.02): ("implicit Newmark, 20 ms", "C1o", 3.0),
+        ("rk4", 0.02): ("RK4, 20 ms", "C3.-", 4.0),
+        ("explicit_newmark", 0.02): ("explicit Newmark, 20 ms", "C4.-", 4.0),
+    }
+    figure, axes = panels(2, (7, 6))
+    for ax, column, unit in zip(axes, (2, 4), ("heave, m/s²", "pitch, rad/s²"), strict=True):
+        ax.plot(exact.time, exact.a[:, column], "k", lw=1, label="converged")
+        for key, (label, look, size) in looks.items():
+            ax.plot(runs[key].time, runs[key].a[:, column], look, ms=size, lw=0.8, label=label)
+        largest = np.abs(exact.a[:, column]).max()
+        ax.set_ylim(-1.3 * largest, 1.3 * largest)
+        ax.set_ylabel(unit)
+    axes[0].legend(loc="upper right", fontsize="small")
+    save(figure, "six_wheeler")
+    mbd.render(exact, HERE / "six_wheeler_seen.png", time=1.45, view=(35, 12), size=(720, 420))
+
+
+FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car, "six": six}
 
 if __name__ == "__main__":
     main()

@@ -186,7 +186,7 @@ def tyre() -> Any:
 
 def run() -> dict[str, Any]:
     """Print and return times and errors of the chassis' last position."""
-    made = example("19")
+    made = example("lane_change")
     car, q, v = made["car"], made["q"], made["v"]
     tyres = [
         SimpleTyre(wheel, RADIUS, STIFFNESS, DAMPING, (0.0, SLIP), FRICTION) for wheel in CARRIERS

@@ -17,7 +17,7 @@ DURATION = 3.5
 
 def run() -> dict[str, Any]:
     """Print and return times and errors."""
-    made = example("18")
+    made = example("tracked_vehicle")
     vehicle = made["vehicle"]
     system = mbd.System(vehicle, forces=[*vehicle.forces, *made["wheels"]])
     steps = {"rk4": (4e-3, 2e-3, 1e-3)}

@@ -42,11 +42,12 @@ SAYS = {
     "13": ["120000 rows", "97.5     38.3      56.0  N", "115 degrees from x: 48.5 N"],
     "14": ["{'GRID': 3, 'LOAD': 8, 'FORCE': 24, 'MOMENT': 24}", "in equilibrium: True"],
     "15": ["before                 4.905", "weighs 19.62 N, and it does: 19.62 N"],
-    "17": ["seat          -0.1082 ... 0.1712 m", "pitch        -0.0233 ... 0.0398 rad"],
+    "17": ["seat          -0.1082 ... 0.1712 m", "pitch         -0.0233 ... 0.0398 rad"],
     "18": ["19 coordinates, 0 loops", "driver: -7.51 ... 8.97", "206 kN at most"],
     "19": ["15 degrees of freedom; 14 constraint rows", "65.5 m ahead, 5.07 m aside, 3.33 m/s²"],
     "20": ["carries 612.836 N", "5 m/s: stable; the weave has 0.711 Hz", "t = 6 s: lean 0.248 deg"],
     "21": ["1000 steps, finished", "the motor has turned it: True"],
+    "22": ["newmark           20 ms: 0.015 m/s²", "rk4               20 ms: given up"],
     "16": ["most at 0.20 s: 16.2 N", "9 pictures", "(480, 640, 3)"],
 }
 """What each example prints among other things."""

@@ -12,8 +12,8 @@ from tests.docs.pages import ROOT
 
 
 @cache
-def example(number: str) -> dict[str, Any]:
+def example(name: str) -> dict[str, Any]:
     """Return the variables of an example after its run."""
-    (path,) = (ROOT / "examples").glob(f"{number}_*.py")
+    (path,) = (ROOT / "examples").glob(f"*_{name}.py")
     with contextlib.redirect_stdout(io.StringIO()):
         return runpy.run_path(str(path))

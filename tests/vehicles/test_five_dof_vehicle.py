@@ -21,7 +21,7 @@ def absolute(y):
 
 
 def test_its_motion_is_that_of_independent_equations():
-    run = example("17")["run"]
+    run = example("five_dof_vehicle")["run"]
     expected = oracle.solve(oracle.nonlinear, run.time)
     assert run.model.nv == 5 and not run.model.has_loops
     assert np.ptp(run.q, axis=0).min() > 0.04
@@ -40,5 +40,5 @@ def test_the_linear_equations_of_haug_and_arora_are_its_limit_for_small_bumps():
 
 
 def test_it_starts_in_equilibrium():
-    run = example("17")["run"]
+    run = example("five_dof_vehicle")["run"]
     assert np.abs(run.a[0]).max() < 1e-6

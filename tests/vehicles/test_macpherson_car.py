@@ -17,7 +17,7 @@ STEPS = 10
 
 @pytest.fixture(scope="module")
 def car():
-    return example("19")
+    return example("lane_change")
 
 
 def test_its_loops_stay_closed_and_the_rack_follows(car):

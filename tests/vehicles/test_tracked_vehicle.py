@@ -35,7 +35,7 @@ def plane(run):
 
 
 def test_its_accelerations_are_those_of_independent_equations():
-    run = example("18")["run"]
+    run = example("tracked_vehicle")["run"]
     assert (run.model.nq, len(run.model.cuts), len(run.model.bodies)) == (19, 0, 13)
     q, v, a = plane(run)
     expected = np.array([oracle.accelerations(*state) for state in zip(q, v, strict=True)])
@@ -44,14 +44,14 @@ def test_its_accelerations_are_those_of_independent_equations():
 
 
 def test_it_starts_in_equilibrium_and_stays_on_its_way():
-    run = example("18")["run"]
+    run = example("tracked_vehicle")["run"]
     assert np.abs(run.a[0]).max() < 1e-6
     aside = run.q[:, [1, 3, 5]]
     assert np.abs(aside).max() < 1e-9
 
 
 def test_energy_is_lost_in_dampers_alone():
-    run = example("18")["run"]
+    run = example("tracked_vehicle")["run"]
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)

@@ -66,7 +66,8 @@ def unbalanced(
         return 0.0, None
     if damped:
         imbalance = np.maximum(imbalance, 0.0)
-    part = np.abs(imbalance) / scale
+    with np.errstate(invalid="ignore"):  # energies beyond all numbers: nan is bad
+        part = np.abs(imbalance) / scale
     bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if len(bad) and model.has_loops:
         part = np.maximum(np.abs(imbalance) - _lifted(model, found.q[looks]), 0.0) / scale

@@ -1,0 +1,91 @@
+"""Cho09 Table 5: steps of the 6x6 with tyres, by integrator, alone and in vector lanes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.run.march import March, compile_march
+from mbd_bridge.simulate.singular.trust import Now
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulate.steps.compiled import traceable_step
+from mbd_bridge.simulate.trajectory import Trajectory
+from tests.vehicles.scripts import example
+
+DURATION = 5.5
+"""s, of the paper's run."""
+
+SCHEMES = {
+    "RK4": None,
+    "explicit Newmark": mbd.ExplicitNewmark(),
+    "implicit Newmark": mbd.Newmark(iterations=2),
+}
+"""The implicit one as in the paper: two iterations, the Jacobian of the first."""
+
+PAPER = {
+    "RK4": (3.6525, 1.8929),
+    "explicit Newmark": (1.0502, 0.6207),
+    "implicit Newmark": (1.9698, 1.3297),
+}
+"""s, for steps of 10 and of 20 ms: MATLAB, Athlon 64 X2 3800+."""
+
+STEPS, H, TURNS = 200, 1e-3, 30
+
+
+def run() -> dict[str, dict[str, float]]:
+    """Print and return the time of a step and the paper's rows."""
+    made = example("six_wheeler")
+    system, q, v = made["system"], made["q"], made["v"]
+    lanes, results = machine.host().lanes, {}
+    print(f"  one core, the code of the steps alone, and {lanes} vehicles in lanes")
+    print(f"  {'':<18}operations  us a step  in lanes   times real time at 10, 20, 1 ms")
+    for name, scheme in SCHEMES.items():
+        row = {}
+        for count in (1, lanes):
+            march, state = marched(system, scheme, q, v, count)
+            row[f"{count} lanes"] = timed(march, state) / count
+        alone, many = row["1 lanes"], row[f"{lanes} lanes"]
+        row["operations"] = float(sum(march.counts.values()))
+        results[name] = row
+        print(
+            f"  {name:<18}{row['operations']:>10.0f}{1e6 * alone:>11.2f}{1e6 * many:>10.2f}   "
+            f"{0.01 / alone:.0f}, {0.02 / alone:.0f}, {1e-3 / alone:.0f}; "
+            f"in lanes at 10 ms {0.01 / many:.0f}"
+        )
+        for h, paper in zip((0.01, 0.02), PAPER[name], strict=True):
+            whole = 1e3 * DURATION / h * alone
+            print(f"    {1e3 * h:.0f} ms: {whole:.2f} ms for 5.5 s, the paper {paper:.4f} s")
+    return results
+
+
+def marched(
+    system: Any, scheme: Any, q: Any, v: Any, lanes: int
+) -> tuple[March, tuple[np.ndarray, ...]]:
+    """Return the machine code of steps, and the state that they begin with."""
+    t = np.zeros(2)
+    if scheme is None:
+        step, sizes = traceable_step(system, ())
+    else:
+        made = SchemeStep(system, (), scheme)
+        step, sizes = made.traceable()
+        begun = Start(Trajectory(system), made).begun(Now(0.0, q, v, np.zeros(0)))
+        t = np.concatenate([t, begun.carried])
+    march = compile_march(step, sizes, 3, lanes=lanes, name="benchmark", cache=None)
+    return march, (q, v, t, np.array([H]))
+
+
+def timed(march: March, state: tuple[np.ndarray, ...]) -> float:
+    """Return the processor's seconds of a step, of all lanes."""
+    stage, least = march.start(*state), np.inf
+    places = np.zeros((len(march.shapes), march.lanes), np.int64)  # no records
+    for _ in range(TURNS):
+        march.put(stage, *state)
+        start = time.process_time()
+        taken = march.advance_into(stage, STEPS, 1, places)
+        least = min(least, time.process_time() - start)
+        assert taken == STEPS
+    return least / STEPS
