@@ -56,7 +56,7 @@ class Simulation:
     z : (K, nz) states of force elements; `states` has them by name
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
-    detours : steps past singular positions, which were taken with more care (`passage`)
+    detours : steps with more care: past singular positions (`passage`), implicit ones in `halves`
     facts : about the method: rows chosen, operations of a step; `balance`, energy that came from
         nowhere, relative to what moves
     samples : (K, H) what was held by the steps from the records, where Python was called
