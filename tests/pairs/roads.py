@@ -13,6 +13,7 @@ from mbd_bridge.errors import MbdError
 from mbd_bridge.functions import sin
 from mbd_bridge.simulate.right_hand_side import right_hand_side
 from mbd_bridge.simulate.steps.coupled import CoupledStep
+from tests.forces.relaxing import Maxwell
 from tests.pairs.machines import machine
 
 SPAN = 0.01
@@ -42,6 +43,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "external: called from Python": {"external": {"coupler": mbd.Sampled(lambda t, q, v: PUSH)}},
     "external: an input": {"external": {"coupler": mbd.Input("wind", PUSH)}},
     "forces: a spring": {"forces": [mbd.forces.JointSpring("crank", 5.0)]},
+    "forces: a state of its own": {"forces": [Maxwell("crank", 30.0, 2.0)]},
+    "forces: numbers for each of N": {
+        "forces": [mbd.forces.JointSpring("crank", 5.0, name="coil")],
+        "parameters": {"coil.stiffness": np.array([5.0, 9.0])},
+    },
     "loads while it runs": {"loads": ["elbow"]},
     "outputs while it runs": {"outputs": {"tip": lambda t, q, v: q[0]}},
     "parameters": {"parameters": {"coupler.mass": 2.0}},
