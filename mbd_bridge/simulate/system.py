@@ -9,7 +9,7 @@ varies is a `Signal`; where its numbers are in the inputs of machine code, the `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -370,13 +370,24 @@ class System:
         return acting_kernel(self)
 
 
-def system_of(machine: HasModel | Model | System, start: float, end: float, **acts: Any) -> System:
-    """Return the system that is held, or that of a mechanism and what acts on it, over a time.
+class Given(TypedDict, total=False):
+    """What acts on a mechanism and what is asked of its steps; see `System`."""
 
-    Parameters
-    ----------
-    acts : torque, external, ... of `System`
-    """
+    torque: Torque
+    external: External | None
+    external_in: Axes
+    forces: Iterable[ForceElement] | None
+    prescribed: Mapping[str, Prescribed] | None
+    parameters: ParameterValues | None
+    inputs: Mapping[str, Any] | None
+    loads: Sequence[str] | str | None
+    outputs: Mapping[str, StateFunction] | None
+
+
+def system_of(
+    machine: HasModel | Model | System, start: float, end: float, **acts: Unpack[Given]
+) -> System:
+    """Return the system that is held, or that of a mechanism and what acts on it, over a time."""
     if not isinstance(machine, System):
         return System(machine, start=start, end=end, **acts)
     given = [name for name, value in acts.items() if value is not None and name != "external_in"]
