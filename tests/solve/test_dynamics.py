@@ -248,3 +248,21 @@ def test_factors_of_a_branched_matrix_have_no_fill():
     dense = np.ones((3, 3), dtype=bool)
     A = M + 0.3
     assert np.allclose(A @ substitute(factorise(A, dense, "abc"), np.ones(3)), 1)
+
+
+def test_one_state_that_is_not_finite_leaves_the_others_of_a_closed_mechanism_alone():
+    bar = mbd.load(own_urdfs()["four_bar"])
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    q, v, zero = (np.repeat(x[None], 33, axis=0) for x in (at.q, at.v, 0.0 * at.v))
+    clean = bar.forward_dynamics(q, v, zero), bar.inverse_dynamics(q, v, zero, actuated=["crank"])
+    q[17, 1] = np.nan
+    others = np.arange(33) != 17
+    forward = bar.forward_dynamics(q, v, zero, check=False)
+    inverse = bar.inverse_dynamics(q, v, zero, actuated=["crank"], check=False)
+    for found, expected in zip((forward, inverse), clean, strict=True):
+        assert np.isnan(found[17]).any()
+        assert np.array_equal(found[others], expected[others])
+    with pytest.raises(StateError, match=r"state 17: q\[1\]"):
+        bar.forward_dynamics(q, v, zero)
+    with pytest.raises(StateError, match=r"state 17: q\[1\]"):
+        bar.inverse_dynamics(q, v, zero, actuated=["crank"])
