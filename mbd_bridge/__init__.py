@@ -5,34 +5,28 @@
 >>> loads = robot.joint_loads(q, v, a, joints=["lbr_iiwa_joint_3"])  # doctest: +SKIP
 """
 
+from typing import TYPE_CHECKING
+
 from mbd_bridge import search_path as search_path  # first: see there
 from mbd_bridge.api import (
     Equations,
     Input,
     Mechanism,
-    RealTime,
     Sampled,
     System,
     assemble_batch,
     crosscheck,
-    equilibrium,
-    export_fmu,
     forces,
-    linearise,
     load,
-    load_forces,
     load_history,
     load_loads,
     load_motion,
-    plot_eigenvalues,
     render,
     report,
     right_hand_side,
-    save_forces,
     show,
     simulate,
     simulate_batch,
-    steady_motion,
     step_source,
 )
 from mbd_bridge.errors import (
@@ -46,12 +40,33 @@ from mbd_bridge.errors import (
     SolveError,
     StateError,
 )
+from mbd_bridge.lazy import imported_at_first_use
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
 from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedAlpha, Newmark
+
+if TYPE_CHECKING:
+    from mbd_bridge.fmu.export import export_fmu
+    from mbd_bridge.forces.files import load_forces, save_forces
+    from mbd_bridge.linear.linearise import linearise
+    from mbd_bridge.linear.pictures import plot_eigenvalues
+    from mbd_bridge.linear.steady import equilibrium, steady_motion
+    from mbd_bridge.real_time.runner import RealTime
+
+_PLACES = {
+    "RealTime": "mbd_bridge.real_time.runner",
+    "equilibrium": "mbd_bridge.linear",
+    "export_fmu": "mbd_bridge.fmu.export",
+    "linearise": "mbd_bridge.linear",
+    "load_forces": "mbd_bridge.forces.files",
+    "plot_eigenvalues": "mbd_bridge.linear",
+    "save_forces": "mbd_bridge.forces.files",
+    "steady_motion": "mbd_bridge.linear",
+}
+__getattr__, __dir__ = imported_at_first_use(__name__, _PLACES)
 
 __version__ = "0.1.0"
 

@@ -1,8 +1,11 @@
-"""What is formed at the first question for it, and kept."""
+"""What is formed, or imported, at the first question for it, and kept."""
 
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar, overload
 
 T = TypeVar("T")
@@ -30,3 +33,28 @@ class cached_property(functools.cached_property[T]):  # noqa: N801 - it reads li
             return found
         made: T = kept.setdefault(self.attrname, self.func(instance))
         return made
+
+
+def imported_at_first_use(
+    package: str, places: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose names are imported when they are asked.
+
+    Parameters
+    ----------
+    package : its ``__name__``
+    places : by public name the module that has it, or is it
+    """
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(places[name])
+        found = module if places[name] == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *places})
+
+    return get, names

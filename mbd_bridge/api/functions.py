@@ -13,7 +13,7 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
-from mbd_bridge.forces import ForceElement, load_forces
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
@@ -67,9 +67,11 @@ def load(
     )
     if forces is None:
         beside = sidecar_path(Path(fsdecode(path)), SUFFIX)
-        return Mechanism(model, load_forces(beside, model) if beside.is_file() else ())
+        forces = beside if beside.is_file() else ()
     if isinstance(forces, str | PathLike):
-        return Mechanism(model, load_forces(forces, model))
+        from mbd_bridge.forces.files import load_forces  # it imports all elements
+
+        forces = load_forces(forces, model)
     return Mechanism(model, forces)
 
 

@@ -134,9 +134,9 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
     import warnings
     from pathlib import Path
 
-    from mbd_bridge.api import export_fmu
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import MbdWarning
+    from mbd_bridge.fmu.export import export_fmu
 
     system, start = _system(robot, options, inputs_of_joints=True)
     path = options.output or f"{Path(options.robot).stem}.fmu"

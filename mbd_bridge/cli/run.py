@@ -52,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, write the table, say how it went."""
-    from mbd_bridge.api import RealTime, System
+    from mbd_bridge.api import System
     from mbd_bridge.cli import screen
     from mbd_bridge.cli.simulate import start_of
     from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.real_time.runner import RealTime
 
     if options.output is not None:
         check_output(options.output)
