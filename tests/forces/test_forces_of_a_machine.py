@@ -47,20 +47,21 @@ def same(found, told):
 
 def test_loads_along_a_motion_are_those_of_its_simulation(tree):
     robot, run = tree
-    options = {"external": run.external, "in_": "world"}
+    options = {"external": run.external, "in_": "world", "t": run.time}
     found = robot.joint_loads(run.q, run.v, run.a, **options)
     same(found, run.joint_loads(in_="world"))
     bare = robot.joint_loads(run.q, run.v, run.a, forces=(), **options)
     assert np.abs(bare.force - found.force).max() > 1.0
-    one = robot.joint_loads(run.q[7], run.v[7], run.a[7], "wrist", forces=robot.forces)
+    state, t = (run.q[7], run.v[7], run.a[7]), run.time[7]
+    one = robot.joint_loads(*state, "wrist", forces=robot.forces, t=t)
     solver = robot.load_solver("wrist")
-    assert np.array_equal(one.force, solver(run.q[7], run.v[7], run.a[7]).force)
-    assert np.array_equal(one.force[0], solver.single()(run.q[7], run.v[7], run.a[7])[0][0])
+    assert np.array_equal(one.force, solver(*state, t=t).force)
+    assert np.array_equal(one.force[0], solver.single()(*state, run.time[7:8])[0][0])
 
 
 def test_inverse_and_forward_dynamics_and_bias_agree_with_a_simulation(tree):
     robot, run = tree
-    states, push = (run.q, run.v), {"external": run.external}
+    states, push = (run.q, run.v), {"external": run.external, "t": run.time}
     size = np.abs(robot.bias_forces(*states, **push)).max()
     assert np.abs(robot.inverse_dynamics(*states, run.a, **push)).max() < CLOSE * size
     inertia = np.einsum("nij,nj->ni", robot.mass_matrix(run.q), run.a)
@@ -73,7 +74,7 @@ def test_inverse_and_forward_dynamics_and_bias_agree_with_a_simulation(tree):
 
 def test_a_link_is_in_balance_with_its_elements(tree):
     robot, run = tree
-    body = robot.free_body("hand", run.q, run.v, run.a, external=run.external)
+    body = robot.free_body("hand", run.q, run.v, run.a, external=run.external, t=run.time)
     assert np.abs(body.residual).max() < 1e-10
 
 
