@@ -13,8 +13,8 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import flag
-from mbd_bridge.errors import StateError, count, real_number, warn
+from mbd_bridge.arguments import file_path, flag
+from mbd_bridge.errors import StateError, count, real_number, warn, whole_number
 from mbd_bridge.fmu.archive import write_archive
 from mbd_bridge.fmu.build import compiler, library, target
 from mbd_bridge.fmu.description import build_description, model_description
@@ -107,10 +107,12 @@ def export_fmu(
     """
     step = real_number("step", step, "a time step in s", positive=True)
     compile = flag("compile", compile)
-    if fmi not in INTERFACES or isinstance(fmi, bool):
-        raise StateError(f"fmi: expected 3 or 2, got {fmi!r:.60}")
-    if name is not None and not isinstance(name, str):
-        raise StateError(f"name: expected a text, got {name!r:.60}")
+    fmi = whole_number("fmi", fmi)
+    if fmi not in INTERFACES:
+        raise StateError(f"fmi: expected 3 or 2, got {fmi}")
+    if name is not None and not (isinstance(name, str) and name.isprintable()):
+        raise StateError(f"name: expected a text that can be printed, got {name!r:.60}")
+    path = file_path("path", path)
     check_place(path)
     system = machine if isinstance(machine, System) else None
     if system is None:

@@ -16,10 +16,11 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import file_path
 from mbd_bridge.errors import FileError, MbdError, StateError
 from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
-from mbd_bridge.forces.base import ForceElement, bound, model_in
+from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
 from mbd_bridge.forces.gravity_field import GravityField
@@ -94,10 +95,11 @@ def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) 
     Raises
     ------
     StateError
-        An element holds something that stands in no file, such as a function.
+        An element holds something that stands in no file, such as a function; or two have one name.
     """
-    listed = [elements] if isinstance(elements, ForceElement) else list(elements)
-    entries = [_entry(number, element) for number, element in enumerate(listed, start=1)]
+    path = file_path("path", path)
+    given: Any = [elements] if elements is None or isinstance(elements, ForceElement) else elements
+    entries = [_entry(name, element) for name, element in by_names(given).items()]
     text = yaml.dump(
         {"units": "SI", "forces": entries},
         Dumper=_Dumper,
@@ -209,13 +211,13 @@ _Dumper.add_representer(float, _digits)
 _Dumper.add_representer(dict, _block)
 
 
-def _entry(number: int, element: ForceElement) -> dict[str, Any]:
+def _entry(name: str, element: ForceElement) -> dict[str, Any]:
     kind = type(element)
     if TYPES.get(kind.__name__) is not kind:
         raise StateError(
             f"{element.label}: expected one of {', '.join(TYPES)}; other elements stand in no file"
         )
-    entry = {"name": element.name or f"{kind.__name__} {number}", "type": kind.__name__}
+    entry = {"name": name, "type": kind.__name__}
     for one in fields(element):
         value = getattr(element, one.name)
         if one.name != "name" and value is not None:

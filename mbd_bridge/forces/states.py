@@ -124,9 +124,10 @@ class ElementStates:
         given = z.items() if isinstance(z, Mapping) else [] if z is None else [(None, z)]
         found = {}
         for name, value in given:
-            shape = np.shape(value)
+            said = "z" if name is None else f"z[{name!r}]"
+            shape = as_floats(said, value).shape
             if len(shape) == (1 if name is not None else 2):
-                found["z" if name is None else f"z[{name!r}]"] = shape[0]
+                found[said] = shape[0]
         return {name: number for name, number in found.items() if number > 1}
 
     def by_name(self, z: Array) -> dict[str, Array]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.arguments import an_instance, finite_numbers
 from mbd_bridge.errors import StateError
 from mbd_bridge.linear.modes import Complex
 from mbd_bridge.plots import axes_for, style
@@ -56,7 +57,7 @@ def plot_bode(
 
 def plot_eigenvalues(
     parameter: ArrayLike,
-    models: Sequence[LinearModel],
+    models: Iterable[LinearModel],
     label: str = "parameter",
     *,
     ax: Axes | None = None,
@@ -73,8 +74,12 @@ def plot_eigenvalues(
     label : of the parameter, with its unit
     """
     x = finite_numbers("parameter", parameter)
+    models = _linear_models(models)
     if x.ndim != 1 or len(x) != len(models) or not len(x):
-        raise StateError(f"plot_eigenvalues: expected as many models as numbers, got {len(models)}")
+        raise StateError(
+            f"parameter, models: expected as many models as numbers, got {len(models)} models for "
+            f"numbers of the shape {x.shape}"
+        )
     if len({model.states for model in models}) > 1:
         raise StateError("plot_eigenvalues: the models have other states; give coordinates=")
     tracks = followed([model.eigenvalues for model in models])
@@ -98,6 +103,15 @@ def plot_eigenvalues(
         axes.margins(x=0.01)
         legend_above(axes, f"{models[0].name}: eigenvalues")
     return axes
+
+
+def _linear_models(models: Iterable[LinearModel]) -> tuple[LinearModel, ...]:
+    from mbd_bridge.linear.model import LinearModel  # which draws with this module
+
+    given: tuple[object, ...] = (models,)
+    with contextlib.suppress(TypeError):  # what cannot be iterated over
+        given = tuple(models)
+    return tuple(an_instance("models", one, LinearModel, "mbd.linearise(robot)") for one in given)
 
 
 def followed(values: Sequence[Complex]) -> Array:

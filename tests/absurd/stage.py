@@ -110,6 +110,10 @@ class Stage:
             "lam": np.zeros(self.equations.sizes["lam"]),
             "u": None,
             "p": None,
+            "forces": [mbd.forces.Drag(link, 0.5, name="drag")],
+            "elements": [mbd.forces.Drag(link, 0.5, name="drag")],
+            "parameter": np.array([0.5, 1.0]),
+            "models": [self.linear, self.linear],
         }
 
     @functools.cached_property
@@ -117,6 +121,11 @@ class Stage:
         """The equations of a system that tells energies and loads."""
         system = mbd.System(self.machine, loads=[self.joint])
         return mbd.Equations(system, q=self.q, v=self.v)
+
+    @functools.cached_property
+    def linear(self) -> mbd.linear.LinearModel:
+        """Small motions about where the machine starts."""
+        return mbd.linearise(self.machine, self.q, self.v)
 
     @functools.cached_property
     def run(self) -> mbd.Simulation:

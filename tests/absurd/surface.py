@@ -164,6 +164,13 @@ def _call(
     return Call(name, make, own, tuple(needed))
 
 
+def forces_file(given: dict[str, Any]) -> str:
+    """Write force elements to a file and return its path."""
+    path = f"{given['path']}.given.forces.yaml"
+    mbd.save_forces(path, given["elements"])
+    return path
+
+
 SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("JointLoads.along", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.along", "v"): lambda g: np.zeros((11, len(g["v"]))),
@@ -192,7 +199,15 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Simulation.free_body", "at"): lambda g: np.array([0.0, 0.005]),
     ("Simulation.joint_loads", "at"): lambda g: g["at"],
     ("simulate", "checkpoint"): lambda g: None,
+    ("load_forces", "path"): forces_file,
+    ("save_forces", "path"): lambda g: f"{g['path']}.forces.yaml",
+    ("export_fmu", "path"): lambda g: f"{g['path']}.fmu",
+    ("export_fmu", "compile"): lambda g: False,
     ("ConstrainedDynamics.forward", "method"): lambda g: "svd",
 }
 
-NEEDED = {"Mechanism.joint_loads": ("v", "a"), "Mechanism.free_body": ("v", "a")}
+NEEDED = {
+    "Mechanism.joint_loads": ("v", "a"),
+    "Mechanism.free_body": ("v", "a"),
+    "export_fmu": ("q", "compile"),
+}

@@ -12,7 +12,7 @@ from tests.absurd.sweep import cases, try_case
 from tests.machines import four_bar
 
 CASES = 2500
-"""Of some 33,000, another choice every time that a call or a value is added; all of them take two
+"""Of some 45,000, another choice every time that a call or a value is added; all of them take two
 minutes: ``python -m tests.absurd``."""
 
 FINE = ("result", "refused", "unnamed")

@@ -66,6 +66,13 @@ def test_every_element_is_written_and_read_back_to_the_last_digit(tmp_path):
     assert [one.identity for one in again] == [one.identity for one in elements]
 
 
+def test_two_elements_of_one_name_are_not_written(tmp_path):
+    path = tmp_path / "arm.forces.yaml"
+    with pytest.raises(mbd.StateError, match="elements 1 and 2 are both named 'linear'"):
+        mbd.save_forces(path, [replace(ELEMENTS["linear"], name="linear")] * 2)
+    assert not path.exists()
+
+
 def test_every_parameter_of_every_type_can_be_read():
     for kind in TYPES.values():
         hints = get_type_hints(kind)
