@@ -22,7 +22,8 @@ SIDES = "left", "right"
 tyres = [
     SimpleTyre(
         f"wheel_{row}_{side}", radius=RADIUS, stiffness=STIFFNESS, damping=DAMPING,
-        slip_stiffness=(4.0, 4.0), friction=0.9, road=road, name=f"tyre_{row}_{side}",
+        slip_stiffness=(4.0, 4.0), friction=0.9, direction="vertical",
+        road=road, name=f"tyre_{row}_{side}",
     )
     for row in ROWS
     for side in SIDES

@@ -20,7 +20,7 @@ non-recursive form. The two are checked against each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ import numpy as np
 from mbd_bridge.equations.external import External, wrench_on
 from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions, joint_velocities
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, zeros
 
@@ -105,6 +106,21 @@ def external_forces(model: Model, q: Array, external: External) -> Array:
     return _generalised(
         model, [generalised_force(m, w) for m, w in zip(motions, at_bodies, strict=True)]
     )
+
+
+def root_forces(model: Model, q: Array, v: Array, wrenches: Mapping[int, Array]) -> Array:
+    """Return the generalised forces (nv,) of wrenches by body, in the root frame.
+
+    They are about its origin, in its axes: τ_i = B_iᵀ (sum of the wrenches on i and beyond), as in
+    KimYou97 (36).
+    """
+    bodies = state_vectors(model, q, v).bodies
+    beyond: list[Array] = [np.zeros(6)] * len(bodies)
+    for i in range(len(bodies) - 1, -1, -1):
+        for wrench in (wrenches.get(i), *(beyond[child] for child in model.children[i])):
+            if wrench is not None:
+                beyond[i] = beyond[i] + wrench
+    return _generalised(model, [at.B.T @ w for at, w in zip(bodies, beyond, strict=True)])
 
 
 def _generalised(model: Model, actuations: list[Array]) -> Array:

@@ -50,6 +50,8 @@ class Effect(NamedTuple):
     dissipation : D, W
     report : the element's own numbers by name
     rates : ż, one for each of the element's own states (`ForceElement.states`)
+    at_root : the same wrenches about the root frame's origin, in its axes (`state_vectors`), where
+        the element has them so: they need not go through the axes of the link and back
     """
 
     forces: Mapping[int, Any]
@@ -58,6 +60,7 @@ class Effect(NamedTuple):
     dissipation: Any
     report: Mapping[str, Any]
     rates: Sequence[Any] = ()
+    at_root: Mapping[int, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.equations.external import from_world_axes
-from mbd_bridge.equations.newton_euler import external_forces
+from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.errors import KernelError, StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
@@ -18,6 +18,7 @@ from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
+from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.steps.runge_kutta import Stage
 from mbd_bridge.spatial import Array, zeros
@@ -92,10 +93,21 @@ class Acting:
 
     def forces(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return all generalised forces (nv,)."""
-        tau = self.torque(t, q, v, z) if self.system.torques else 0.0
-        if not self.system.wrenches:
-            return np.asarray(tau)
-        return np.asarray(tau + self.pushed(q, self.wrenches(t, q, v, z)))
+        tau = self.torque(t, q, v, z) if self.system.torques else zeros(self.model.nv, q, v)
+        at_root: dict[int, Array] = {}
+        on_links: dict[int, Array] = {}
+        for k, part in enumerate(self.system.wrenches, len(self.system.torques)):
+            wrench, there, place = None, at_root, self.model.links[part.link].body
+            if isinstance(part.signal, ElementForces):
+                wrench = part.signal.at_root(self.elements, self.model, t, q, v, z)
+            if wrench is None:
+                wrench, there, place = self._wrench(k, part, t, q, v, z), on_links, part.link
+            there[place] = there[place] + wrench if place in there else wrench
+        if at_root:
+            tau = tau + root_forces(self.model, q, v, at_root)
+        if on_links:
+            tau = tau + external_forces(self.model, q, on_links)
+        return np.asarray(tau)
 
     def torque(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the generalised forces (nv,) along velocities."""
@@ -110,16 +122,21 @@ class Acting:
 
     def wrenches(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrenches (6 L,) in the axes of their links, about their origins."""
-        first, parts = len(self.system.torques), self.system.wrenches
-        found = [np.asarray(self.value(first + k, t, q, v, z)) for k in range(len(parts))]
+        parts = enumerate(self.system.wrenches, len(self.system.torques))
+        found = [self._wrench(k, part, t, q, v, z) for k, part in parts]
         out = zeros(6 * len(found), *found)
-        for k, (part, wrench) in enumerate(zip(parts, found, strict=True)):
-            if part.reference != "link":
-                origin = part.reference == "origin"
-                turned = from_world_axes(self.model, q, {part.link: wrench}, about_origin=origin)
-                wrench = turned[part.link]
+        for k, wrench in enumerate(found):
             out[6 * k : 6 * k + 6] = wrench
         return out
+
+    def _wrench(self, k: int, part: WrenchPart, t: Any, q: Array, v: Array, z: Array) -> Array:
+        """Return the wrench (6,) of the part k in the axes of its link, about its origin."""
+        wrench = np.asarray(self.value(k, t, q, v, z))
+        if part.reference == "link":
+            return wrench
+        origin = part.reference == "origin"
+        turned = from_world_axes(self.model, q, {part.link: wrench}, about_origin=origin)
+        return turned[part.link]
 
     def pushed(self, q: Array, wrenches: Array) -> Array:
         """Return the generalised forces (nv,) of wrenches (6 L,)."""

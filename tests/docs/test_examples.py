@@ -47,7 +47,7 @@ SAYS = {
     "19": ["15 degrees of freedom; 14 constraint rows", "65.5 m ahead, 5.07 m aside, 3.33 m/s²"],
     "20": ["carries 612.836 N", "5 m/s: stable; the weave has 0.711 Hz", "t = 6 s: lean 0.248 deg"],
     "21": ["1000 steps, finished", "the motor has turned it: True"],
-    "22": ["newmark           20 ms: 0.015 m/s²", "rk4               20 ms: given up"],
+    "22": ["newmark           20 ms: 0.016 m/s²", "rk4               20 ms: given up"],
     "16": ["most at 0.20 s: 16.2 N", "9 pictures", "(480, 640, 3)"],
 }
 """What each example prints among other things."""

@@ -6,6 +6,7 @@ from scipy.integrate import simpson
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
+from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.errors import MbdError
 from mbd_bridge.forces import SimpleTyre
 from mbd_bridge.forces.roads import Flat, Ramp, RandomRoad, Sine
@@ -22,6 +23,7 @@ from tests.forces.wheels import (
     tyres,
     wheel_states,
 )
+from tests.robots import own_urdfs
 from tests.tolerances import KERNEL, LOOPS
 
 KINDS = sorted(tyres(Flat()))
@@ -284,3 +286,18 @@ def test_a_cart_on_tyres_with_relaxation_brakes_and_dissipates_its_energy(kind):
     assert abs(whole[0] - whole[-1] - lost) < 2e-3 * lost
     deflection = run.z[:, 0]
     assert deflection.min() < -1e-4 and abs(deflection[-1]) < 0.1 * np.abs(deflection).max()
+
+
+def test_forces_at_the_root_are_those_on_the_links():
+    vehicle = mbd.load(own_urdfs()["six_wheeler"], floating=True, forces=())
+    rng = np.random.default_rng(3)
+    q = vehicle.model.integrate(vehicle.neutral(), 0.3 * rng.standard_normal(vehicle.nv))
+    q[2], v = 0.1, rng.standard_normal(vehicle.nv)
+    road = Sine(0.05, 2.0)
+    tyre = SimpleTyre("wheel_rear_left", radius=0.2, stiffness=1e5, damping=1e3, road=road)
+    effect = tyre.bind(vehicle.model).effect(vehicle.model, 0.0, q, v)
+    links = external_forces(vehicle.model, q, effect.wrenches)
+    bodies = {vehicle.model.links[link].body: w for link, w in effect.at_root.items()}
+    rooted = root_forces(vehicle.model, q, v, bodies)
+    assert np.abs(links).max() > 1.0
+    assert rooted == pytest.approx(links, abs=1e-11 * np.abs(links).max())

@@ -56,6 +56,8 @@ class Wheel:
     axis : (3,), unit, in its frame, to the left
     radius : R, m
     road : under it
+    steps_over : whether forces see the road's height alone, as in simple vehicle models: N, t_x and
+        t_y are those of a level road, whatever its slopes
     """
 
     link: str
@@ -63,6 +65,7 @@ class Wheel:
     axis: ArrayLike
     radius: float
     road: Road
+    steps_over: bool = False
 
 
 class Contact(NamedTuple):
@@ -111,6 +114,12 @@ class Contact(NamedTuple):
         turn = self.axes.T
         return self.centre.wrench(turn @ force, turn @ moment)
 
+    def wrench_at_root(self, force: Array, moment: Array) -> Array:
+        """Return the same about the root frame's origin, in its axes."""
+        turn = self.axes.T
+        push = turn @ force
+        return np.concatenate([push, cross(self.centre.position, push) + turn @ moment])
+
 
 def contact(model: Model, t: Any, q: Array, v: Array, wheel: Wheel) -> Contact:
     """Return how a wheel touches its road."""
@@ -146,6 +155,9 @@ def contact(model: Model, t: Any, q: Array, v: Array, wheel: Wheel) -> Contact:
     way = speed + R * vector(-a_z * turned, rho * omega[0], a_z * omega[0])
     normal = vector(-sigma_f, -sigma_l, 1.0)
     arm = vector(0.0, R * a_z, deflection - R * rho)
+    rate = -(normal @ way)
+    if wheel.steps_over:
+        level, sigma_f, sigma_l, normal = True, 0.0, 0.0, vector(0.0, 0.0, 1.0)
     forward, left, length = _tangents(normal, rho, a_z, level)
     slip = speed + cross(omega, arm)
     moment = vector(a_z - rho * sigma_l, -sigma_f * (a_z * a_z) * (1.0 / rho), a_z * sigma_f)
@@ -153,7 +165,7 @@ def contact(model: Model, t: Any, q: Array, v: Array, wheel: Wheel) -> Contact:
         centre=centre,
         axes=axes,
         deflection=deflection,
-        rate=-(normal @ way),
+        rate=rate,
         normal=normal,
         length=length,
         forward=forward,

@@ -24,7 +24,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
 Direction = Literal["normal", "vertical"]
-"""Of the spring's force: along the normal of the road, or vertical as in simple vehicle models."""
+"""Of the spring's force: along the normal of the road, or vertical."""
 
 LOW_SPEED = 1.0
 """m/s: v0 where none is given."""
@@ -44,7 +44,8 @@ class SimpleTyre(Tyre):
     friction : μ; 0 for a wheel that only follows the road
     low_speed : v0, m/s; below it slips are taken over a lower bound of the speed, and at rest the
         tyre is a damper of 2 c_x F_z/v0 along the road
-    direction : of the spring's force, "normal" to the road or "vertical"
+    direction : of the spring's force, "normal" to the road; or "vertical", with slip forces that
+        are level: only the road's height counts, as in simple vehicle models
 
     Notes
     -----
@@ -86,15 +87,15 @@ class SimpleTyre(Tyre):
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, and the report."""
-        touch = self.contact(model, t, q, v, self.radius)
+        vertical = self.direction == "vertical"
+        touch = self.contact(model, t, q, v, self.radius, vertical)
         pressed = maximum(touch.deflection, 0.0)
         elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
         spring = spring_damper(touch, elastic, energy, self.damping)
-        vertical = self.direction == "vertical"
         kappa, tan_alpha, _ = slips(touch, self.low_speed, z, None)
         slip = SlipForce()
         if self.friction > 0.0:
-            load = spring.push if vertical else spring.push * touch.length
+            load = spring.push * touch.length
             x, y = self.slip_stiffness[0] * kappa, -self.slip_stiffness[1] * tan_alpha
             part = load / sqrt(1.0 + (x * x + y * y) * (1.0 / self.friction**2))
             slip = SlipForce(part * x, part * y)

@@ -116,9 +116,12 @@ class Tyre(ForceElement):
         """Return a number above 0 of the tyre."""
         return self.number(name, value, unit, positive=True)
 
-    def contact(self, model: Model, t: Any, q: Array, v: Array, radius: float) -> Contact:
+    def contact(
+        self, model: Model, t: Any, q: Array, v: Array, radius: float, steps_over: bool = False
+    ) -> Contact:
         """Return how the wheel of a bound tyre touches its road."""
-        return contact(model, t, q, v, Wheel(self.wheel, self.centre, self.axis, radius, self.road))
+        wheel = Wheel(self.wheel, self.centre, self.axis, radius, self.road, steps_over)
+        return contact(model, t, q, v, wheel)
 
 
 class VerticalForce(NamedTuple):
@@ -200,6 +203,7 @@ def tyre_effect(
         "slip_angle": arctan(slips[1]),
         "camber": arcsin(touch.sin_camber),
     }
-    wrench = touch.wrench(force, moment + beside)
-    wrenches = on_links((touch.centre, wrench))
-    return Effect({}, wrenches, spring.energy, lost, report, rates)
+    whole = force, moment + beside
+    wrenches = on_links((touch.centre, touch.wrench(*whole)))
+    at_root = on_links((touch.centre, touch.wrench_at_root(*whole)))
+    return Effect({}, wrenches, spring.energy, lost, report, rates, at_root)

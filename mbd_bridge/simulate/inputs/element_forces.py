@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import Effect, ForceElement
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
@@ -60,6 +60,20 @@ class ElementForces:
             return None
         return f"{own} {self.link} {self.places} {self.within}"
 
+    def _effects(self, elements: tuple[ForceElement, ...], model: Model, *at: Any) -> list[Effect]:
+        return [effect_at(elements[one.number], one.states, model, *at) for one in self.members]
+
+    def at_root(self, elements: tuple[ForceElement, ...], model: Model, *at: Any) -> Array | None:
+        """Return the wrench (6,) on the link about the root frame's origin, in its axes.
+
+        None where not all elements have it so.
+        """
+        if self.link is None:
+            return None
+        found = [effect.at_root for effect in self._effects(elements, model, *at)]
+        parts = [wrenches[self.link] for wrenches in found if wrenches is not None]
+        return np.asarray(sum(parts)) if len(parts) == len(found) else None
+
     def of(
         self,
         elements: tuple[ForceElement, ...],
@@ -75,9 +89,7 @@ class ElementForces:
         ----------
         elements : all of the system, maybe with symbols for their parameters
         """
-        effects = [
-            effect_at(elements[one.number], one.states, model, t, q, v, z) for one in self.members
-        ]
+        effects = self._effects(elements, model, t, q, v, z)
         if self.link is not None:
             return np.asarray(sum(effect.wrenches[self.link] for effect in effects))
         each = [np.asarray(force) for effect in effects for force in effect.forces.values()]
