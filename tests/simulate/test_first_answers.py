@@ -27,10 +27,10 @@ def test_large_steps_are_traced_once_not_four_times(name, operations, monkeypatc
     """50,000 operations a step each, if the four stages were written out."""
     plain = machine.emit
 
-    def emit(text, opt=2):
+    def emit(text):
         if "@march(" in text:
             raise WrittenError
-        return plain(text, opt)
+        return plain(text)
 
     def answer():
         with pytest.raises(WrittenError):
