@@ -168,10 +168,24 @@ def idle_work(run, loads, k):
             "revolute": [np.array(loop.axis) @ moment],
             "spherical": moment,
             "fixed": [0.0],
+            "rolling": _about_contact(loop, turn, force, moment),
             "mask": np.concatenate([force, moment])[np.array(loop.rows or [1] * 6) == 0],
         }[loop.type]
         worst = max(worst, np.abs(free).max())
     return worst
+
+
+def _about_contact(loop, turn, force, moment):
+    """Return the moment about the lowest point of a wheel, where its edge takes forces only.
+
+    Of another loop joint, nothing. All vectors are in the predecessor's axes; `turn` takes the
+    successor's to them.
+    """
+    if loop.type != "rolling":
+        return np.zeros(3)
+    normal, axle = np.array(loop.axis), turn @ np.array(loop.axis2)
+    down = np.cross(np.cross(normal, axle), axle)
+    return moment - np.cross(loop.radius * down / np.linalg.norm(down), force)
 
 
 def _joints(model):

@@ -19,6 +19,7 @@ DRIVEN = {
     "knee_linkage_leg": "knee",
     "rrc_arm_gripping": "joint_1",
     "stewart": "leg_1",
+    "whipple_bicycle": "rear_wheel",
 }
 """A coordinate that is prescribed or braked, where it is not the first one."""
 
