@@ -37,12 +37,17 @@ html_theme_options = {"navigation_with_keys": True}
 def plain_names(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Keep reStructuredText from reading ``in_`` as a link and a plural behind ``code`` as a fault.
+    """Keep reStructuredText from reading ``in_`` as a link and a plural behind code as a fault.
 
     Sphinx's event autodoc-process-docstring: it changes `lines` in place.
     """
     for k, line in enumerate(lines):
-        lines[k] = re.sub(r"(``[^`]+``)(?=\w)", r"\1\\ ", line)
+        if line.startswith(":ivar "):  # of "q, v, z" Sphinx takes all but the last for a type
+            names, colon, rest = line[6:].partition(":")
+            line = ":ivar " + names.replace(", ", ",") + colon + rest
+        lines[k] = re.sub(
+            r"(`+[^`]+`+)(?=(\w)?)", lambda found: found[1] + (r"\ " if found[2] else ""), line
+        )
         lines[k] = re.sub(r"(`+[^`]*`+)|(?<=\w)_(?!\w)", lambda found: found[1] or r"\_", lines[k])
 
 
