@@ -207,6 +207,13 @@ STEP_ERROR = 1e-2
 """Error of one step, rad or parts of the mechanism's size, from which on a motion is none.
 `watch`."""
 
+STATE_ERROR = 0.5
+"""Error of one step in a state of a force element, by the largest of its values, from which on it
+has lost its course. `step_check`."""
+
+LEAST_STATE = 1e-9
+"""Error of one step in such a state that is none, in its own unit. `step_check`."""
+
 LOST_ENERGY = 1e-2
 """Energy that may come from nowhere, by the largest of kinetic energy, change of the potential one
 and work: what a coarse step errs by in its own figures. `balance`."""

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import simpson, solve_ivp
 
 import mbd_bridge as mbd
+from mbd_bridge.errors import SolveError
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.forces.relaxing import ON_BAR, Z_BAR, Filter, Maxwell, bar, exact, slider
 from tests.machines import four_bar
@@ -254,3 +255,16 @@ def test_an_element_with_states_in_a_cut_joint_has_its_loads_from_the_steps():
     assert np.abs(moment - np.sign(moment @ torque) * torque).max() < 1e-10 < np.ptp(torque)
     with pytest.raises(mbd.StateError, match="loads="):
         run.joint_loads(["pin"])
+
+
+@pytest.mark.parametrize("delay", [0.0034, 0.003, 0.001])
+def test_a_state_whose_steps_are_too_long_is_told_though_it_moves_nothing(delay):
+    """4e9 rad, or 1e246 rad, of a gauge that is 0.2 rad off: no motion is wrong, the state is."""
+    gauge = [Filter("rail", delay, name="gauge")]
+    given = {"q": [0.2], "v": [1.0], "step": 0.01, "forces": [MOUNT, *gauge]}
+    with pytest.raises(SolveError, match=r"too long for the state 'gauge.seen'"):
+        mbd.simulate(slider(), 1.0, **given)
+    batch = mbd.simulate_batch(slider(), 1.0, **given | {"q": [[0.2], [0.3]]})
+    assert all("too long for the state 'gauge.seen'" in one for one in batch.status)
+    short = mbd.simulate(slider(), 1.0, **given | {"step": 2.0 * delay}, check=False)
+    assert short.status == "finished" and np.abs(short.z).max() < 1.0

@@ -47,7 +47,7 @@ from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.watch import coordinate_scale, openings, spread
+from mbd_bridge.simulate.checks.watch import coordinate_scale, grown, openings, spread
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
@@ -281,7 +281,8 @@ class _Batch:
             energy = partial(_energy, energy_kernel(model, variants), variants, ended)
             q, v = self.qs[ended], self.vs[ended]
             damped = self.scheme is not None and self.scheme.damps
-            lanes.done[ended] = keep_energy(model, energy, q, v, lanes.work[ended], damped)
+            kept = keep_energy(model, energy, q, v, lanes.work[ended], damped)
+            lanes.done[ended] = kept & ~grown(self.zs[ended])
 
     def _opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
         """Return whether the accelerations of these steps lead off the loops.

@@ -11,7 +11,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, loop_rows
 from mbd_bridge.simulate.rows import LoopChecker
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_ERROR
+from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, STEP_ERROR
 from mbd_bridge.spatial import Array
 
 LOOKS = 50
@@ -26,6 +26,9 @@ SLOW = 1.0
 
 FAR = 2.0 * np.pi
 """rad, or sizes of the mechanism: an error whose figure says nothing more."""
+
+GROWN = 100.0
+"""Growth of a state of a force element in the second half of a motion that is looked at."""
 
 
 def spread(count: int, most: int) -> Array:
@@ -104,3 +107,22 @@ def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
         f"the step of {h:.3g} s is too long for this motion: one step errs by {amount} in "
         f"{model.velocity_names[worst]!r}; {SHORTER}"
     )
+
+
+def state_errs(name: str, h: float) -> str:
+    """Return what is to be said of steps by which a state of a force element goes astray."""
+    return (
+        f"the step of {h:.3g} s is too long for the state {name!r} of a force element, whose time "
+        f"constant is shorter; {SHORTER}"
+    )
+
+
+def grown(z: Array) -> Array:
+    """Return which of many motions (N, K, nz) end with states of force elements far beyond all that
+    they were in its first half: a run of its own tells whether steps are too long for them.
+    """
+    half = z.shape[1] // 2
+    before = np.abs(z[:, :half]).max(axis=1, initial=0.0)
+    with np.errstate(invalid="ignore"):  # nan is bad
+        kept = np.abs(z[:, -1]) <= GROWN * before + LEAST_STATE
+    return np.asarray((half > 1) & ~kept.all(axis=1))

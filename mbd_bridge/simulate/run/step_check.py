@@ -9,10 +9,10 @@ import numpy as np
 from mbd_bridge.kernels.run.march import March
 from mbd_bridge.simulate.carried import carried
 from mbd_bridge.simulate.checks.opening import leads_off, opening, openings
-from mbd_bridge.simulate.checks.watch import spread, too_long
+from mbd_bridge.simulate.checks.watch import spread, state_errs, too_long
 from mbd_bridge.simulate.run.problem import Problem, Records
 from mbd_bridge.simulate.singular.trust import Now
-from mbd_bridge.solve.tolerances import OPENING, STEP_RISK
+from mbd_bridge.solve.tolerances import LEAST_STATE, OPENING, STATE_ERROR, STEP_RISK
 from mbd_bridge.spatial import Array
 
 LOOKS = 8
@@ -34,14 +34,15 @@ class StepCheck:
         self, problem: Problem, march: March, rows: tuple[int, ...], begun: Callable[[Now], Now]
     ) -> None:
         self._problem, self._march, self._rows, self._begun = problem, march, rows, begun
+        self._names = problem.trajectory.system.states.names
 
     def checked(self, found: Records) -> Records:
         """Return the motion up to where its steps are too long, if they are."""
         problem, model = self._problem, self._problem.model
         looks = spread(len(found.time) - 1, LOOKS)
-        whole, a = self._after(found, looks, 1)
-        halves, _ = self._after(found, looks, 2)
-        trusted = np.isfinite(whole).all(axis=1) & np.isfinite(halves).all(axis=1)
+        whole, z_whole, a = self._after(found, looks, 1)
+        halves, z_halves, _ = self._after(found, looks, 2)
+        trusted = np.isfinite(np.hstack([whole, halves])).all(axis=1)
         opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
         if problem.loops is not None:
             states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
@@ -53,7 +54,28 @@ class StepCheck:
                 what = leads_off(opens[k])
             if what is not None:
                 return found.until(int(looks[k]), what, problem)
-        return found
+        return self._of_states(found, looks, z_whole, z_halves, trusted)
+
+    def _of_states(
+        self, found: Records, looks: Array, whole: Array, halves: Array, trusted: Array
+    ) -> Records:
+        """Return the motion up to where states of force elements leave their course for good.
+
+        One that has only just begun may settle yet: what counts are the last two looks.
+        """
+        if len(looks) < 2 or not whole.size:
+            return found
+        largest = np.maximum.accumulate(np.abs(found.z), axis=0)[looks]
+        with np.errstate(invalid="ignore"):  # nan is bad
+            wrong = ~(np.abs(whole - halves) <= STATE_ERROR * largest + LEAST_STATE)
+        wrong &= trusted[:, None]
+        astray = wrong[-2:].all(axis=0)
+        if not astray.any():
+            return found
+        worst = int(np.argmax(astray))
+        since = len(looks) - int(np.argmin([*wrong[::-1, worst], False]))
+        why = state_errs(self._names[worst], self._problem.h)
+        return found.until(int(looks[since]), why, self._problem)
 
     def opening(self, q: Array, v: Array, a: Array) -> str | None:
         """Return what is to be said of an acceleration that leads off the loops."""
@@ -62,9 +84,9 @@ class StepCheck:
             return None
         return opening(self._problem.model, loops.values, self._rows, q, v, a)
 
-    def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array]:
-        """Return q (L, nq) after a step from some records, made of so many parts, and the
-        acceleration (L, nv) at the start of the last part; nan where a step is not trusted.
+    def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array, Array]:
+        """Return q (L, nq) and z (L, nz) after a step from some records, made of so many parts, and
+        the acceleration (L, nv) at the start of the last part; nan where a step is not trusted.
         """
         trajectory, h = self._problem.trajectory, self._problem.h / parts
         sampled, t, q, v = (
@@ -89,4 +111,5 @@ class StepCheck:
             q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
             beside = np.where(lost[:, None], beside, carried(out[2]))
             t = t + steps * h
-        return np.where(lost[:, None], np.nan, q), out[3]
+        z = beside[:, : found.z.shape[1]]
+        return np.where(lost[:, None], np.nan, q), z, out[3]
