@@ -44,9 +44,10 @@ from mbd_bridge.simulate.batch.start import (
     start_states,
 )
 from mbd_bridge.simulate.carried import CARRIED, carried
-from mbd_bridge.simulate.checks.balance import keep_energy
+from mbd_bridge.simulate.checks.balance import FEW, keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
 from mbd_bridge.simulate.checks.opening import opening
+from mbd_bridge.simulate.checks.passive import gained, only_elements
 from mbd_bridge.simulate.checks.watch import coordinate_scale, grown, openings, spread
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
@@ -283,6 +284,12 @@ class _Batch:
             damped = self.scheme is not None and self.scheme.damps
             kept = keep_energy(model, energy, q, v, lanes.work[ended], damped)
             lanes.done[ended] = kept & ~grown(self.zs[ended])
+        if self.scheme is not None and only_elements(system):
+            for k in np.flatnonzero(lanes.done):
+                states = self.qs[k], self.vs[k], self.zs[k]
+                trajectory = Trajectory(system, int(k))
+                if gained(trajectory, self.time, *states, self.clock.h, FEW) is not None:
+                    lanes.done[k] = False
 
     def _opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
         """Return whether the accelerations of these steps lead off the loops.
