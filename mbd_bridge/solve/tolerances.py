@@ -217,3 +217,11 @@ LEAST_STATE = 1e-9
 LOST_ENERGY = 1e-2
 """Energy that may come from nowhere, by the largest of kinetic energy, change of the potential one
 and work: what a coarse step errs by in its own figures. `balance`."""
+
+GAINED_ENERGY = 0.1
+"""Energy that passive force elements may seem to have given, by the largest of kinetic energy and
+changes of stored energy: what coarse steps of the second order swing by; hard stops that throw a
+machine back gave 0.4 and more. `passive`."""
+
+ACTIVE_POWER = 1e-9
+"""Power that an element gives, by the largest that one loses: beyond rounding it has a source."""

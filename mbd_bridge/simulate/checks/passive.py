@@ -18,14 +18,8 @@ from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.force_elements import force_elements
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY
 from mbd_bridge.spatial import Array
-
-GAINED = 0.1
-"""Of the largest of kinetic energy and changes of stored energy: what steps of the second order
-swing by where they are too coarse to be exact, but not wrong."""
-
-ACTIVE = 1e-9
-"""Of the largest dissipation: an element that gives so much power has a source of it."""
 
 LIBRARY = "mbd_bridge.forces."
 """Where elements are whose energy and dissipation are tested."""
@@ -50,14 +44,14 @@ def gained(
     looks = spread(len(time), most)
     state = q[looks], v[looks]
     found = force_elements(trajectory, time[looks], *state, z[looks])
-    if (found.dissipation < -ACTIVE * np.abs(found.dissipation).max(initial=0.0)).any():
+    if (found.dissipation < -ACTIVE_POWER * np.abs(found.dissipation).max(initial=0.0)).any():
         return None
     whole, still = (x[:, 0] for x in energy_kernel(trajectory.model)(*state))
     stored = still + found.energy
     scale = max(float((whole - still).max()), float(np.ptp(stored)))
     total = whole + found.energy
     gain = total - np.minimum.accumulate(total)
-    bad = np.flatnonzero(~(gain <= GAINED * scale))
+    bad = np.flatnonzero(~(gain <= GAINED_ENERGY * scale))
     if not scale > 0.0 or not len(bad):
         return None
     first = int(bad[0])
