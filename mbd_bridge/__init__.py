@@ -49,6 +49,7 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedAlpha, Newmark
 
 if TYPE_CHECKING:
+    from mbd_bridge.api.samples import models
     from mbd_bridge.fmu.export import export_fmu
     from mbd_bridge.forces.files import load_forces, save_forces
     from mbd_bridge.linear.linearise import linearise
@@ -62,6 +63,7 @@ _PLACES = {
     "export_fmu": "mbd_bridge.fmu.export",
     "linearise": "mbd_bridge.linear",
     "load_forces": "mbd_bridge.forces.files",
+    "models": "mbd_bridge.api.samples",
     "plot_eigenvalues": "mbd_bridge.linear",
     "save_forces": "mbd_bridge.forces.files",
     "steady_motion": "mbd_bridge.linear",
@@ -109,6 +111,7 @@ __all__ = [
     "load_history",
     "load_loads",
     "load_motion",
+    "models",
     "plot_eigenvalues",
     "render",
     "report",

@@ -22,6 +22,7 @@ COMMANDS = (
     "check",
     "bench",
     "export",
+    "models",
 )
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
 
@@ -42,6 +43,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
   mbd export robot.urdf --what inverse_dynamics      C source for your own program
+  mbd models                                          models to try all this with
 """
 
 EPILOG = """\

@@ -1,0 +1,36 @@
+"""``mbd models``: the sample models that come with the package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+SUMMARY = "list the sample models, or print the path of one"
+DESCRIPTION = """\
+The models that come with mbd_bridge, to try things with. With NAME, the path of that one:
+
+  mbd models
+  mbd info $(mbd models four_bar)
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="of a model; without it, all")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print names and paths, or one path."""
+    from mbd_bridge.api.samples import models
+    from mbd_bridge.errors import FileError, unknown_name
+
+    found = models()
+    if options.name is None:
+        width = max(map(len, found))
+        for name, path in found.items():
+            sys.stdout.write(f"{name:{width}s}  {path}\n")
+        return 0
+    if options.name not in found:
+        raise FileError(unknown_name("sample model", options.name, list(found)))
+    sys.stdout.write(f"{found[options.name]}\n")
+    return 0
