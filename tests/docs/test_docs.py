@@ -83,7 +83,7 @@ def commands(block: Block) -> list[tuple[str, str]]:
 def run(command: str, place: Path) -> str:
     """Run a command of ours as a terminal would show it; the exit code is part of the text."""
     mbd = f"{sys.executable} -m mbd_bridge"
-    text = re.sub(r"(^|&& |\| )mbd ", rf"\1{mbd} ", command.removeprefix(INSTALL))
+    text = re.sub(r"(^|&& |\| |\$\()mbd ", rf"\1{mbd} ", command.removeprefix(INSTALL))
     text = re.sub(r"^python ", f"{sys.executable} ", text)
     done = subprocess.run(
         ["bash", "-c", text],
