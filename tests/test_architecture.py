@@ -20,6 +20,7 @@ ORDER = (
     "lazy",
     "errors",
     "arguments",
+    "assumptions",
     "spatial",
     "formats",
     "plots",

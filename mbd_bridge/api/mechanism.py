@@ -205,7 +205,7 @@ class Mechanism(MechanismDynamics):
         packed = pack_external(external, request.links) if external else None
         times = t if motion is None else motion.time
         loads = solver(*state, packed, t=times, threads=threads, check=check)
-        return loads if motion is None else loads.along(motion.time, motion.v)
+        return loads if motion is None else loads.along_motion(motion)
 
     def solver(self, request: LoadRequest) -> LoadSolver:
         """Return what gives the loads of a request, prepared when it is first asked for."""

@@ -12,6 +12,7 @@ from mbd_bridge.cli import loop_loads, motion_file
 from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
+    from mbd_bridge.assumptions import Assumptions
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.motions import Pieces
@@ -121,22 +122,28 @@ def run(options: argparse.Namespace) -> int:
             minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        rows, peaks, lost = _write(solver, pieces, options)
-    unused = left_out(model, "these loads", replaced_by(model, robot.forces))
-    for note in (*pieces.notes, *lost, *screen.forces_said(robot), unused):
-        if note:
-            screen.say(note)
+        rows, peaks, lost, assumed = _write(solver, pieces, options)
+    notes = (*pieces.notes, *lost)
+    if options.output is None:
+        unused = left_out(model, "these loads", replaced_by(model, robot.forces))
+        notes += (*screen.forces_said(robot), unused)
+    else:
+        notes = tuple(note for note in notes if note not in assumed.texts)
+    for note in filter(None, notes):
+        screen.say(note)
     if options.output is not None:
         screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
+        screen.show(screen.stderr(), "", screen.assumptions(assumed), "")
         screen.say(f"{rows} rows written to {options.output}")
     return 0
 
 
 def _write(
     solver: LoadSolver, pieces: Pieces, options: argparse.Namespace
-) -> tuple[int, Peaks, tuple[str, ...]]:
-    """Write the loads piece by piece; return the number of rows, their peaks, and what to say."""
+) -> tuple[int, Peaks, tuple[str, ...], Assumptions]:
+    """Write the loads piece by piece; return rows, peaks, what to say, and what they assume."""
     from mbd_bridge.cli import screen
+    from mbd_bridge.loads.assumed import assumptions_of, undetermined_components
     from mbd_bridge.loads.export import load_rows
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.loads.streaming import loads_writer, lost_components
@@ -158,7 +165,9 @@ def _write(
             peaks.add(motion.time, loads)
             rows += len(motion.time)
     assert peaks is not None
-    return rows, peaks, lost_components(solver.joints, named, sure)
+    lost = lost_components(solver.joints, named, sure)
+    unsure = undetermined_components(solver.joints, sure)
+    return rows, peaks, lost, assumptions_of(loads, unsure, pieces.assumed)
 
 
 def _digits(text: str) -> int:

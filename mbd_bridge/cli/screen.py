@@ -21,6 +21,7 @@ from mbd_bridge.errors import MbdError, MbdWarning, MissingMeshWarning, visible
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
+    from mbd_bridge.assumptions import Assumptions
 
 WIDTH = 1000
 """Columns of what is printed: no cell is folded, a long line is for the terminal or `less -S`."""
@@ -73,6 +74,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
     for row in rows:
         made.add_row(*(Text(visible(c)) if isinstance(c, str) else _shown(c) for c in row))
     return made
+
+
+def assumptions(found: Assumptions) -> Table:
+    """Return what results assume, topic by topic; their convention stands above them."""
+    return table(("assumed", ""), found.rows(without=("convention",)))
 
 
 def _shown(cell: Text) -> Text:

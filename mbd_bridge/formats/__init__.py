@@ -10,6 +10,7 @@ from mbd_bridge.formats.description import (
     Loop,
     LoopEnd,
     Mimic,
+    Payload,
 )
 from mbd_bridge.formats.urdf import read, read_urdf_text
 
@@ -23,6 +24,7 @@ __all__ = [
     "Loop",
     "LoopEnd",
     "Mimic",
+    "Payload",
     "read",
     "read_urdf_text",
 ]

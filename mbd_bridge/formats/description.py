@@ -104,6 +104,15 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
+class Payload:
+    """A mass that was added to a link: kg, at a point (m) in the link's frame."""
+
+    link: str
+    mass: float
+    centre: Vector3
+
+
+@dataclass(frozen=True, slots=True)
 class LoopEnd:
     """One side of a loop joint: a frame on a link."""
 
@@ -169,6 +178,7 @@ class Description:
     notes : the warnings that reading gave: what is odd in the file and was read as it stands
     actuated : actuated joints, as the sidecar or the file's transmissions say; None where
         neither does
+    payloads : what was added to links afterwards; their inertia is part of `links` already
     """
 
     name: str
@@ -180,3 +190,4 @@ class Description:
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     actuated: tuple[str, ...] | None = None
+    payloads: tuple[Payload, ...] = ()

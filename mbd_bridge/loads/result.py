@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
+from mbd_bridge.assumptions import Assumption, Assumptions
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.mechanism import Model
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mbd_bridge.loads.durability import LoadSpectra
+    from mbd_bridge.loads.request import LoadRequest
+    from mbd_bridge.motions import Motion
 
 
 class OneJoint(NamedTuple):
@@ -74,6 +77,8 @@ class JointLoads:
         No loop determines the acceleration of such a spin; it was solved for, from zero moment
     a : (nv,) or (N, nv) accelerations that the loads belong to, where spins were solved for; None:
         those given
+    request : what was asked for; None: the loads were read from a file
+    assumed : contributions to `assumptions` of the motion and of what acted during it
     """
 
     joints: tuple[str, ...]
@@ -93,6 +98,8 @@ class JointLoads:
     speed: Array | None = None
     spins: tuple[str, ...] = ()
     a: Array | None = None
+    request: LoadRequest | None = None
+    assumed: tuple[Assumption, ...] = ()
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""
@@ -129,6 +136,17 @@ class JointLoads:
         if speed.shape != (*states, nv):
             raise StateError(f"v: expected {(*states, nv)}, got {speed.shape}")
         return replace(self, time=times, speed=actuation_speeds(self, speed))
+
+    def along_motion(self, motion: Motion) -> JointLoads:
+        """Return these loads with the times, velocities and assumptions of their motion."""
+        return replace(self.along(motion.time, motion.v), assumed=(*self.assumed, *motion.assumed))
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """Everything that these loads assume, topic by topic."""
+        from mbd_bridge.loads.assumed import assumptions_of
+
+        return assumptions_of(self)
 
     def spectra(
         self,

@@ -257,7 +257,7 @@ class LoadSolver:
         """Return the loads along a motion without external wrenches, with their times."""
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
         loads = self(motion.q, motion.v, motion.a, t=motion.time, threads=threads)
-        return loads.along(motion.time, motion.v)
+        return loads.along_motion(motion)
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.
@@ -376,4 +376,5 @@ class LoadSolver:
             own_moment,
             own_flags,
             self.model,
+            request=self.request,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats import Description
+from mbd_bridge.formats import Description, Payload
 from mbd_bridge.mechanism.builder import inertia_of
 from mbd_bridge.spatial import lump
 
@@ -35,4 +35,6 @@ def with_payload(
             else entry
             for entry in description.links
         )
-    return replace(description, links=links, source=None)
+    x, y, z = body.centre.tolist()
+    payloads = (*description.payloads, Payload(link, body.mass, (x, y, z)))
+    return replace(description, links=links, source=None, payloads=payloads)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
+from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Body, Model, ModelJoint
@@ -58,6 +59,8 @@ class Motion:
     coordinates, velocities : names of the entries of q, and of v and a
     notes : what was derived, held still or looks odd
     model : whose states these are
+    assumed : what was done to it (topics completed, rates, smoothing, uncertainty, ...), which
+        loads along it assume
     """
 
     time: Floats
@@ -68,6 +71,7 @@ class Motion:
     velocities: tuple[str, ...]
     notes: tuple[str, ...] = ()
     model: Model | None = None
+    assumed: tuple[Assumption, ...] = ()
 
     def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
         """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.
@@ -140,7 +144,7 @@ class _Reader:
 
     def __init__(self, table: Table, model: Model) -> None:
         self.table, self.model = table, model
-        self.notes: list[str] = []
+        self.notes, self.assumed = list[str](), list[Assumption]()
         self.time = times(table)
         _check_names(table, model)
         of_q, of_v = model_units(model)
@@ -162,7 +166,13 @@ class _Reader:
         warnings.add(self.time, self.q, derived)
         warnings.compare_rates(self.time, self.q, self.v, given)
         names = model.coordinate_names, model.velocity_names
-        return Motion(self.time, self.q, self.v, self.a, *names, tuple(self.notes), model)
+        notes, assumed = tuple(self.notes), tuple(self.assumed)
+        return Motion(self.time, self.q, self.v, self.a, *names, notes, model, assumed)
+
+    def _say(self, topic: str, note: str) -> None:
+        """Note what was done to the motion: loads along it assume it."""
+        self.notes.append(note)
+        self.assumed.append(Assumption(topic, note))
 
     def _columns(
         self, names: Sequence[str], suffix: str, units: Sequence[str]
@@ -191,7 +201,7 @@ class _Reader:
             )
         for joint, body in _independent(model):
             self._hold_joint(joint, body)
-        self.notes.append(f"held in the neutral position, at rest: {some(missing, NAMED)}")
+        self._say("completed", f"held in the neutral position, at rest: {some(missing, NAMED)}")
 
     def _hold_joint(self, joint: ModelJoint, body: Body) -> None:
         """Hold what the table has not of one joint: single coordinates, or a whole quaternion."""
@@ -282,9 +292,9 @@ class _Reader:
         spline = f"derived by an interpolating spline of degree {degree(rows)} through"
         if from_q:
             moved = [joint.name for joint in from_q]
-            self.notes.append(f"rates {spline} the positions{self._of(moved)}")
+            self._say("rates", f"rates {spline} the positions{self._of(moved)}")
         if from_v:
-            self.notes.append(f"accelerations {spline} the velocities{self._of(from_v)}")
+            self._say("rates", f"accelerations {spline} the velocities{self._of(from_v)}")
         return from_q
 
     def _of(self, names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.assumptions import Assumption
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.mechanism import Model
@@ -54,6 +55,10 @@ class Pieces(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What was derived, held still or looks odd, in what was taken so far."""
 
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion, in what was taken so far; see `Motion`."""
+
     def __iter__(self) -> Iterator[Motion]: ...
 
 
@@ -69,6 +74,11 @@ class MotionParts:
     def notes(self) -> tuple[str, ...]:
         """What was derived, held still or looks odd."""
         return self._motion.notes
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion."""
+        return self._motion.assumed
 
     def __iter__(self) -> Iterator[Motion]:
         for begin in range(0, len(self._motion.time), self._rows):
@@ -107,6 +117,7 @@ class MotionPieces:
         self._progress = progress
         self._warnings = MotionWarnings(model)
         self._said: tuple[str, ...] = ()
+        self._assumed: tuple[Assumption, ...] = ()
         self.seam = 0.0
 
     @property
@@ -114,6 +125,11 @@ class MotionPieces:
         """Sentences about what was read so far."""
         apart = () if self.seam <= SEAM else (self._apart(),)
         return (*self._said, *self._warnings.notes(), *apart)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion."""
+        return self._assumed
 
     def _apart(self) -> str:
         return (
@@ -125,7 +141,7 @@ class MotionPieces:
         last: Motion | None = None
         for table, begin, end in self._tables():
             whole = motion_from_table(table, self.model, rest=self._rest, warnings=self._warnings)
-            self._said = self._said or whole.notes
+            self._said, self._assumed = self._said or whole.notes, self._assumed or whole.assumed
             if last is not None:
                 self._compare(last, _part(whole, begin - 1, begin))
             last = _part(whole, begin, end)

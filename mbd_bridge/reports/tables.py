@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbd_bridge.assumptions import Assumptions
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
@@ -62,6 +63,15 @@ def loads(history: LoadHistory) -> str:
     return table(
         headings, rows, f"{sentence(history.convention)} Rows force and moment: their lengths."
     )
+
+
+def assumptions(found: Assumptions) -> str:
+    """Return what the numbers assume, topic by topic, as HTML."""
+    rows: list[list[Cell]] = [
+        [one.heading, (one.text, "prose"), ("neglected", "doubt") if one.neglected else ""]
+        for one in found.entries
+    ]
+    return table(("topic", "assumed", ""), rows, "What every number of this report assumes.")
 
 
 def _named(name: str, determined: bool) -> Cell:

@@ -80,6 +80,7 @@ def report_page(subject: Subject) -> str:
     sections.append(
         ("Durability", tables.spectra(history) + figures.exceedances(history)),
     )
+    sections.append(("Assumptions", tables.assumptions(history.assumptions)))
     if subject.agreement is not None:
         sections.append(("Other engines", checks.agreement(subject.agreement)))
     sections.append(("Versions", checks.versions(subject.version)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.assumptions import Assumption, Assumptions
 from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.result import JointLoads
@@ -30,6 +32,7 @@ class LoadHistory:
     spectra : rainflow cycles and damage-equivalent loads of the same signals
     envelopes : largest and smallest force at every speed, of each actuator whose speed is known
     traces : the signals along time, as pictures need them
+    assumptions : everything that the loads assume, topic by topic
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
     """
@@ -44,6 +47,7 @@ class LoadHistory:
     spectra: LoadSpectra
     envelopes: tuple[Envelope, ...]
     traces: Traces
+    assumptions: Assumptions
     notes: tuple[str, ...] = ()
     file: str | None = None
 
@@ -97,8 +101,18 @@ class LoadHistoryCounter:
             for counter, speed, force in pairs:
                 counter.add(speed, force)
 
-    def history(self, notes: Sequence[str] = (), file: str | None = None) -> LoadHistory:
-        """Return what came so far."""
+    def history(
+        self,
+        notes: Sequence[str] = (),
+        file: str | None = None,
+        assumed: Iterable[Assumption] = (),
+    ) -> LoadHistory:
+        """Return what came so far.
+
+        Parameters
+        ----------
+        assumed : contributions to the assumptions beside those of the loads
+        """
         if self._signals is None:
             raise StateError("no loads were counted: add() was not called, or had no rows")
         first, entries = self._first, self._signals.entries
@@ -121,9 +135,16 @@ class LoadHistoryCounter:
             self._spectra.spectra(),
             tuple(envelopes) if first.speed is not None else (),
             self._traces.traces(),
+            assumptions_of(first, self._undetermined(), assumed),
             tuple(notes),
             file,
         )
+
+    def _undetermined(self) -> list[str]:
+        """Return the names of components and actuations that are not determined throughout."""
+        assert self._signals is not None
+        pairs = zip(self._signals.entries, self._sure.tolist(), strict=True)
+        return [signal.name for signal, sure in pairs if not (sure or signal.resultant)]
 
 
 def load_history(

@@ -59,7 +59,7 @@ def stream_loads(
                 writer.append(np.column_stack([motion.time, load_rows(loads)]))
             counter.add(loads)
     name = fspath(output) if isinstance(output, str | PathLike) else None
-    history = counter.history(pieces.notes, name)
+    history = counter.history(pieces.notes, name, pieces.assumed)
     if named is None:
         return history
     sure = [[history[f"{j}.{c}"].determined for c in COMPONENTS] for j in history.joints]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.selected import actuation_names, changes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.outputs import Outputs
@@ -65,6 +65,7 @@ def reported_loads(
         reported.get("reaction_moment"),
         reaction,
         model,
+        request=LoadRequest.of(model, outputs.joint_names(model)),
     )
 
 

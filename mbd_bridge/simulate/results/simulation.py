@@ -23,6 +23,7 @@ from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.checks.closure import closure
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
+from mbd_bridge.simulate.results.assumed import simulated
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulate.results.history import History
@@ -165,10 +166,9 @@ class Simulation:
             found = self._loads(LoadRequest.of(self.model, names), silent)
             for name, array in own.items():
                 array[silent] = getattr(found, name)
-        rows = self.facts.get("rows", ())
-        prescribed_joints = self.system.prescribed_joints
-        found = reported_loads(self.model, asked, own, self.q, rows, prescribed_joints)
-        return found.along(self.time, self.v)
+        kept = self.facts.get("rows", ()), self.system.prescribed_joints
+        found = reported_loads(self.model, asked, own, self.q, *kept)
+        return simulated(self, found)
 
     @cached_property
     def outputs(self) -> dict[str, Array]:
@@ -311,7 +311,7 @@ class Simulation:
         on, at, in_, reaction : see `loads.LoadRequest`
         """
         request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, reaction=reaction)
-        return self._loads(request).along(self.time, self.v)
+        return simulated(self, self._loads(request))
 
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops

@@ -1,0 +1,239 @@
+"""The assumptions behind joint loads, from the objects that know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.assumptions import NONE, TOPICS, Assumption, Assumptions, Number
+from mbd_bridge.errors import count, some
+from mbd_bridge.forces.base import ForceElement, replaced_by
+from mbd_bridge.loads.request import LoadRequest
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.table import COMPONENTS
+
+NAMED = 6
+"""How many names a sentence gives before it counts."""
+
+
+@dataclass(frozen=True)
+class LoadBasis:
+    """What loads were computed from.
+
+    Attributes
+    ----------
+    model : the machine
+    convention : on which body, at which point, in which axes
+    request : what was asked for; None: the loads were read from a file
+    undetermined : names of components such as ``elbow.fy``
+    """
+
+    model: Model
+    convention: str
+    request: LoadRequest | None = None
+    undetermined: tuple[str, ...] = ()
+
+
+def assumptions_of(
+    loads: JointLoads,
+    undetermined: Sequence[str] | None = None,
+    assumed: Iterable[Assumption] = (),
+) -> Assumptions:
+    """Return all assumptions behind some loads.
+
+    Parameters
+    ----------
+    undetermined : names of components, of all pieces of a motion; None: those of these loads
+    assumed : contributions beside `JointLoads.assumed`; they replace what is said by default
+    """
+    assert loads.model is not None
+    if undetermined is None:
+        undetermined = undetermined_components(loads.joints, loads.determined)
+    basis = LoadBasis(loads.model, str(loads.convention), loads.request, tuple(undetermined))
+    default = Assumptions(tuple(PROVIDERS[topic](basis) for topic in TOPICS))
+    return default.stating(*loads.assumed).stating(*assumed)
+
+
+def undetermined_components(joints: Sequence[str], sure: np.ndarray) -> tuple[str, ...]:
+    """Return the names of the components of which the flags (J, 6) are false."""
+    return tuple(f"{joints[j]}.{COMPONENTS[k]}" for j, k in np.argwhere(~np.asarray(sure)))
+
+
+def _convention(basis: LoadBasis) -> Assumption:
+    return Assumption("convention", basis.convention)
+
+
+def _base(basis: LoadBasis) -> Assumption:
+    root = basis.model.links[0].name
+    if basis.model.floating:
+        return Assumption("base", f"{root} is free (six degrees of freedom, root_joint)")
+    return Assumption("base", f"{root} is fixed to the ground, which does not move")
+
+
+def _masses(basis: LoadBasis) -> Assumption:
+    links = basis.model.links
+    mass = float(sum(link.inertia.mass for link in links))
+    text = f"{mass:.6g} kg in {count(len(links), 'link')}, as in the file"
+    text += ", with the payload" if basis.model.description.payloads else ""
+    return Assumption("masses", text, (Number("mass", mass, "kg"),))
+
+
+def _payload(basis: LoadBasis) -> Assumption:
+    payloads = basis.model.description.payloads
+    if not payloads:
+        return Assumption("payload", NONE)
+    each = [
+        f"{one.mass:.6g} kg on {one.link} at ({', '.join(f'{x:.6g}' for x in one.centre)}) m"
+        for one in payloads
+    ]
+    numbers = tuple(Number(f"mass on {one.link}", one.mass, "kg") for one in payloads)
+    return Assumption("payload", "; ".join(each), numbers)
+
+
+def _gravity(basis: LoadBasis) -> Assumption:
+    values = [float(x) for x in basis.model.gravity]
+    text = f"({', '.join(f'{x:.6g}' for x in values)}) m/s² in the world's axes"
+    return Assumption(
+        "gravity", text, tuple(Number(x, y, "m/s²") for x, y in zip("xyz", values, strict=True))
+    )
+
+
+def _external(basis: LoadBasis) -> Assumption:
+    if basis.request is None:
+        return Assumption("external", UNKNOWN)
+    links = basis.request.links
+    if not links:
+        return Assumption("external", NONE)
+    axes = "the world's axes" if basis.request.external_in == "world" else "the link's axes"
+    return Assumption("external", f"given wrenches on {some(links, NAMED)}, in {axes}")
+
+
+def _elements(basis: LoadBasis) -> Assumption:
+    if basis.request is None:
+        return Assumption("elements", UNKNOWN)
+    names = [one.name for one in (*basis.request.forces, *basis.request.known)]
+    return Assumption("elements", f"{some(names, NAMED)} act" if names else NONE)
+
+
+def _friction(basis: LoadBasis) -> Assumption:
+    if basis.request is None:
+        return Assumption("friction", UNKNOWN)
+    return losses(basis.model, basis.request.forces)
+
+
+def losses(model: Model, elements: Iterable[ForceElement]) -> Assumption:
+    """Return what counts of the file's friction and damping, by force elements that replace it."""
+    joints = model.description.joints
+    stated = {(kind, j.name) for kind in KINDS for j in joints if getattr(j, kind)}
+    counted = replaced_by(model, elements)
+    kinds = {kind for kind, _ in counted & stated}
+    acting = f"{' and '.join(k for k in KINDS if k in kinds)} of the file by force elements"
+    unused = sorted(stated - counted)
+    if kinds and not unused:
+        return Assumption("friction", f"{acting}; no other losses")
+    names = {name for _, name in unused}
+    what = " and ".join(kind for kind in KINDS if any(kind == k for k, _ in unused))
+    left_out = (
+        f"{what} that the file gives for {count(len(names), 'joint')} left out"
+        if names
+        else "the file gives none"
+    )
+    text = f"{acting}; {left_out}" if kinds else f"not counted; {left_out}"
+    return Assumption("friction", text, neglected=True)
+
+
+def _rotors(basis: LoadBasis) -> Assumption:
+    return Assumption(
+        "rotors",
+        "not counted: actuation is at the joint, without rotor inertia, gear ratio and efficiency",
+        neglected=True,
+    )
+
+
+def _limits(basis: LoadBasis) -> Assumption:
+    return Assumption("limits", "of position, speed and effort: compared with, never enforced")
+
+
+def _rigid(basis: LoadBasis) -> Assumption:
+    return Assumption("rigid", "links and joints are rigid, without clearance", neglected=True)
+
+
+def _planar(basis: LoadBasis) -> Assumption:
+    return Assumption("planar", "not assumed: all six components in space")
+
+
+def _loops(basis: LoadBasis) -> Assumption:
+    model, request = basis.model, basis.request
+    if not model.has_loops:
+        return Assumption("loops", NONE)
+    if request is not None and request.open_tree:
+        return Assumption("loops", "left open: the loads are those of the tree", neglected=True)
+    cuts = [f"{cut.name} ({cut.type})" for cut in model.cuts]
+    text = f"closed exactly at {some(cuts, NAMED)}"
+    if request is not None:
+        actuated = request.actuated or model.description.actuated
+        text += f"; actuated: {some(actuated, NAMED)}" if actuated else ""
+        if request.minimum_norm:
+            text += "; what actuators share is the smallest for the loop joints"
+    return Assumption("loops", text)
+
+
+def _undetermined(basis: LoadBasis) -> Assumption:
+    names = basis.undetermined
+    if not names:
+        return Assumption("undetermined", NONE)
+    return Assumption(
+        "undetermined",
+        f"{some(names, NAMED)}: they depend on elasticity and fit; the smallest values that agree "
+        f"with the motion are shown",
+        (Number("components", float(len(names)), ""),),
+    )
+
+
+def _completed(basis: LoadBasis) -> Assumption:
+    return Assumption("completed", "all as given, none held or completed")
+
+
+def _rates(basis: LoadBasis) -> Assumption:
+    return Assumption("rates", "velocities and accelerations as given")
+
+
+def _smoothing(basis: LoadBasis) -> Assumption:
+    return Assumption("smoothing", NONE)
+
+
+def _uncertainty(basis: LoadBasis) -> Assumption:
+    return Assumption(
+        "uncertainty", "not estimated: motion and machine are taken as exact", neglected=True
+    )
+
+
+KINDS = ("damping", "friction")
+"""What a file says of losses in joints."""
+
+UNKNOWN = "not known: the loads were read from a file that does not say"
+
+PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
+    "convention": _convention,
+    "base": _base,
+    "masses": _masses,
+    "payload": _payload,
+    "gravity": _gravity,
+    "external": _external,
+    "elements": _elements,
+    "friction": _friction,
+    "rotors": _rotors,
+    "limits": _limits,
+    "rigid": _rigid,
+    "planar": _planar,
+    "loops": _loops,
+    "undetermined": _undetermined,
+    "completed": _completed,
+    "rates": _rates,
+    "smoothing": _smoothing,
+    "uncertainty": _uncertainty,
+}
+"""What is said of each topic unless somebody contributes something else."""

@@ -1,0 +1,36 @@
+"""What the loads of a simulation assume beside what their request says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mbd_bridge.assumptions import NONE, Assumption
+from mbd_bridge.errors import some
+from mbd_bridge.forces.base import SHOWN
+from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads.assumed import losses
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulate.results.simulation import Simulation
+
+
+def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
+    """Return loads at the records of a simulation with their times and what they assume."""
+    system = run.system
+    external = some(list(system.external_links), SHOWN)
+    elements = some([element.name for element in system.forces], SHOWN)
+    assumed = [
+        Assumption("external", f"given wrenches on {external}" if external else NO_EXTERNAL),
+        Assumption("elements", f"{elements} act" if elements else NONE),
+        losses(run.model, system.forces),
+        Assumption("rates", f"{SIMULATED}, steps of {run.step:g} s"),
+    ]
+    prescribed = some([part.name for part in system.prescribed], SHOWN)
+    if prescribed:
+        assumed.append(Assumption("rates", f"prescribed, whatever force that takes: {prescribed}"))
+    return replace(loads.along(run.time, run.v), assumed=tuple(assumed))
+
+
+NO_EXTERNAL = "none beside forces and torques of joints"
+SIMULATED = "simulated: accelerations satisfy the equations of motion"
