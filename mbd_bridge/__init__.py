@@ -18,6 +18,7 @@ from mbd_bridge.api import (
     crosscheck,
     forces,
     load,
+    load_external,
     load_history,
     load_loads,
     load_motion,
@@ -40,6 +41,7 @@ from mbd_bridge.errors import (
     SolveError,
     StateError,
 )
+from mbd_bridge.external import ExternalForces
 from mbd_bridge.lazy import imported_at_first_use
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
@@ -77,6 +79,7 @@ __all__ = [
     "Builder",
     "Equations",
     "ExplicitNewmark",
+    "ExternalForces",
     "FileError",
     "GeneralisedAlpha",
     "Input",
@@ -107,6 +110,7 @@ __all__ = [
     "forces",
     "linearise",
     "load",
+    "load_external",
     "load_forces",
     "load_history",
     "load_loads",

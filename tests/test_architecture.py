@@ -31,6 +31,7 @@ ORDER = (
     "forces",
     "solve",
     "motions",
+    "external",
     "loads",
     "simulate",
     "fmu",

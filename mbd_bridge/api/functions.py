@@ -10,9 +10,19 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
+from mbd_bridge.external import (
+    ExternalForces,
+    ExternalGiven,
+    Reads,
+    external_forces,
+    external_from_file,
+)
+from mbd_bridge.external.columns import How
+from mbd_bridge.external.force import Direction, Outside
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import read
 from mbd_bridge.formats.bags import Clock
@@ -29,6 +39,7 @@ from mbd_bridge.motions import Motion, MotionPieces, motion_from_file
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED
+from mbd_bridge.solve.wrenches import Axes, check_axes
 
 
 def load(
@@ -80,6 +91,7 @@ def load_motion(
     mechanism: Mechanism,
     *,
     rest: bool = False,
+    ignore: Sequence[str] | str = (),
     topic: str | None = None,
     joints: Mapping[str, str | None] | None = None,
     clock: Clock | None = None,
@@ -92,13 +104,58 @@ def load_motion(
         rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines
         (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
+    ignore : names of columns that are no part of the motion; * and ? stand for any characters
     topic : of a bag: with joint states; None if there is one of them only
     joints : of a bag: its names of joints and those here; None leaves one out
     clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
     """
     _check(mechanism, "load_motion", "motion.csv")
     bag = {"topic": topic, "joints": joints, "clock": clock}
-    return motion_from_file(path, mechanism.model, rest=rest, bag=bag)
+    return motion_from_file(path, mechanism.model, rest=rest, bag=bag, ignore=ignore)
+
+
+def load_external(
+    path: str | PathLike[str],
+    mechanism: Mechanism,
+    *,
+    axes: Axes | None = None,
+    point: Point | None = None,
+    outside: Outside | None = None,
+    direction: Direction | None = None,
+    sensors: Mapping[str, str] | None = None,
+    reads: Reads = "environment",
+) -> ExternalForces:
+    """Read external forces on the links of a mechanism: a process force, a sensor's recording.
+
+    The first column is ``time``, a coordinate, or ``<link>.x`` (.y, .z) where the link's origin is
+    in the world; the others are ``<link>.fx [N]`` ... ``<link>.mz [N m]``, with ``<link>.px [m]``
+    ... the point of action. What is not said here may be said by the file's attributes of the same
+    names (in CSV ``# outside: zero``). It is linear between rows.
+
+    Parameters
+    ----------
+    path : .csv, .parquet, .npz, .h5 or .hdf5
+    axes : of columns that do not say them: "link" (the default), or "world" as ``<link>.world.fx``
+    point : (x, y, z) m in the link's frame where forces act; None: its origin
+    outside : beyond the table's ends: "zero", "hold" (the end's value) or "repeat" (a table over a
+        whole turn); None: zero where it ends with zero, else a motion that goes there is refused
+    direction : "rising" or "falling": it acts only while the coordinate grows, or falls
+    sensors : link -> prefix of the columns of a force/torque sensor in its frame, compensated for
+        the weight and inertia of what is behind it; then nothing else is read of the file
+    reads : what sensors read: the force of the "environment" on the link, or that of its "parent"
+
+    Examples
+    --------
+    >>> press = mbd.load_external("stroke.csv", machine)                    # doctest: +SKIP
+    >>> machine.joint_loads(motion, external=press)                         # doctest: +SKIP
+    """
+    _check(mechanism, "load_external", "forces.csv")
+    at: tuple[float, float, float] | None = None
+    if point is not None:
+        x, y, z = finite_numbers("point", point, (3,)).tolist()
+        at = x, y, z
+    how = How(None if axes is None else check_axes(axes), at, outside, direction)
+    return external_from_file(path, mechanism.model, how=how, sensors=sensors, reads=reads)
 
 
 def load_history(
@@ -110,6 +167,7 @@ def load_history(
     exponents: Sequence[float] = EXPONENTS,
     plane: Plane | None = None,
     rest: bool = False,
+    ignore: Sequence[str] | str = (),
     progress: Callable[[float], None] | None = None,
     on: On = "child",
     at: At | Point = "joint",
@@ -117,6 +175,8 @@ def load_history(
     threads: int = 1,
     actuated: Iterable[str] | str | None = None,
     minimum_norm: bool = False,
+    external: ExternalGiven | None = None,
+    external_in: Axes = "link",
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -126,23 +186,28 @@ def load_history(
     joints : names; None for all
     output : write the loads there, too: .parquet, .csv, .npz or .h5
     exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
-    rest : hold coordinates that the file does not have at their zero position
+    rest, ignore : see `load_motion`
     progress : is called with the bytes read since the last call
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
+    external, external_in : forces on links: numbers (6,), tables, files; see there
     """
     _check(mechanism, "load_history", "motion.parquet")
-    pieces = MotionPieces(open_table(path), mechanism.model, rest=rest, progress=progress)
+    forces = external_forces(mechanism.model, external, external_in)
+    pieces = MotionPieces(
+        open_table(path), mechanism.model, rest=rest, ignore=ignore, progress=progress
+    )
     request = LoadRequest.of(
         mechanism.model,
         joints,
         on=on,
         at=at,
         in_=in_,
+        links=() if forces is None else forces.links,
         actuated=actuated,
         minimum_norm=minimum_norm,
         forces=mechanism.forces,
     )
-    along = partial(mechanism.solver(request).along, threads=threads)
+    along = partial(mechanism.solver(request).along, external=forces, threads=threads)
     return stream_loads(along, pieces, output=output, exponents=exponents, plane=plane)
 
 

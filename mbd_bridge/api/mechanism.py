@@ -20,6 +20,7 @@ from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError, warn
+from mbd_bridge.external import ExternalGiven, wrenches_at
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import Description
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
@@ -33,7 +34,7 @@ from mbd_bridge.solve import Assembly, assemble
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.prepared import in_link_axes
 from mbd_bridge.solve.tolerances import ASSEMBLED
-from mbd_bridge.solve.wrenches import Axes, External, links_of, pack_external
+from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
@@ -133,7 +134,7 @@ class Mechanism(MechanismDynamics):
         on: On = "child",
         at: At | Point = "joint",
         in_: In = "child",
-        external: External | None = None,
+        external: ExternalGiven | None = None,
         external_in: Axes = "link",
         reaction: bool = False,
         threads: int = 1,
@@ -157,8 +158,8 @@ class Mechanism(MechanismDynamics):
             on the parent; or at a point (x, y, z) m in the child link's frame
         in_ : axes of the "child" link, of the "parent" link or of the "world"
         external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N),
-            then moment (N m), at the origin of the link's frame. Links that are not named are
-            free of them
+            then moment (N m), at the origin of the link's frame; or (times, (n, 6)), a table; or
+            `mbd.load_external(...)`, a file of such forces, or a list of these
         external_in : these are given in the axes of their "link" or of the "world"
         reaction : give the load without the actuation's part as well
         threads : share the states among this many threads
@@ -185,6 +186,8 @@ class Mechanism(MechanismDynamics):
         plain = plain and minimum_norm is False and forces is None
         wording = (tuple(joints) if type(joints) is list else joints, on, at, in_, external_in)
         solver = self._asked_as(wording) if plain else None
+        times = t if motion is None else motion.time
+        given = wrenches_at(self.model, external, external_in, times, state[0], state[1])
         if solver is None:
             request = LoadRequest.of(
                 self.model,
@@ -192,8 +195,8 @@ class Mechanism(MechanismDynamics):
                 on=on,
                 at=at,
                 in_=in_,
-                links=links_of(external),
-                external_in=external_in,
+                links=links_of(given.by_link),
+                external_in=given.axes,
                 reaction=reaction,
                 actuated=actuated,
                 minimum_norm=minimum_norm,
@@ -202,9 +205,10 @@ class Mechanism(MechanismDynamics):
             solver = self.solver(request)
             if plain and _is_plain(wording):
                 self.prepared.remember(wording, request)
-        packed = pack_external(external, request.links) if external else None
-        times = t if motion is None else motion.time
+        packed = pack_external(given.by_link, request.links) if given.by_link else None
         loads = solver(*state, packed, t=times, threads=threads, check=check)
+        if given.assumed:
+            loads = replace(loads, assumed=given.assumed)
         return loads if motion is None else loads.along_motion(motion)
 
     def solver(self, request: LoadRequest) -> LoadSolver:
@@ -229,7 +233,7 @@ class Mechanism(MechanismDynamics):
         v: ArrayLike | None = None,
         a: ArrayLike | None = None,
         *,
-        external: External | None = None,
+        external: ExternalGiven | None = None,
         external_in: Axes = "link",
         threads: int = 1,
         check: bool = True,
@@ -245,7 +249,9 @@ class Mechanism(MechanismDynamics):
         >>> robot.free_body("forearm", motion).at("peak").write("forearm.bdf")   # doctest: +SKIP
         """
         states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
-        pushes = in_link_axes(self.prepared, states[0], external, external_in)
+        times = q.time if isinstance(q, Motion) else t
+        given = wrenches_at(self.model, external, external_in, times, *states[:2])
+        pushes = in_link_axes(self.prepared, states[0], given.by_link, given.axes)
         names = joints_of(self.model, link)
         loads = self.joint_loads(
             q,
@@ -261,11 +267,10 @@ class Mechanism(MechanismDynamics):
             t=t,
         )
         own = pushes.get(link) if pushes else None
-        own_q, own_v, given = states
-        times = q.time if isinstance(q, Motion) else t
+        own_q, own_v, own_a = states
         pushed = self.prepared.wrench_of(self._elements(forces), link, own_q, own_v, times)
         own = pushed if own is None else np.asarray(own) + (0.0 if pushed is None else pushed)
-        rates = given if loads.a is None else loads.a
+        rates = own_a if loads.a is None else loads.a
         body = free_body(self.model, link, own_q, own_v, rates, loads, external=own)
         if check and not np.isfinite(body.sum).all():
             raise StateError("q, v, a, external: so large that the forces on the link overflow")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 
@@ -28,6 +29,7 @@ def render(
     time: float | None = None,
     loads: Iterable[str] | str = (),
     actuated: Iterable[str] | None = None,
+    external: ExternalGiven | None = None,
     size: tuple[int, int] = (960, 720),
     fps: float = 25.0,
     speed: float = 1.0,
@@ -50,6 +52,8 @@ def render(
     time : s, of the motion, for a picture; its first state if None
     loads : names of joints whose loads are drawn as arrows, on the child; or "all"
     actuated : of a mechanism with loops, the actuated joints (as for `Mechanism.joint_loads`)
+    external : forces on links that the loads along `motion` count (as for
+        `Mechanism.joint_loads`), in the links' axes
     size : width and height, pixels
     fps, speed : pictures in a second of the film, and seconds of the motion in it
     view : yaw and pitch of the camera, degrees; yaw 0 looks along y. None: chosen
@@ -69,7 +73,7 @@ def render(
     shot = Shot(size, fps, speed, view)
     check_shot(shot, path)
     overlays = Overlays(joints, centre, tuple(frames), ground, labels)
-    source = _source(what, motion, q, loads, actuated)
+    source = _source(what, motion, q, loads, actuated, external)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
@@ -90,6 +94,7 @@ def show(
     q: ArrayLike | None = None,
     loads: Iterable[str] | str = (),
     actuated: Iterable[str] | None = None,
+    external: ExternalGiven | None = None,
     size: tuple[int, int] = (1200, 800),
     speed: float = 1.0,
     playing: bool = True,
@@ -109,8 +114,8 @@ def show(
 
     Parameters
     ----------
-    what, motion, q, loads, actuated, size, view, joints, centre, frames, ground, labels : see
-        `render`; loads of a mechanism without a motion are those at rest under gravity
+    what, motion, q, loads, actuated, external, size, view, joints, centre, frames, ground,
+    labels : see `render`; loads of a mechanism without a motion are those at rest under gravity
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
 
@@ -125,7 +130,7 @@ def show(
 
     check_shot(Shot(size, speed=speed), None)
     overlays = Overlays(joints, centre, tuple(frames), ground, labels)
-    source = _source(what, motion, q, loads, actuated)
+    source = _source(what, motion, q, loads, actuated, external)
     rest = None
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)
@@ -148,10 +153,16 @@ def _source(
     q: ArrayLike | None,
     loads: Iterable[str] | str,
     actuated: Iterable[str] | None,
+    external: ExternalGiven | None,
 ) -> Source:
     """Return the states that are shown."""
     from mbd_bridge.view.source import of_motion, of_simulation
 
+    if external is not None and (motion is None or not isinstance(what, Mechanism)):
+        raise StateError(
+            "external: forces along a motion of a mechanism, render(robot, path, motion, "
+            "external=...); a simulation has its own"
+        )
     if isinstance(what, Simulation):
         if motion is not None or q is not None:
             raise StateError("a simulation has its own motion; leave out motion= and q=")
@@ -165,4 +176,5 @@ def _source(
         return _rest(what, loads, actuated).start(q)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
-    return of_motion(what.model, motion, loads, actuated, what.forces)
+    forces = external_forces(what.model, external, time=motion.time)
+    return of_motion(what.model, motion, loads, actuated, what.forces, forces)

@@ -12,11 +12,13 @@ import numpy as np
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
+from mbd_bridge.external import ExternalForces, ExternalGiven, external_forces
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
+from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def report(
     picture: bool = True,
     check: bool = True,
     threads: int = 1,
+    external: ExternalGiven | None = None,
+    external_in: Axes = "link",
 ) -> LoadHistory:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
@@ -58,6 +62,7 @@ def report(
         of it: then the loads are computed piece by piece
     joints : whose loads; None for all, in a machine with loops the cut ones too
     actuated, on, at, in_, threads : see `Mechanism.joint_loads`
+    external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there
     exponents : Woehler exponents of the damage-equivalent loads
     picture : draw the machine and its loads at the largest force (with pybullet)
     check : ask pinocchio, and pybullet where it is installed
@@ -78,8 +83,10 @@ def report(
             fspath(path),
         )
     check_place(path)
-    worst = _Worst()
+    worst, forces = _Worst(), None
     if isinstance(what, Simulation):
+        if external is not None:
+            raise StateError("a simulation has its own external forces; leave out external=")
         if motion is not None:
             raise StateError("a simulation has its own motion; leave out motion=")
         mechanism, said = Mechanism(what.model), f"a simulation of {what.time[-1]:g} s"
@@ -90,6 +97,7 @@ def report(
         mechanism = what
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
+        forces = external_forces(what.model, external, external_in)
         solver = mechanism.solver(
             LoadRequest.of(
                 what.model,
@@ -97,13 +105,14 @@ def report(
                 on=on,
                 at=at,
                 in_=in_,
+                links=() if forces is None else forces.links,
                 actuated=actuated,
                 forces=what.forces,
             )
         )
 
         def answer(piece: Motion) -> JointLoads:
-            found = solver.along(piece, threads=threads)
+            found = solver.along(piece, forces, threads=threads)
             worst.look(piece, found)
             return found
 
@@ -112,7 +121,7 @@ def report(
         history = stream_loads(answer, pieces, exponents=exponents)
     else:
         raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
-    drawn, caption = _picture(what, worst, actuated) if picture else (None, "")
+    drawn, caption = _picture(what, worst, actuated, forces) if picture else (None, "")
     subject = Subject(
         mechanism.model,
         history,
@@ -182,7 +191,10 @@ def _loops(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
 
 
 def _picture(
-    what: Simulation | Mechanism, worst: _Worst, actuated: Iterable[str] | None
+    what: Simulation | Mechanism,
+    worst: _Worst,
+    actuated: Iterable[str] | None,
+    forces: ExternalForces | None,
 ) -> tuple[Any, str]:
     """Return the machine at its worst state, and what is seen; or None, and why."""
     from mbd_bridge.api.pictures import render
@@ -192,7 +204,13 @@ def _picture(
             drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE)
         else:
             drawn = render(
-                what, None, worst.motion, loads=worst.shown, actuated=actuated, size=SIZE
+                what,
+                None,
+                worst.motion,
+                loads=worst.shown,
+                actuated=actuated,
+                size=SIZE,
+                external=forces,
             )
     except MbdError as reason:
         return None, f"No picture: {reason}"

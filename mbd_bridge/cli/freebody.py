@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file
 from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system is the link's frame",
     )
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
     parser.add_argument(
         "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
     )
@@ -82,9 +83,12 @@ def run(options: argparse.Namespace) -> int:
     robot.model.link_number(options.link)
     instants = _instants(options.at)
     actuation = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}
+    forces = external.read(options, robot)
     with motion_file.pieces(options, robot.model) as pieces:
         for motion in pieces:
-            body = robot.free_body(options.link, motion, threads=options.threads, **actuation)
+            body = robot.free_body(
+                options.link, motion, external=forces, threads=options.threads, **actuation
+            )
             instants.add(body)
     for note in (*pieces.notes, left_out(robot.model, "these loads")):
         if note:

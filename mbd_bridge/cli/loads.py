@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file
 from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.assumptions import Assumptions
+    from mbd_bridge.external import ExternalForces
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.motions import Pieces
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
 
 
 def add_joints(parser: argparse.ArgumentParser) -> None:
@@ -111,19 +113,21 @@ def run(options: argparse.Namespace) -> int:
     model = robot.model
     loop_loads.check(model, options)
     joints = None if options.joints == ["all"] else options.joints
+    forces = external.read(options, robot, tell=False)
     with screen.waiting("preparing the kernel"):
         solver = robot.load_solver(
             joints,
             on=options.on,
             at=options.at,
             in_=options.in_,
+            links=() if forces is None else forces.links,
             reaction=options.reaction,
             actuated=options.actuated,
             minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        rows, peaks, lost, assumed = _write(solver, pieces, options)
-    notes = (*pieces.notes, *lost)
+        rows, peaks, lost, assumed = _write(solver, pieces, options, forces)
+    notes = (*pieces.notes, *lost, *(() if forces is None else forces.said))
     if options.output is None:
         unused = left_out(model, "these loads", replaced_by(model, robot.forces))
         notes += (*screen.forces_said(robot), unused)
@@ -139,7 +143,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(
-    solver: LoadSolver, pieces: Pieces, options: argparse.Namespace
+    solver: LoadSolver,
+    pieces: Pieces,
+    options: argparse.Namespace,
+    forces: ExternalForces | None,
 ) -> tuple[int, Peaks, tuple[str, ...], Assumptions]:
     """Write the loads piece by piece; return rows, peaks, what to say, and what they assume."""
     from mbd_bridge.cli import screen
@@ -152,14 +159,12 @@ def _write(
     with contextlib.ExitStack() as stack:
         out, peaks, rows = None, None, 0
         for motion in pieces:
-            loads = solver(motion.q, motion.v, motion.a, t=motion.time, threads=options.threads)
+            loads = solver.along(motion, forces, threads=options.threads)
             if out is None or peaks is None:
                 peaks, named = Peaks(solver.model, loads), loads.determined
                 sure = named.copy()
-                actuated = loop_loads.actuated(solver)
-                out = stack.enter_context(
-                    loads_writer(target, loads, pieces, options.digits, actuated)
-                )
+                said = loop_loads.actuated(solver) | external.said(forces)
+                out = stack.enter_context(loads_writer(target, loads, pieces, options.digits, said))
             sure &= loads.determined
             out.append(np.column_stack([motion.time, load_rows(loads)]))
             peaks.add(motion.time, loads)

@@ -30,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="hold joints missing from MOTION in their neutral position, at rest",
     )
+    parser.add_argument(
+        "--ignore",
+        nargs="+",
+        action=Names,
+        metavar="COLUMN",
+        help="columns of MOTION that are no part of the motion; * and ? stand for any characters",
+    )
     bag = parser.add_argument_group("of a ROS bag")
     bag.add_argument("--topic", metavar="TOPIC", help="with joint states, if it has several")
     bag.add_argument(
@@ -60,7 +67,14 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
             size = stat(options.motion).st_size or None
     bag = {"topic": options.topic, "joints": _renamed(options.rename), "clock": options.clock}
     with screen.progress("reading", size) as step:
-        return motion_from_file(options.motion, model, rest=options.rest, progress=step, bag=bag)
+        return motion_from_file(
+            options.motion,
+            model,
+            rest=options.rest,
+            progress=step,
+            bag=bag,
+            ignore=ignored(options),
+        )
 
 
 @contextlib.contextmanager
@@ -79,7 +93,14 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     source = open_table(options.motion)
     size = stat(options.motion).st_size or None  # a pipe has none
     with screen.progress("reading and computing", size) as step:
-        yield MotionPieces(source, model, rest=options.rest, progress=step)
+        yield MotionPieces(source, model, rest=options.rest, ignore=ignored(options), progress=step)
+
+
+def ignored(options: argparse.Namespace) -> list[str]:
+    """Return patterns of the columns of MOTION that are no part of the motion."""
+    from mbd_bridge.cli.external import sensors_of
+
+    return [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
 
 
 def _renamed(words: list[str] | None) -> dict[str, str | None] | None:

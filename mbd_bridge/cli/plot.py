@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dpi", type=whole_number, default=DPI, metavar="N", help=f"of a .png ({DPI})"
     )
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -164,4 +165,5 @@ def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     for note in motion.notes:
         screen.say(note)
     names, actuated = _names(options.joints), options.actuated
-    return robot.joint_loads(motion, joints=names, actuated=actuated, **convention)
+    forces = external.read(options, robot)
+    return robot.joint_loads(motion, joints=names, actuated=actuated, external=forces, **convention)

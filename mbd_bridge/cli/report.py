@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import external, motion_file
 from mbd_bridge.cli.parser import Names, add_robot, whole_number
 
 SUMMARY = "a page with picture, loads, actuators, spectra and cross-check"
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Woehler exponents of the damage-equivalent loads (3 5 10)",
     )
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
     parser.add_argument(
@@ -62,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
 
     robot = screen.load_robot(options)
+    forces = external.read(options, robot)
     with motion_file.pieces(options, robot.model) as pieces:
         history = report(
             robot,
@@ -73,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
             picture=not options.no_picture,
             check=not options.no_check,
             threads=options.threads,
+            external=forces,
         )
     for note in history.notes:
         screen.say(note)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import inputs
+from mbd_bridge.cli import external, inputs
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
 
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_state(parser)
     inputs.add_arguments(parser)
+    external.add_arguments(parser, recording=False)
     parser.add_argument(
         "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
     )
@@ -157,6 +158,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.errors import MbdWarning
 
     _check_checkpoint(options)
+    pushes = external.read(options, robot)
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
@@ -174,6 +176,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             q=start.q,
             v=start.v,
             torque=torque or None,
+            external=pushes,
             prescribed=moved or None,
             method=options.method,
             integrator=options.integrator,

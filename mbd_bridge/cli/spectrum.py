@@ -8,7 +8,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import add_robot, whole_number
 from mbd_bridge.cli.plot import check_picture, save_picture
@@ -81,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="FILE", help="picture of the spectra: .png, .svg or .pdf")
     add_convention(parser)
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
     parser.add_argument(
         "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
     )
@@ -134,8 +135,12 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
     joints = None if options.joints == ["all"] else options.joints
     given = {"on": options.on, "at": options.at, "in_": options.in_, "threads": options.threads}
 
+    forces = external.read(options, robot)
+
     def answer(motion: Motion) -> JointLoads:
-        return robot.joint_loads(motion, joints=joints, actuated=options.actuated, **given)
+        return robot.joint_loads(
+            motion, joints=joints, actuated=options.actuated, external=forces, **given
+        )
 
     with motion_file.pieces(options, robot.model) as pieces:
         return stream_loads(

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import external, motion_file
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot
 
@@ -68,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="in a mechanism with loops: the actuated joints, as many as it has degrees of freedom",
     )
     motion_file.add_arguments(parser)
+    external.add_arguments(parser)
     parser.add_argument(
         "--meshes",
         nargs="+",
@@ -173,7 +174,7 @@ def _what(
         motion = motion_file.read(options, robot.model)
         for note in motion.notes:
             screen.say(note)
-        return robot, {"motion": motion}, motion.time
+        return robot, {"motion": motion, "external": external.read(options, robot)}, motion.time
     with screen.waiting("assembling"):
         start = assembled(robot, options)
     if options.seconds is None:
@@ -188,6 +189,7 @@ def _what(
             q=start.q,
             v=start.v,
             every=every,
+            external=external.read(options, robot),
             check=False,
             progress=step,
         )

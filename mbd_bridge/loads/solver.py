@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import an_instance, as_floats, flag
 from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.external import ExternalForces
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
@@ -44,6 +45,7 @@ from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.variants import KernelRequest
+from mbd_bridge.solve.wrenches import pack_external
 from mbd_bridge.spatial import Array
 
 
@@ -253,10 +255,24 @@ class LoadSolver:
             return result
         return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
 
-    def along(self, motion: Motion, *, threads: int = 1) -> JointLoads:
-        """Return the loads along a motion without external wrenches, with their times."""
+    def along(
+        self, motion: Motion, external: ExternalForces | None = None, *, threads: int = 1
+    ) -> JointLoads:
+        """Return the loads along a motion, with their times.
+
+        Parameters
+        ----------
+        external : forces on `links`, for which the solver was made in the links' axes
+        """
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
-        loads = self(motion.q, motion.v, motion.a, t=motion.time, threads=threads)
+        pushes = None
+        if external is not None:
+            wrenches = external.along(motion.time, motion.q, motion.v)
+            pushes = pack_external(wrenches, self.request.links)
+        states = motion.q, motion.v, motion.a
+        loads = self(*states, pushes, t=motion.time, threads=threads)
+        if external is not None:
+            loads = replace(loads, assumed=external.assumed)
         return loads.along_motion(motion)
 
     def single(self) -> Single:

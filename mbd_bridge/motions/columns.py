@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import name_list
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism.units import UNITS
@@ -13,6 +17,12 @@ Floats = NDArray[np.float64]
 
 CLOCK_JUMP = 1e4
 """A step of so many usual ones is no gap: another clock took over."""
+
+
+def kept(ignore: Sequence[str] | str) -> Callable[[str], bool]:
+    """Return what says of a column's name that none of the patterns to ignore fits it."""
+    patterns = name_list("ignore", ignore, "columns")
+    return lambda name: not any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def times(table: Table) -> Floats:

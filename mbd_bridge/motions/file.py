@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
@@ -11,6 +11,7 @@ from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.formats.bags import OTHERS, is_bag, read_bag
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.columns import kept
 from mbd_bridge.motions.motion import Motion, motion_from_table
 from mbd_bridge.motions.warnings import NAMED
 
@@ -22,6 +23,7 @@ def motion_from_file(
     rest: bool = False,
     progress: Callable[[float], None] | None = None,
     bag: Mapping[str, Any] | None = None,
+    ignore: Sequence[str] | str = (),
 ) -> Motion:
     """Return the motion that a file gives to a model: a table, or joint states in a ROS bag.
 
@@ -30,13 +32,16 @@ def motion_from_file(
     path : .csv, .parquet, .npz, .h5, .hdf5; .mcap, .db3, .bag or a rosbag2 folder
     rest : hold the coordinates that the file has not at zero (no rotation), at rest
     progress : see `formats.tables.read_table` and `formats.bags.read_bag`
+    ignore : patterns of names of columns that are no part of it, such as "wrench*"
     bag : topic, joints and clock of a bag, None where not given; see `formats.bags.read_bag`
     """
     given = {key: value for key, value in (bag or {}).items() if value is not None}
     if not is_bag(path):
         if given:
             raise FileError(f"{', '.join(given)}: only for ROS bags", fspath(path))
-        return motion_from_table(read_table(path, progress=progress), model, rest=rest)
+        return motion_from_table(
+            read_table(path, keep=kept(ignore), progress=progress), model, rest=rest
+        )
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     names = (*model.coordinate_names, *followers)
     for here in (given.get("joints") or {}).values():

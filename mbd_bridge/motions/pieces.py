@@ -9,7 +9,7 @@ the one before once more, and how much they differ is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from mbd_bridge.assumptions import Assumption
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.columns import kept
 from mbd_bridge.motions.motion import Motion, motion_from_table
 from mbd_bridge.motions.table import is_load
 from mbd_bridge.motions.warnings import MotionWarnings
@@ -93,6 +94,7 @@ class MotionPieces:
     source : the file, as `formats.tables.open_table` gives it
     rest : hold coordinates that the file has not at zero, at rest
     rows : of a piece
+    ignore : patterns of names of columns that are no part of the motion
     progress : is called with the bytes read since the last call
 
     Attributes
@@ -109,10 +111,11 @@ class MotionPieces:
         *,
         rest: bool = False,
         rows: int | None = None,
+        ignore: Sequence[str] | str = (),
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self.name, self.model = source.path, model
-        self._source, self._rest = source, rest
+        self._source, self._rest, self._kept = source, rest, kept(ignore)
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
         self._progress = progress
         self._warnings = MotionWarnings(model)
@@ -182,7 +185,8 @@ class MotionPieces:
 
     def _columns(self) -> tuple[Column, ...]:
         """Return the columns of the motion: loads beside it are not read."""
-        return tuple(c for c in self._source.columns if not is_load(c.name, self.model))
+        columns = (c for c in self._source.columns if self._kept(c.name))
+        return tuple(c for c in columns if not is_load(c.name, self.model))
 
     def _empty(self) -> Table:
         source, columns = self._source, self._columns()

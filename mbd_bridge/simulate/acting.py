@@ -21,7 +21,7 @@ from mbd_bridge.simulate.inputs.signal import Expression
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.steps.runge_kutta import Stage
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.spatial import Array, cross, zeros
 
 if TYPE_CHECKING:
     from mbd_bridge.simulate.system import System
@@ -132,11 +132,14 @@ class Acting:
     def _wrench(self, k: int, part: WrenchPart, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrench (6,) of the part k in the axes of its link, about its origin."""
         wrench = np.asarray(self.value(k, t, q, v, z))
-        if part.reference == "link":
+        if part.reference != "link":
+            origin = part.reference == "origin"
+            turned = from_world_axes(self.model, q, {part.link: wrench}, about_origin=origin)
+            wrench = turned[part.link]
+        if not any(part.point):
             return wrench
-        origin = part.reference == "origin"
-        turned = from_world_axes(self.model, q, {part.link: wrench}, about_origin=origin)
-        return turned[part.link]
+        moment = wrench[3:] + cross(np.array(part.point), wrench[:3])
+        return np.concatenate([wrench[:3], moment])
 
     def pushed(self, q: Array, wrenches: Array) -> Array:
         """Return the generalised forces (nv,) of wrenches (6 L,)."""

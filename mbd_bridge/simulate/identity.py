@@ -31,6 +31,7 @@ def identity_of(system: System) -> str | None:
                 return None
             name += f" = {signal.text!r}"
         said.append(f"{type(signal).__name__} {name}")
-    places = [part.places for part in system.torques], [part[1:3] for part in system.wrenches]
+    pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
+    places = [part.places for part in system.torques], pushed
     parameters = "" if system.parameters is None else system.parameters.identity
     return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}"

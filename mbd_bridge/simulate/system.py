@@ -293,10 +293,10 @@ class System:
         return tuple(part.name for part in self.wrenches)
 
     @property
-    def external_links(self) -> dict[str, int]:
+    def external_links(self) -> dict[str, list[int]]:
         """Links that carry external wrenches, and the numbers of these."""
-        parts = enumerate(self.wrenches)
-        return {one.name: k for k, one in parts if not one.of_element}
+        parts = [(one.name, k) for k, one in enumerate(self.wrenches) if not one.of_element]
+        return {name: [k for link, k in parts if link == name] for name, _ in parts}
 
     @property
     def replaced(self) -> frozenset[tuple[str, str]]:

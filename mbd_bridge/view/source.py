@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.external import ExternalForces
 from mbd_bridge.forces import ForceElement
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
@@ -76,16 +77,18 @@ def of_motion(
     loads: Iterable[str] | str = (),
     actuated: Iterable[str] | None = None,
     forces: tuple[ForceElement, ...] = (),
+    external: ExternalForces | None = None,
 ) -> Source:
-    """Return a motion as it is shown; `actuated` and `forces` as for `Mechanism.joint_loads`."""
+    """Return a motion as it is shown; for `actuated` ... see `Mechanism.joint_loads`."""
     if tuple(motion.coordinates) != model.coordinate_names:
         raise StateError(
             f"the motion is one of the coordinates {', '.join(motion.coordinates[:6])}, the "
             f"mechanism has {', '.join(model.coordinate_names[:6])}; load it for this mechanism"
         )
-    solver = _solver(model, loads, actuated, forces)
-    states = motion.q, motion.v, motion.a
-    found = None if solver is None else solver(*states, t=motion.time)
+    solver = _solver(model, loads, actuated, forces, () if external is None else external.links)
+    found = None if solver is None else solver.along(motion, external)
+    if found is not None:
+        found = replace(found, time=None, speed=None)  # the source has its own times
     return Source(model, motion.time, motion.q, found, forces)
 
 
@@ -144,12 +147,15 @@ def _solver(
     loads: Iterable[str] | str,
     actuated: Iterable[str] | None,
     forces: tuple[ForceElement, ...],
+    links: tuple[str, ...] = (),
 ) -> LoadSolver | None:
     """Return what computes the loads asked for; None if there are none."""
     names = _names(model, loads)
     if not names:
         return None
-    return LoadSolver(model, LoadRequest.of(model, names, actuated=actuated, forces=forces))
+    return LoadSolver(
+        model, LoadRequest.of(model, names, actuated=actuated, forces=forces, links=links)
+    )
 
 
 def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads | None:

@@ -79,6 +79,7 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     max_cells: int = MAX_CELLS,
+    keep: Callable[[str], bool] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     """Return the table in a file, whole.
@@ -87,6 +88,7 @@ def read_table(
     ----------
     path : of the file
     max_cells : largest number of cells that is read
+    keep : says of a column's name whether it is read; None for all
     progress : is called with the number of bytes read since the last call
 
     Raises
@@ -102,9 +104,10 @@ def read_table(
         f"that are not needed",
         source.path,
     )
-    if (source.rows or 0) * len(source.columns) > max_cells:
+    places = [k for k, name in enumerate(source.names) if keep is None or keep(name)]
+    if (source.rows or 0) * len(places) > max_cells:
         raise too_many
-    for block in source.checked(BLOCK, range(len(source.columns))):
+    for block in source.checked(BLOCK, places):
         total += block.values.size
         if total > max_cells:
             raise too_many
@@ -114,7 +117,7 @@ def read_table(
         if progress is not None:
             progress(block.size)
     return Table(
-        source.columns,
+        tuple(source.columns[k] for k in places),
         np.concatenate(values),
         np.concatenate(lines) if lines else None,
         source.path,

@@ -154,7 +154,8 @@ class SimulationBatch:
     @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (N, K, 6) N and N m at the link's origin, in its axes."""
-        return {name: self._acting[1][:, :, k] for name, k in self.system.external_links.items()}
+        parts, wrenches = self.system.external_links.items(), self._acting[1]
+        return {name: wrenches[:, :, k].sum(axis=2) for name, k in parts}
 
     @property
     def a(self) -> Array:

@@ -6,15 +6,18 @@ loads of the joints as what they are: a push on one link.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from os import PathLike
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
+from mbd_bridge.external.force import ExternalForce, Reference
+from mbd_bridge.external.forces import ExternalForces, File, external_forces
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
@@ -35,22 +38,29 @@ Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | StateFunction | Sa
 """On a link, N and N m: (6,) numbers (of a batch also (N, 6)), a table (times (n,), values (n, 6)),
 a function of (t, q, v) that returns six, traced or `Sampled`, or an `Input` of six numbers."""
 
-External: TypeAlias = Mapping[str, Wrench]
+ByLink: TypeAlias = Mapping[str, Wrench]
 
-Reference = Literal["link", "world", "origin"]
-"""In the link's axes or the world's, about the link's origin; or in the world's axes about the
-*world's* origin."""
+External: TypeAlias = ByLink | ExternalForces | File | Sequence[ByLink | ExternalForces | File]
+"""Wrenches by link; `mbd.load_external(...)`, or its file; or several of these."""
+
+FAR = 1e9
+"""s, beyond the ends of a table whose end goes on: longer than any run."""
 
 ADVICE = "force in N, then moment in N m, about the link's origin"
 
 
 class WrenchPart(NamedTuple):
-    """A wrench on a link (its number)."""
+    """A wrench on a link (its number), about a point (3,) m of the link in its frame.
+
+    `said` is a sentence about one from a table.
+    """
 
     name: str
     link: int
     reference: Reference
     signal: Signal
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    said: str = ""
 
     @property
     def of_element(self) -> bool:
@@ -64,10 +74,62 @@ def wrench_parts(
 ) -> tuple[WrenchPart, ...]:
     """Return what pushes on links, checked."""
     axes = check_axes(external_in)
-    return tuple(
-        WrenchPart(name, model.link_number(name), axes, _signal(name, (external or {})[name]))
-        for name in links_of(external)
-    )
+    parts: list[WrenchPart] = []
+    for one in external if _are_several(external) else (external,):
+        if isinstance(one, ExternalForces | str | PathLike):
+            parts += [_tabulated(model, force) for force in external_forces(model, one) or ()]
+            continue
+        by_link = cast("ByLink | None", one)
+        for name in links_of(by_link):
+            signal = _signal(name, (by_link or {})[name])
+            parts.append(WrenchPart(name, model.link_number(name), axes, signal))
+    return tuple(parts)
+
+
+def _are_several(
+    external: External | None,
+) -> TypeGuard[Sequence[ByLink | ExternalForces | File]]:
+    several = isinstance(external, list | tuple) and len(external) > 0
+    kinds = (Mapping, ExternalForces, str, PathLike)
+    return several and all(isinstance(one, kinds) for one in cast("list[object]", external))
+
+
+def _tabulated(model: Model, force: ExternalForce) -> WrenchPart:
+    """Return a force that a table gives, as a part of a system."""
+    where = f"external[{force.link!r}]"
+    number = model.link_number(force.link)
+    signal: Signal
+    if len(force.x) == 1 and force.outside == "hold":
+        signal = Constant(force.wrenches)
+    elif force.abscissa.is_time:
+        low, high = force.span
+        x, w = force.nodes
+        if low == -np.inf:
+            x, w = np.append(min(x[0] - 1.0, -FAR), x), np.vstack([w[:1], w])
+        if high == np.inf:
+            x, w = np.append(x, max(x[-1] + 1.0, FAR)), np.vstack([w, w[-1:]])
+        signal = Table.lines(where, x, w, size=6)
+    else:
+        if not np.isinf(force.span).all():
+            raise StateError(
+                f"{where}: a simulation may go beyond the table over {force.abscissa.name}, which "
+                f"ends with forces: end it with rows of zeros, or say what holds there: "
+                f"outside='zero' or 'hold' (--external-outside zero)"
+            )
+        signal = Expression(_Traced(model, force), f"table {force.digest}")
+    return WrenchPart(force.link, number, force.reference, signal, force.point, str(force))
+
+
+@dataclass(frozen=True, eq=False)
+class _Traced:
+    """A force over a coordinate or a position, as a function of (t, q, v)."""
+
+    model: Model
+    force: ExternalForce
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the wrench (6,) as it is given."""
+        return self.force.traced(self.model, t, q, v)
 
 
 def _signal(name: str, given: Any) -> Signal:

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
     """Return loads at the records of a simulation with their times and what they assume."""
     system = run.system
-    external = some(list(system.external_links), SHOWN)
+    pushes = [part for part in system.wrenches if not part.of_element]
+    external = [Assumption("external", part.said) for part in pushes if part.said]
+    plain = list(dict.fromkeys(part.name for part in pushes if not part.said))
+    if plain or not pushes:
+        text = f"given wrenches on {some(plain, SHOWN)}" if plain else NO_EXTERNAL
+        external.insert(0, Assumption("external", text))
     elements = some([element.name for element in system.forces], SHOWN)
     assumed = [
-        Assumption("external", f"given wrenches on {external}" if external else NO_EXTERNAL),
+        *external,
         Assumption("elements", f"{elements} act" if elements else NONE),
         losses(run.model, system.forces),
         Assumption("rates", f"{SIMULATED}, steps of {run.step:g} s"),

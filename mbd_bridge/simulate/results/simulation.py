@@ -146,7 +146,7 @@ class Simulation:
     @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
-        return {name: self._acting[1][:, k] for name, k in self.system.external_links.items()}
+        return {n: self._acting[1][:, k].sum(1) for n, k in self.system.external_links.items()}
 
     @cached_property
     def loads(self) -> JointLoads:

@@ -40,7 +40,8 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     parts = [(name, _signal(model, signal)) for name, signal in system.signals]
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
     acts = [part for part in parts if part not in prescribed]
-    places = [part.places for part in system.torques], [part[1:3] for part in system.wrenches]
+    pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
+    places = [part.places for part in system.torques], pushed
     return {
         "mechanism": digest(model),
         "start": hashlib.sha256(start).hexdigest(),

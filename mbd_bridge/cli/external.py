@@ -1,0 +1,109 @@
+"""External forces of a process along a motion: ``--external FILE``, ``--sensor FRAME=PREFIX``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mbd_bridge.cli.parser import vector
+
+if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.external import ExternalForces
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, recording: bool = True) -> None:
+    """Declare what concerns external forces.
+
+    Parameters
+    ----------
+    recording : the command reads a motion, which may hold the columns of sensors
+    """
+    group = parser.add_argument_group("external forces")
+    group.add_argument(
+        "--external",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="tables of forces on links: the first column is time, a coordinate or LINK.x, .y, .z "
+        "(m, of its origin in the world), the others LINK.fx [N] ... LINK.mz [N m], in the link's "
+        "axes about its origin; LINK.world.fx: in the world's axes; LINK.px [m] ...: point of "
+        "action. Linear between rows",
+    )
+    group.add_argument(
+        "--external-in",
+        choices=("link", "world"),
+        help="axes of columns that do not say them (link, or what the file says: # axes: world)",
+    )
+    group.add_argument(
+        "--external-point",
+        type=vector,
+        metavar="x,y,z",
+        help="point of action in the link's frame, m (its origin, or what the file says)",
+    )
+    group.add_argument(
+        "--external-outside",
+        choices=("zero", "hold", "repeat"),
+        help="beyond the ends of a table: no force, that of the end, or once more from its "
+        "beginning (of a whole turn); default: zero where it ends with zero, else refused",
+    )
+    if not recording:
+        return
+    group.add_argument(
+        "--sensor",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="LINK=PREFIX",
+        help="columns of MOTION that begin with PREFIX (PREFIX.fx, PREFIX.force.x, PREFIX_0 ...) "
+        "are those of a force/torque sensor in LINK's frame, compensated for what is behind it, "
+        "and act as an external force",
+    )
+    group.add_argument(
+        "--sensor-reads",
+        choices=("environment", "parent"),
+        default="environment",
+        help="what sensors read: the force of the environment on LINK (default), or that of the "
+        "part before it, which has the other sign",
+    )
+
+
+def read(
+    options: argparse.Namespace, robot: Mechanism, *, tell: bool = True
+) -> ExternalForces | None:
+    """Return the external forces that the options name; say what they are."""
+    from mbd_bridge.api import load_external
+    from mbd_bridge.cli import screen
+    from mbd_bridge.external import ExternalForces
+
+    found = ExternalForces(robot.model)
+    common = {"axes": options.external_in, "point": options.external_point}
+    for path in options.external:
+        found += load_external(path, robot, outside=options.external_outside, **common)
+    sensors = sensors_of(options)
+    if sensors:
+        found += load_external(
+            options.motion, robot, sensors=sensors, reads=options.sensor_reads, **common
+        )
+    for sentence in found.said if tell else ():
+        screen.say(sentence)
+    return found if found.forces else None
+
+
+def sensors_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the prefixes of the sensors' columns by link."""
+    from mbd_bridge.errors import StateError
+
+    found = {}
+    for word in getattr(options, "sensor", ()):
+        link, sign, prefix = word.partition("=")
+        if not (link and sign and prefix):
+            raise StateError(f"--sensor: expected LINK=PREFIX such as tool0=wrench, got {word!r}")
+        found[link] = prefix
+    return found
+
+
+def said(forces: ExternalForces | None) -> dict[str, str]:
+    """Return what a file of loads says of the external forces in them."""
+    return {} if forces is None else {"external": "\n".join(forces.said)}
