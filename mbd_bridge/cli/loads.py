@@ -127,8 +127,9 @@ def run(options: argparse.Namespace) -> int:
         )
     with motion_file.pieces(options, model) as pieces:
         rows, peaks, lost, assumed = _write(solver, pieces, options, forces)
-    notes = (*pieces.notes, *lost, *(() if forces is None else forces.said))
+    notes = (*pieces.notes, *lost)
     if options.output is None:
+        notes += () if forces is None else forces.said
         unused = left_out(model, "these loads", replaced_by(model, robot.forces))
         notes += (*screen.forces_said(robot), unused)
     else:

@@ -33,6 +33,11 @@ Outside = Literal["zero", "hold", "repeat"]
 Direction = Literal["rising", "falling"]
 OUTSIDE: tuple[Outside, ...] = get_args(Outside)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+BEYOND: dict[Outside, str] = {
+    "zero": "zero beyond its ends",
+    "hold": "held beyond its ends",
+    "repeat": "repeated every turn",
+}
 
 JUMP = 64 * np.finfo(np.float64).eps
 """How far two rows of a jump are apart, relative to the largest value: some roundings."""
@@ -233,6 +238,11 @@ class ExternalForce:
         return hashlib.sha256(data).hexdigest()
 
     def __str__(self) -> str:
+        return f"external force {self.text}"
+
+    @property
+    def text(self) -> str:
+        """Where it acts, over what, how large it is."""
         names = [c for c, column in zip(COMPONENTS, self.wrenches.T, strict=True) if column.any()]
         force, moment = (
             float(np.linalg.norm(part, axis=1).max())
@@ -248,9 +258,9 @@ class ExternalForce:
             place += " at {:g} {:g} {:g} m".format(*self.point)
         largest = [f"{force:.5g} N"] * bool(force) + [f"{moment:.5g} N m"] * bool(moment)
         way = f" while it is {self.direction}" if self.direction else ""
-        beyond = f", {self.outside} beyond" if self.outside else ""
+        beyond = f", {BEYOND[self.outside]}" if self.outside else ""
         return (
-            f"external force on {self.link}{self._from}: {', '.join(names) or 'zero'} over "
+            f"on {self.link}{self._from}: {', '.join(names) or 'zero'} over "
             f"{self.abscissa.name} from {self.x[0]:g} to {self.x[-1]:g} {self.abscissa.unit}{way}, "
             f"linear between {len(self.x)} rows{beyond}, in {place}, at most "
             f"{', '.join(largest) or '0 N'}"

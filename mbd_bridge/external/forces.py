@@ -59,7 +59,8 @@ class ExternalForces:
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """The same, for results in which these forces count."""
-        return tuple(Assumption("external", sentence) for sentence in self.said)
+        texts = (*(force.text for force in self.forces), *self.notes)
+        return tuple(Assumption("external", text) for text in texts)
 
     def along(
         self, time: ArrayLike | None, q: ArrayLike, v: ArrayLike | None = None

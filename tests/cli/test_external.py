@@ -34,10 +34,10 @@ def test_loads_and_their_file_tell_the_force(run, force, tmp_path):
         "loads", ARM, MOTION, "--joints", JOINT, "--external", force, "--digits", "17", "-o", out
     )
     assert code == 0
-    said = f"external force on {LINK} (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 2 s"
-    assert f"note: {said}" in err
+    said = f"on {LINK} (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 2 s"
+    assert err.count(said) == 1
     table, loads = read_table(out), expected_loads(force)
-    assert table.attributes["external"].startswith(said)
+    assert table.attributes["external"].startswith(f"external force {said}")
     for k, axis in enumerate("xyz"):
         assert np.allclose(table.column(f"{JOINT}.f{axis}"), loads.force[:, 0, k], rtol=1e-12)
 
@@ -50,7 +50,7 @@ def test_spectrum_and_report_and_plot_and_view_count_the_force(run, force, tmp_p
     page = tmp_path / "r.html"
     code, _, err = run("report", *words, "--no-picture", "--no-check", "-o", page)
     assert code == 0 and err.count("external force on") == 1
-    assert "external force on" in page.read_text()
+    assert f"on {LINK} (f.csv)" in page.read_text()
     pictures = []
     for more in ([], ["--external", str(force)]):
         pictures.append(tmp_path / f"{len(more)}.svg")
@@ -83,7 +83,7 @@ def test_a_simulation_moves_under_the_force(run, force, tmp_path):
     words += ["hinge", "--external", tip, "--external-outside", "hold"]
     code, _, err = run(*words, "--external-point", "0,0,-0.4")
     assert code == 0, err
-    assert "hold beyond, in link axes at 0 0 -0.4 m" in err
+    assert "held beyond its ends, in link axes at 0 0 -0.4 m" in err
     robot = mbd.load(rod)
     given = mbd.load_external(tip, robot, outside="hold", point=(0, 0, -0.4))
     ours = mbd.simulate(robot, 0.2, q=[0.5], external=given)

@@ -213,8 +213,11 @@ def test_a_history_and_a_report_count_process_forces_and_say_so(tmp_path):
     page = tmp_path / "r.html"
     told = mbd.report(robot, page, tmp_path / "m.csv", external=file, picture=False, check=False)
     assert told["shoulder.my"].peak.value == peak.value
-    sentence = "external force on hand (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 1 s"
-    assert any(note.startswith(sentence) for note in history.notes)
+    sentence = "on hand (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 1 s"
+    (assumed,) = history.assumptions["external"]
+    assert assumed.text.startswith(sentence)
+    (same,) = loads.assumptions["external"]
+    assert same.text == assumed.text
     assert sentence in page.read_text()
 
 

@@ -117,7 +117,7 @@ def _tabulated(model: Model, force: ExternalForce) -> WrenchPart:
                 f"outside='zero' or 'hold' (--external-outside zero)"
             )
         signal = Expression(_Traced(model, force), f"table {force.digest}")
-    return WrenchPart(force.link, number, force.reference, signal, force.point, str(force))
+    return WrenchPart(force.link, number, force.reference, signal, force.point, force.text)
 
 
 @dataclass(frozen=True, eq=False)
