@@ -77,6 +77,11 @@ class PointActuator(PointElement):
         return Along(force, 0.0, force * rate)
 
     @property
+    def passive(self) -> bool:
+        """It drives the machine."""
+        return False
+
+    @property
     def depends_on_time(self) -> bool:
         """Whether its force is a table, or a function that uses t."""
         return timed(self.force)
@@ -105,6 +110,11 @@ class JointActuator(JointElement):
         """Return the force on the coordinate."""
         force = value_of(self.force, t, s, rate)
         return Along(force, 0.0, -(force * rate))
+
+    @property
+    def passive(self) -> bool:
+        """It drives the machine."""
+        return False
 
     @property
     def depends_on_time(self) -> bool:

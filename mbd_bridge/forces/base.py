@@ -29,6 +29,9 @@ from mbd_bridge.spatial import Array
 NO_STATES = np.zeros(0)
 """States z of an element that has none."""
 
+LIBRARY = "mbd_bridge.forces."
+"""Where elements are whose energy and dissipation are tested."""
+
 PLACES = ("links", "link", "joints", "joint", "wheel")
 """Parameters that say where an element acts."""
 
@@ -103,6 +106,14 @@ class ForceElement(ABC):
     def depends_on_time(self) -> bool:
         """Whether its effect depends on t, which a state alone does not tell."""
         return False
+
+    @property
+    def passive(self) -> bool:
+        """Whether it stores and loses energy only, and U and D >= 0 tell how much.
+
+        A user's element may do so, but nothing tests it.
+        """
+        return type(self).__module__.startswith(LIBRARY) and not self.depends_on_time
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links on which it exerts wrenches."""

@@ -76,3 +76,8 @@ class Drag(ForceElement):
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return its link."""
         return (model.link_number(self.link),)
+
+    @property
+    def passive(self) -> bool:
+        """A medium that moves drives the machine."""
+        return not np.any(np.asarray(self.medium))

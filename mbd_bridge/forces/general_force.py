@@ -118,6 +118,11 @@ class GeneralForce(ForceElement):
         """Whether its function uses t."""
         return not isinstance(self.function, TracedFunction) or self.function.timed
 
+    @property
+    def passive(self) -> bool:
+        """A function may do anything."""
+        return False
+
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return its link."""
         return (model.link_number(self.link),) if self.link else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -91,12 +91,16 @@ class Acting:
         """Return the rates (nz,) of the states of force elements."""
         return self.system.states.rates(self.elements, self.model, t, q, v, z)
 
-    def forces(self, t: Any, q: Array, v: Array, z: Array) -> Array:
-        """Return all generalised forces (nv,)."""
-        tau = self.torque(t, q, v, z) if self.system.torques else zeros(self.model.nv, q, v)
+    def forces(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
+        """Return all generalised forces (nv,), without those of some parts."""
+        tau = zeros(self.model.nv, q, v)
+        if any(k not in but for k in range(len(self.system.torques))):
+            tau = self.torque(t, q, v, z, but)
         at_root: dict[int, Array] = {}
         on_links: dict[int, Array] = {}
         for k, part in enumerate(self.system.wrenches, len(self.system.torques)):
+            if k in but:
+                continue
             wrench, there, place = None, at_root, self.model.links[part.link].body
             if isinstance(part.signal, ElementForces):
                 wrench = part.signal.at_root(self.elements, self.model, t, q, v, z)
@@ -109,14 +113,14 @@ class Acting:
             tau = tau + external_forces(self.model, q, on_links)
         return np.asarray(tau)
 
-    def torque(self, t: Any, q: Array, v: Array, z: Array) -> Array:
-        """Return the generalised forces (nv,) along velocities."""
-        torques = self.system.torques
-        parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k in range(len(torques))]
+    def torque(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
+        """Return the generalised forces (nv,) along velocities, without those of some parts."""
+        torques = [(k, part) for k, part in enumerate(self.system.torques) if k not in but]
+        parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k, _ in torques]
         if len(parts) == 1 and len(parts[0]) == self.model.nv:
             return parts[0]
         out = zeros(self.model.nv, *parts)
-        for part, mine in zip(torques, parts, strict=True):
+        for (_, part), mine in zip(torques, parts, strict=True):
             out[list(part.places)] = out[list(part.places)] + mine
         return out
 

@@ -22,6 +22,7 @@ from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
+from mbd_bridge.simulate.given import system_of
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import Table
 from mbd_bridge.simulate.inputs.table import check_covers
@@ -31,7 +32,7 @@ from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.start import check_inertia, start_state
 from mbd_bridge.simulate.steps.rate import Rate
-from mbd_bridge.simulate.system import System, system_of
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from mbd_bridge.solve.wrenches import Axes

@@ -9,7 +9,7 @@ varies is a `Signal`; where its numbers are in the inputs of machine code, the `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -329,10 +329,11 @@ class System:
             )
         return found
 
-    @property
-    def free(self) -> bool:
-        """Whether nothing acts on the mechanism."""
-        return not self.parts
+    @cached_property
+    def passive(self) -> frozenset[int]:
+        """The parts of force elements that store and lose energy only."""
+        signals = enumerate(part.signal for part in self.parts)
+        return frozenset(k for k, one in signals if isinstance(one, ElementForces) and one.passive)
 
     def model_with(self, p: Array | None) -> Model:
         """Return the model, with the symbols of its parameters in it."""
@@ -368,32 +369,3 @@ class System:
     def acting(self) -> Kernel:
         """The kernel of what acts; see `acting.acting_kernel`."""
         return acting_kernel(self)
-
-
-class Given(TypedDict, total=False):
-    """What acts on a mechanism and what is asked of its steps; see `System`."""
-
-    torque: Torque
-    external: External | None
-    external_in: Axes
-    forces: Iterable[ForceElement] | None
-    prescribed: Mapping[str, Prescribed] | None
-    parameters: ParameterValues | None
-    inputs: Mapping[str, Any] | None
-    loads: Sequence[str] | str | None
-    outputs: Mapping[str, StateFunction] | None
-
-
-def system_of(
-    machine: HasModel | Model | System, start: float, end: float, **acts: Unpack[Given]
-) -> System:
-    """Return the system that is held, or that of a mechanism and what acts on it, over a time."""
-    if not isinstance(machine, System):
-        return System(machine, start=start, end=end, **acts)
-    given = [name for name, value in acts.items() if value is not None and name != "external_in"]
-    if given:
-        raise StateError(
-            f"{given[0]}: a System has its own; give it there, mbd.System(robot, {given[0]}=...)"
-        )
-    machine.check_covers(start, end)
-    return machine

@@ -207,6 +207,15 @@ STEP_ERROR = 1e-2
 """Error of one step, rad or parts of the mechanism's size, from which on a motion is none.
 `watch`."""
 
+RINGING = 0.25
+"""Change of the velocity at the end of a step if it is taken in halves, by the largest velocity of
+the motion, from which on velocities of implicit steps are none: behind stiff dampers the
+trapezoidal rule's change sign from step to step. Batches: change of velocity within a step.
+`step_check`."""
+
+SLOWEST_RINGING = 1e-3
+"""rad/s, or sizes a second: slower ringing moves nothing. `step_check`."""
+
 STATE_ERROR = 0.5
 """Error of one step in a state of a force element, by the largest of its values, from which on it
 has lost its course. `step_check`."""

@@ -85,6 +85,11 @@ class SimpleTyre(Tyre):
         """R."""
         return self.radius
 
+    @property
+    def passive(self) -> bool:
+        """A vertical force on a slope drives the machine."""
+        return super().passive and self.direction != "vertical"
+
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, and the report."""
         vertical = self.direction == "vertical"

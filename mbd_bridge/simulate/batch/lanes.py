@@ -53,7 +53,7 @@ class Lanes:
     clock : of all of them
     inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
     q, v, t : (N, K, nq), (N, K, nv), (N, K, size) where records go; the first one is there; no t
-        where nothing is carried along; `work` (N,) in the end
+        where nothing is carried along; `ends` (N, size) are t in the end
     report : is called with the number of steps taken
     scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
     """
@@ -73,7 +73,7 @@ class Lanes:
         self.q, self.v, self.t, self.report, self._scale = q, v, t, report, scale
         self._states = [q, v] if t is None else [q, v, t]
         self.done = np.zeros(len(q), dtype=bool)
-        self.work = np.zeros(len(q))
+        self.ends = np.zeros((len(q), inputs[2].shape[-1]))
         self.reported: list[Array] = []
         self._lock = threading.Lock()
         self._halted = False
@@ -209,7 +209,7 @@ class Lanes:
                     with self._lock:
                         self.report(wanted * int(going[:real].sum()))
         ends = [last.reshape(march.lanes, -1) for last in march.state_of(stage)]
-        self.work[own[going]] = ends[2][going, WORK]
+        self.ends[own[going]] = ends[2][going]
         if self.reported or clock.steps % clock.every:
             for array, last in zip(self._states, ends, strict=False):
                 array[own[going], -1] = last[going]
@@ -311,7 +311,7 @@ class Lanes:
             return False
         if len(found) > taken + wanted - first:
             # energy is kept past singular positions: what it gains is work
-            self.work[number] = work[lane] + alone.gained(now, found[-1])
+            self.ends[number, WORK] = work[lane] + alone.gained(now, found[-1])
             late.append(
                 (number, first, [now, *found])
             )  # its lane, which stands, writes into its records

@@ -19,15 +19,15 @@ from mbd_bridge.arguments import as_floats, function_or_none
 from mbd_bridge.errors import FunctionError, SolveError, StateError, whole_number
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import StartStates
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
-from mbd_bridge.kernels.run.march import MOST_LANES, March
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.batch.clock import Clock
 from mbd_bridge.simulate.batch.lane_passage import Road
 from mbd_bridge.simulate.batch.lanes import Lanes
+from mbd_bridge.simulate.batch.look_back import LookBack, Starts, batch_march
 from mbd_bridge.simulate.batch.memory import BatchMemory
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.start import (
@@ -44,11 +44,9 @@ from mbd_bridge.simulate.batch.start import (
     start_states,
 )
 from mbd_bridge.simulate.carried import CARRIED, carried
-from mbd_bridge.simulate.checks.balance import FEW, keep_energy
 from mbd_bridge.simulate.checks.diagnosis import named
-from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.passive import gained, only_elements
-from mbd_bridge.simulate.checks.watch import coordinate_scale, grown, openings, spread
+from mbd_bridge.simulate.checks.watch import coordinate_scale
+from mbd_bridge.simulate.given import system_of
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
@@ -60,20 +58,18 @@ from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.run.driver import simulate_one
 from mbd_bridge.simulate.run.grid import check_start, number_of_steps
 from mbd_bridge.simulate.run.problem import MOST_BYTES
-from mbd_bridge.simulate.singular.trust import Now
-from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep
 from mbd_bridge.simulate.steps.compiled import prepared_step
-from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
-from mbd_bridge.simulate.system import System, system_of
+from mbd_bridge.simulate.steps.schemes import (
+    CompiledIntegrator,
+    Scheme,
+    compiled_scheme,
+)
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
-from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
-
-LOOKS = 3
-"""Records at which accelerations of a batch are looked at."""
 
 REFUSED: dict[int, str] = {
     NOT_FINITE: "the state at the start is not finite",
@@ -163,7 +159,7 @@ def simulate_batch(
     states = *start_states(system, q, v, number, start), system.states.start(z, number)
     batch = _Batch(system, scheme, clock, *states, progress)
     batch.run_together(threads)
-    batch.check()
+    batch.look_back.check()
     batch.run_alone(duration, step)
     return batch.result()
 
@@ -227,10 +223,13 @@ class _Batch:
         )
         off = ~(turned & on_course(system, q, v, clock.start))
         self.kind[(self.kind == GOOD) & off] = OFF_COURSE
+        starts = Starts(self.constraints, self.sets)
+        motion = self.time, self.qs, self.vs, self.zs
+        self.look_back = LookBack(system, scheme, clock.h, motion, starts, self.lanes)
         self.status = ["finished"] * self.number
         self.alone: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def zs(self) -> Array:
         """States (N, K, nz) of force elements at the records, in place."""
         if self.ts is None:
@@ -245,10 +244,10 @@ class _Batch:
             if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
                 continue
             try:
-                march = self._march(rows)
+                march = batch_march(system, self.scheme, rows)
             except SolveError:  # masses vanish: each one alone says which
                 continue
-            if self._opens(rows, going[:1], 1):
+            if self.look_back.opens(rows, going[:1], 1):
                 continue
             if self.scheme is None:
                 self.lanes.run(march, going, threads, partial(_road, system, rows))
@@ -257,71 +256,6 @@ class _Batch:
             states = self.q0[going], self.v0[going], self.t0[going]
             self.t0[going] = memory.begun(*states, going)
             self.lanes.run(march, going, threads, None, memory)
-
-    def _march(self, rows: tuple[int, ...]) -> March:
-        """Return the machine code of steps."""
-        if self.scheme is None:
-            return prepared_step(self.system, rows, MOST_LANES)
-        return SchemeStep(self.system, rows, self.scheme).march(MOST_LANES)
-
-    def check(self) -> None:
-        """Look at what ended: whether all loops are closed, and where its energy comes from."""
-        system, lanes = self.system, self.lanes
-        model, variants = system.model, system.parameters
-        ended = np.flatnonzero(lanes.done)
-        if self.constraints is not None:
-            least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
-            q, v = self.qs[ended, -1], self.vs[ended, -1]
-            phi, phi_q, _ = self.constraints(q, v, ended)
-            lanes.done[ended] = openings(model, phi, phi_q, v).max(axis=1) < least
-            for rows, members in self.sets:
-                if self._opens(rows, members[lanes.done[members]][:1], LOOKS):
-                    lanes.done[members] = False
-            ended = np.flatnonzero(lanes.done)
-        if len(ended):
-            energy = partial(_energy, energy_kernel(model, variants), variants, ended)
-            q, v = self.qs[ended], self.vs[ended]
-            damped = self.scheme is not None and self.scheme.damps
-            kept = keep_energy(model, energy, q, v, lanes.work[ended], damped)
-            lanes.done[ended] = kept & ~grown(self.zs[ended])
-        if self.scheme is not None and only_elements(system):
-            for k in np.flatnonzero(lanes.done):
-                states = self.qs[k], self.vs[k], self.zs[k]
-                trajectory = Trajectory(system, int(k))
-                if gained(trajectory, self.time, *states, self.clock.h, FEW) is not None:
-                    lanes.done[k] = False
-
-    def _opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
-        """Return whether the accelerations of these steps lead off the loops.
-
-        One trajectory, k (1,), tells it of all that go by the same machine code.
-        """
-        system, clock, constraints = self.system, self.clock, self.constraints
-        if constraints is None or not len(k):
-            return False
-        march, trajectory = self._march(rows), Trajectory(system, int(k[0]))
-        begin = None
-        if self.scheme is not None:
-            begin = Start(trajectory, SchemeStep(system, rows, self.scheme))
-
-        def values(q: Array, v: Array) -> tuple[Array, ...]:
-            return constraints(q, v, np.repeat(k, len(q)))
-
-        for record in spread(len(self.time), looks):
-            t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
-            now = Now(t, q, v, self.zs[k[0], record])
-            now = now if begin is None else begin.begun(now)
-            stage = march.start()
-            given = q, v, now.fed_back, np.array([clock.h])
-            march.put(stage, *given, *trajectory.more(t, q, v))
-            stream = trajectory.stream(np.array([t, t + clock.h]), clock.h)
-            if stream is not None:
-                stream = np.ascontiguousarray(np.repeat(stream, march.lanes, axis=2))
-            _, out = march.advance(stage, 1, 1, stream=stream)
-            a, risks = (np.reshape(out[j], (march.lanes, -1))[0] for j in (3, 4))
-            if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
-                return True
-        return False
 
     def run_alone(self, duration: float, step: float) -> None:
         """Run what did not start in a lane, or stopped there, as `simulate` does it."""
@@ -375,19 +309,6 @@ class _Batch:
 def _fed_back(system: System, scheme: Scheme | None) -> dict[str, int]:
     """Return what a step gives to the next one, whichever rows it keeps."""
     return system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
-
-
-def _energy(
-    kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...), and its potential
-    part.
-    """
-    given = [q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])]
-    if variants is not None:
-        given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
-    whole, still = kernel(*given)
-    return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
 
 
 def _road(system: System, rows: tuple[int, ...]) -> Road:

@@ -45,6 +45,10 @@ STILL = 1e-8
 """1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
 
 
+Energy = Callable[[Array, Array], tuple[Array, Array]]
+"""Of motions at records q, v (N, K, ...): their energy (N, K) and its potential part, J."""
+
+
 def unbalanced(
     model: Model, found: Records, h: float, damped: bool = False
 ) -> tuple[float, tuple[int, str] | None]:
@@ -59,9 +63,9 @@ def unbalanced(
     if found.work is None or len(found.time) < 2:
         return 0.0, None
     looks = spread(len(found.time), LOOKS)
-    energy = _energies(model, found, looks)
+    energy = energies(model, found, looks)
     imbalance, scale = _imbalance(*energy, found.work[looks])
-    nothing = _nothing(model)
+    nothing = no_motion(model)
     if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
     if damped:
@@ -70,7 +74,7 @@ def unbalanced(
         part = np.abs(imbalance) / scale
     bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if len(bad) and model.has_loops:
-        part = np.maximum(np.abs(imbalance) - _lifted(model, found.q[looks]), 0.0) / scale
+        part = np.maximum(np.abs(imbalance) - lifted(model, found.q[looks]), 0.0) / scale
         bad = np.flatnonzero(~(part <= LOST_ENERGY))
     if not len(bad):
         return float(part.max()), None
@@ -83,7 +87,7 @@ def unbalanced(
 
 def keep_energy(
     model: Model,
-    energy: Callable[[Array, Array], tuple[Array, Array]],
+    energy: Energy,
     q: Array,
     v: Array,
     work: Array,
@@ -104,7 +108,7 @@ def keep_energy(
     scale = np.maximum(scale, np.abs(work))
     gained = whole[:, -1] - whole[:, 0] - work
     imbalance = np.maximum(gained, 0.0) if damped else np.abs(gained)
-    nothing = _nothing(model)
+    nothing = no_motion(model)
     return np.asarray((imbalance <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
 
 
@@ -120,7 +124,7 @@ class Account:
     def __init__(
         self, model: Model, energy: Callable[[Array, Array], float], open_by: float
     ) -> None:
-        self._energy, self._nothing = energy, _nothing(model)
+        self._energy, self._nothing = energy, no_motion(model)
         self._lifted = SLANTED * open_by * _lift(model)
         self._reached: tuple[Array, Array] | None = None
         self._steps = 0
@@ -171,7 +175,7 @@ def _from_nowhere(imbalance: float, scale: float, when: str, h: float) -> str:
     )
 
 
-def _energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
+def energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
     them.
     """
@@ -188,7 +192,7 @@ def _imbalance(kinetic: Array, potential: Array, work: Array) -> tuple[Array, fl
     return (whole - whole[0]) - (work - work[0]), scale
 
 
-def _lifted(model: Model, q: Array) -> float:
+def lifted(model: Model, q: Array) -> float:
     """Return the energy, J, that putting records q (K, nq) onto their loops may make.
 
     That of the way from the start, given with lost digits, onto its loops, and of the ways between
@@ -205,7 +209,7 @@ def _lifted(model: Model, q: Array) -> float:
 
 
 @once_a_model
-def _nothing(model: Model) -> float:
+def no_motion(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
     own = [body.inertia for body in model.bodies]
     mass, turning = (sum(map(float, x)) for x in ((i.mass for i in own), map(_trace, own)))

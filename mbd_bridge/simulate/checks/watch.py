@@ -11,7 +11,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, loop_rows
 from mbd_bridge.simulate.rows import LoopChecker
-from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, STEP_ERROR
+from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, RINGING, SLOWEST_RINGING, STEP_ERROR
 from mbd_bridge.spatial import Array
 
 LOOKS = 50
@@ -115,6 +115,33 @@ def state_errs(name: str, h: float) -> str:
         f"the step of {h:.3g} s is too long for the state {name!r} of a force element, whose time "
         f"constant is shorter; {SHORTER}"
     )
+
+
+def velocity_rings(name: str, h: float) -> str:
+    """Return what is to be said of velocities that change their sign from step to step."""
+    return (
+        f"the velocity {name!r} changes its sign from step to step, as the trapezoidal rule lets "
+        f"it behind a damper for which the step of {h:.3g} s is too long: start with velocities "
+        f"that the damper allows, take mbd.Newmark(beta=0.5, gamma=1.0), of the first order, which "
+        f"takes them away within a step, or shorter steps (step=)"
+    )
+
+
+def largest_speed(v: Array) -> Array:
+    """Return the largest speed (...) of motions with scaled velocities (..., K, nv)."""
+    return np.asarray(np.abs(v).max(axis=(-2, -1), initial=0.0))
+
+
+def may_ring(v: Array, change: Array) -> Array:
+    """Return which of many motions may end with velocities that ring: a run of its own tells.
+
+    Parameters
+    ----------
+    v : (N, K, nv) velocities of the records, relative to their scales
+    change : (N, nv) their change in the last step
+    """
+    largest = np.abs(change).max(axis=1, initial=0.0)
+    return np.asarray(largest > np.maximum(RINGING * largest_speed(v), SLOWEST_RINGING))
 
 
 def grown(z: Array) -> Array:

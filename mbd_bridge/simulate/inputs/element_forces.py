@@ -29,6 +29,11 @@ class Member(NamedTuple):
     states: slice
     identity: str | None
 
+    @property
+    def passive(self) -> bool:
+        """Whether it stores and loses energy only, none of it in states of its own."""
+        return self.element.passive and self.states.start == self.states.stop
+
 
 @dataclass(frozen=True, eq=False)
 class ElementForces:
@@ -51,6 +56,11 @@ class ElementForces:
     def names(self) -> str:
         """Names of the elements, for messages."""
         return f"forces {', '.join(repr(one.element.name) for one in self.members)}"
+
+    @property
+    def passive(self) -> bool:
+        """Whether all of them store and lose energy only."""
+        return all(one.passive for one in self.members)
 
     @property
     def text(self) -> str | None:

@@ -19,11 +19,17 @@ from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 def element_parts(
     model: Model, members: Sequence[Member]
 ) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
-    """Return the parts of bound elements: one along velocities, one or two for each link."""
+    """Return the parts of bound elements: along velocities and for each link, those of passive
+    elements by themselves, and what passes through cut joints by itself.
+    """
     each = [one for one in members if not is_sampled(one.element)]
-    along = tuple(one for one in each if one.element.velocity_numbers(model))
-    places = tuple(sorted({k for one in along for k in one.element.velocity_numbers(model)}))
-    torques = [TorquePart(places, ElementForces(along, None, places))] if along else []
+    torques: list[TorquePart] = []
+    for passive in (True, False):
+        along = tuple(
+            one for one in each if one.passive == passive and one.element.velocity_numbers(model)
+        )
+        places = tuple(sorted({k for one in along for k in one.element.velocity_numbers(model)}))
+        torques += [TorquePart(places, ElementForces(along, None, places))] if along else []
     pushes: list[WrenchPart] = []
     for element in (one.element for one in members):
         if isinstance(element, GeneralForce) and element.sampled:
@@ -33,18 +39,18 @@ def element_parts(
                 pushes.append(WrenchPart(element.link, number, axes, called))
             else:
                 torques.append(TorquePart(element.velocity_numbers(model), called))
-    on_links: dict[tuple[int, bool], list[Member]] = {}
+    on_links: dict[tuple[int, bool, bool], list[Member]] = {}
     for one in each:
         for link in one.element.link_numbers(model):
             within = bool(one.element.cut_numbers(model))
-            on_links.setdefault((link, within), []).append(one)
+            on_links.setdefault((link, within, not one.passive), []).append(one)
     pushes += [
         WrenchPart(
             model.links[link].name,
             link,
             "link",
-            ElementForces(tuple(on_links[link, within]), link, (), within),
+            ElementForces(tuple(on_links[link, within, active]), link, (), within),
         )
-        for link, within in sorted(on_links)
+        for link, within, active in sorted(on_links)
     ]
     return tuple(torques), tuple(pushes)

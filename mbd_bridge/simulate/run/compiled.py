@@ -129,7 +129,8 @@ class _Run:
     @cached_property
     def check(self) -> StepCheck:
         """The look back at the steps."""
-        return StepCheck(self.problem, self.march, self._rows, self._begun)
+        begun, implicit = self._begun, self._begin is not None and self._begin.implicit
+        return StepCheck(self.problem, self.march, self._rows, begun, implicit)
 
     @cached_property
     def _passage(self) -> Passage:

@@ -30,9 +30,10 @@ from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
-from mbd_bridge.simulate.checks.balance import LOOKS, unbalanced
-from mbd_bridge.simulate.checks.passive import gained, only_elements
+from mbd_bridge.simulate.checks.balance import unbalanced
+from mbd_bridge.simulate.checks.passive import given
 from mbd_bridge.simulate.checks.watch import first_open
+from mbd_bridge.simulate.given import system_of
 from mbd_bridge.simulate.inputs.motions import Prescribed
 from mbd_bridge.simulate.inputs.signal import StateFunction
 from mbd_bridge.simulate.inputs.torques import Torque
@@ -58,7 +59,7 @@ from mbd_bridge.simulate.run.python import run_in_python
 from mbd_bridge.simulate.run.start import check_inertia, dof, start_state
 from mbd_bridge.simulate.run.variable import run_variable
 from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme, scheme_name
-from mbd_bridge.simulate.system import System, system_of
+from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -334,24 +335,17 @@ def _run(
     if opened is not None:
         found = found.until(max(0, opened[0] - 1), opened[1], problem)
     damped = options.scheme is not None and options.scheme.damps
-    part, lost = unbalanced(problem.model, found, problem.h, damped)
+    if isinstance(options.scheme, ImplicitScheme) and problem.trajectory.system.passive:
+        part, lost = given(problem.trajectory, found, problem.h)
+    else:
+        part, lost = unbalanced(problem.model, found, problem.h, damped)
     found.facts["balance"] = part
-    if lost is None and options.scheme is not None:
-        lost = _given_by_elements(problem, found)
     if lost is None:
         return found
     last, why = lost
     if found.status != "finished":  # it is known already what was wrong
         why = found.status.partition(": ")[2]
     return found.until(last, why, problem)
-
-
-def _given_by_elements(problem: Problem, found: Records) -> tuple[int, str] | None:
-    """Return from which record on passive force elements gave energy, and what is to be said."""
-    if not only_elements(problem.trajectory.system) or len(found.time) < 2:
-        return None
-    states = found.time, found.q, found.v, found.z
-    return gained(problem.trajectory, *states, problem.h, LOOKS)
 
 
 def _by_scheme(

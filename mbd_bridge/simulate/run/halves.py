@@ -53,7 +53,9 @@ class Halves:
                 if not isinstance(found, Taken):
                     break
             if isinstance(found, Taken):
-                raise SolveError(why_not(self._model, now, found, (end - now.t) / parts))
+                raise SolveError(
+                    why_not(self._model, now, found, (end - now.t) / parts, self._start.implicit)
+                )
             now, done = found
             work += done
         return now, work
@@ -74,14 +76,25 @@ class Halves:
         return self._start.like(now._replace(t=end), first), work
 
 
-def why_not(model: Model, now: Now, taken: Taken, length: float) -> str:
-    """Return why no step is taken from a state, and what to try."""
+def why_not(model: Model, now: Now, taken: Taken, length: float, implicit: bool = True) -> str:
+    """Return why no step is taken from a state, and what to try.
+
+    Parameters
+    ----------
+    implicit : whether the step iterates
+    """
     if not taken.finite:
         return diagnosis.runs_away(model, now.v)
     if not taken.near < STEP_RISK:
+        steps = "implicit steps do" if implicit else "explicit_newmark does"
         return (
-            "the motion is near a singular position of its loops, which implicit steps do not "
-            "pass; integrator='rk4' does"
+            f"the motion is near a singular position of its loops, which {steps} not pass; "
+            f"integrator='rk4' does"
+        )
+    if not implicit:
+        return (
+            f"the motion cannot be put back onto its loops after steps of {length:.2g} s either: "
+            f"{diagnosis.step_too_long(length)}"
         )
     if not taken.risk < STEP_RISK:
         return (

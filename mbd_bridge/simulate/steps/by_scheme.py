@@ -126,9 +126,15 @@ class SchemeStep:
 
 
 class Start:
-    """The memory of one trajectory where a motion begins, or where forces have jumped."""
+    """The memory of one trajectory where a motion begins, or where forces have jumped.
+
+    Attributes
+    ----------
+    implicit : whether the scheme iterates
+    """
 
     def __init__(self, trajectory: Trajectory, step: SchemeStep) -> None:
+        self.implicit = isinstance(step.scheme, ImplicitScheme)
         self._trajectory, self._memory = trajectory, step.memory
         self._kernel, self._nz = step.start_kernel(), step.system.nz
 

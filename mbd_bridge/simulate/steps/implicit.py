@@ -15,7 +15,8 @@ the rows by their Schur complement S = Φ_q J⁻¹ Φ_qᵀ. With the same factor
 by h.
 
 What a step hands on beside the state, its memory, is a and q̈ (ż likewise), λ (a first guess) and
-the generalised forces F of all that works, for the work δ · (F + F') / 2.
+the generalised forces F of all that works, for the work δ · (F + F') / 2: of passive force elements
+the energy tells (`checks.passive`).
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ class ImplicitStep:
             model.row_scale[list(self.rows)], model.velocity_scale[self._prescribed]
         )
         self._supported = bool(self.rows) and needs_support(model)
-        lam, force = len(self._of_velocity), 0 if system.free else model.nv
+        self._works = bool(set(range(len(system.parts))) - system.passive)
+        lam, force = len(self._of_velocity), model.nv if self._works else 0
         one = self._number.one_acceleration
         room = len(model.row_scale) + len(self._prescribed)
         self.memory = Memory(self._unknown, one, lam, force, room)
@@ -131,7 +133,7 @@ class ImplicitStep:
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
         """Return the memory of a motion that begins at a state: a = q̈."""
         _, found, _, dz = slopes(acting.model, self.rows, *acting.stage())(q, v, t, z)
-        force = NONE if self.system.free else self._working(acting, t, q, v, z, found.lam)
+        force = self._working(acting, t, q, v, z, found.lam) if self._works else NONE
         a = np.concatenate([found.a, dz])
         return self.memory.packed(a, a, found.lam, force)
 
@@ -258,17 +260,17 @@ class ImplicitStep:
 
     def _work(self, begin: Begin, end: End, lam: Array) -> tuple[Any, Array]:
         """Return the work of the step, J, and F at its end."""
-        if self.system.free:
+        if not self._works:
             return 0.0, NONE
         acting = begin.acting(self.system)
         force = self._working(acting, begin.t[0], end.q, end.v, end.z, lam)
         return end.delta @ (0.5 * (self.memory.force(begin.memory) + force)), force
 
     def _working(self, acting: Acting, t: Any, q: Array, v: Array, z: Array, lam: Array) -> Array:
-        """Return the generalised forces of what acts and of prescribed motions."""
+        """Return the generalised forces of what works: all but passive force elements."""
         force = zeros(acting.model.nv, q, v, lam)
         if self.system.torques or self.system.wrenches:
-            force[:] = acting.forces(t, q, v, z)
+            force[:] = acting.forces(t, q, v, z, but=self.system.passive)
         for k, place in enumerate(self._prescribed, len(self.rows)):
             force[place] = force[place] - lam[k]
         return force
