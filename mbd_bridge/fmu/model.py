@@ -21,6 +21,7 @@ from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.text.c_functions import literal
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism.units import model_notes
+from mbd_bridge.simulate.checks.state_watch import EACH
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.steps.source import StepGraph, inlined, step_graph
 from mbd_bridge.simulate.steps.state_functions import (
@@ -39,7 +40,7 @@ from mbd_bridge.simulate.variables import (
     places_of,
     state_variables,
 )
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
+from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, STATE_ERROR, STEP_RISK
 
 Kind: TypeAlias = Literal["time", "input", "tunable", "fixed", "state", "output"]
 
@@ -211,12 +212,15 @@ class FmuModel:
             "STATES": states,
             "FIRST_OUTPUT": self.first("output"),
             "HIDDEN": len(self._hidden),
+            "WATCHED": self.system.nz,
+            "LOOK": EACH,
             "SCRATCH": scratch,
             "RESIDUALS": prod(self.residuals_graph.shapes[0]),
             "KNOTS": len(self._knots),
             "NAME_SIZE": LONGEST_NAME,
         }
         reals = {"STEP": self.step, "RISK": STEP_RISK, "CLOSED": OPEN_LOOP}
+        reals |= {"STATE_ERROR": STATE_ERROR, "LEAST_STATE": LEAST_STATE}
         return "\n".join(
             [
                 f"/* Sizes and names of the machine {comment(self.name)}. */",

@@ -13,9 +13,11 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.carried import CARRIED
+from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.rows import independent_rows
-from mbd_bridge.simulate.steps.compiled import prepared_step
+from mbd_bridge.simulate.singular.trust import Now, Step
+from mbd_bridge.simulate.steps.compiled import one_step, prepared_step
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.simulate.steps.source import inlined
@@ -55,6 +57,7 @@ class Stepping:
         self.held = self._trajectory.held
         self._nowhere = np.zeros((len(self._march.shapes), 1), dtype=np.int64)
         self._given = (q.copy(), v.copy(), z.copy())
+        self._states = StateWatch(system.states.names)
         self.restart(0.0)
 
     def _view(self, name: str) -> Array:
@@ -68,10 +71,11 @@ class Stepping:
         more = self._trajectory.more(t, q, v)
         self._march.put(self._stage, q, v, now, np.array([self.h]), *more)
         self._knots: Knots = self.system.knots(t, self.h)
+        self._states.begin()
 
     def prepare(self) -> None:
         """Compile what later steps and outputs may need, so that none of them waits for it."""
-        _ = self._outputs
+        _ = self._outputs, self._once
         if self.model.has_loops:
             self._careful.prepare()
 
@@ -90,6 +94,10 @@ class Stepping:
             self._inputs[:] = values
         elif self._inputs is not None:
             self._inputs[:] = self.held
+        if self._states.due:
+            now = Now(t, self.q.copy(), self.v.copy(), self.z.copy())
+            with self._trajectory.holding(now, self._inputs):
+                self._states.look(self._once, now, h)
         inside = self._knots.within(t, t + h)
         if inside:
             if step_in_parts(self._march, self._stage, t, inside, h, self._numbers).all():
@@ -111,6 +119,10 @@ class Stepping:
 
     def _numbers(self, start: float, end: float, h: float) -> Array | None:
         return self._trajectory.stream(np.array([start, end]), h)
+
+    @cached_property
+    def _once(self) -> Step:
+        return one_step(self._trajectory, self._march)
 
     @cached_property
     def _output_inputs(self) -> tuple[str, ...]:

@@ -87,10 +87,16 @@ class Trajectory:
         return sampled(self.system, self.held, t, q, v)
 
     @contextlib.contextmanager
-    def holding(self, now: Now) -> Iterator[None]:
-        """Hold the samples of a state: over singular positions steps of any length must agree."""
+    def holding(self, now: Now, samples: Array | None = None) -> Iterator[None]:
+        """Hold the samples of a state: over singular positions steps of any length must agree.
+
+        Parameters
+        ----------
+        samples : if they are known already; Python is not called then
+        """
         if self.system.sampled:
-            self._samples = self.sampled(now.t, now.q, now.v)
+            known = self.sampled(now.t, now.q, now.v) if samples is None else samples.copy()
+            self._samples = known
         try:
             yield
         finally:

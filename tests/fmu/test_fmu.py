@@ -13,7 +13,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.fmu.units import fmi_unit
 from tests.fmu.importer import Importer
-from tests.forces.relaxing import Maxwell, bar
+from tests.forces.relaxing import Filter, Maxwell, bar, slider
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -306,3 +306,21 @@ def test_states_of_force_elements_are_variables_with_the_digits_of_a_run(tmp_pat
         assert np.isclose(
             found.get("element.creep.force")[0], run.force_elements["creep"]["force"][-1]
         )
+
+
+def test_a_state_of_a_force_element_that_diverges_is_told_though_it_moves_nothing(tmp_path, fmi):
+    system = mbd.System(slider(), forces=[Filter("rail", 0.0034, name="gauge")])
+    start = {"q": [0.2], "v": [1.0], "fmi": fmi}
+    for step in (0.01, 0.005):
+        path = tmp_path / f"{step}.fmu"
+        mbd.export_fmu(system, path, step=step, **start)
+        with Importer(path) as found:
+            found.start()
+            found.step(0.0, 0.98)
+            if step == 0.005:
+                found.step(0.98, 0.5)
+                continue
+            state = found.get("q.") + found.get("z.")
+            said = found.fails(lambda: found.step(0.98, 0.5))
+            assert "discard" in said and "too long for the state z.gauge.seen" in said
+            assert found.get("q.") + found.get("z.") == state  # as it was before the call

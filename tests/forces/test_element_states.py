@@ -268,3 +268,24 @@ def test_a_state_whose_steps_are_too_long_is_told_though_it_moves_nothing(delay)
     assert all("too long for the state 'gauge.seen'" in one for one in batch.status)
     short = mbd.simulate(slider(), 1.0, **given | {"step": 2.0 * delay}, check=False)
     assert short.status == "finished" and np.abs(short.z).max() < 1.0
+
+
+def test_steps_one_by_one_tell_it_too():
+    system = mbd.System(slider(), forces=[Filter("rail", 0.0034, name="gauge")])
+    start = np.array([0.2]), np.array([1.0])
+    core, none = CoupledStep(system, *start), (np.zeros(1), np.zeros((1, 6)))
+
+    def run(state, steps):
+        for k in range(steps):
+            state = core(*state, *none, 0.01, 0.01 * k)
+        return state
+
+    state = run(start, 99)
+    with pytest.raises(SolveError, match=r"too long for the state 'gauge.seen'"):
+        run(state, 1)
+    told, short = (mbd.RealTime(system, step=h, q=[0.2], v=[1.0]) for h in (0.01, 0.005))
+    status = told.run(2.0, rate=1e6).status
+    assert "too long for the state 'gauge.seen'" in status and status.startswith(
+        "stopped at t = 0.99"
+    )
+    assert short.run(2.0, rate=1e6).status == "finished"

@@ -179,6 +179,53 @@ int instance_set(struct instance *self, const uint32_t *references, size_t numbe
     return STATUS_OK;
 }
 
+#if MODEL_WATCHED > 0
+/* The first of the watched states among the states that a step writes. */
+#define WATCHED (MODEL_STATES - MODEL_WATCHED)
+
+/* Half a step of the probe; returns whether it was taken. */
+static int half_step(struct instance *self, double half)
+{
+    struct contents *probe = &self->probe;
+    double *state = probe->value + MODEL_FIRST_STATE;
+    if (!(model_step(probe->value, probe->hidden, half, self->next, self->scratch) < MODEL_RISK)) {
+        return 0;
+    }
+    memcpy(state, self->next, MODEL_STATES * sizeof *state);
+    memcpy(probe->hidden, self->next + MODEL_STATES, MODEL_HIDDEN * sizeof *state);
+    probe->value[0] += half;
+    return 1;
+}
+
+/* Whether a state of a force element, which moves nothing maybe, leaves its course for good: twice
+   one after the other the step that was taken to `next` differs from two of half its length. */
+static int strays(struct instance *self, double length)
+{
+    struct contents *now = &self->now;
+    double whole[MODEL_WATCHED];
+    const double *before = now->value + MODEL_FIRST_STATE + WATCHED;
+    int k;
+    memcpy(whole, self->next + WATCHED, sizeof whole);
+    self->probe = *now;
+    if (!half_step(self, 0.5 * length) || !half_step(self, 0.5 * length)) {
+        return 0;
+    }
+    for (k = 0; k < MODEL_WATCHED; k++) {
+        const double apart = fabs(whole[k] - self->next[WATCHED + k]);
+        int wrong;
+        if (fabs(before[k]) > now->largest[k]) {
+            now->largest[k] = fabs(before[k]);
+        }
+        wrong = !(apart <= MODEL_STATE_ERROR * now->largest[k] + MODEL_LEAST_STATE);
+        if (wrong && now->astray[k]) {
+            self->stray = k;
+        }
+        now->astray[k] = (unsigned char)wrong;
+    }
+    return self->stray >= 0;
+}
+#endif
+
 /* One step of the machine; returns whether it was taken. */
 static int advance(struct instance *self, double length, double *risk)
 {
@@ -194,6 +241,17 @@ static int advance(struct instance *self, double length, double *risk)
             return 0;
         }
     }
+#if MODEL_WATCHED > 0
+    if (++now->steps == MODEL_LOOK) {
+        double next[MODEL_STATES + MODEL_HIDDEN];
+        now->steps = 0;
+        memcpy(next, self->next, sizeof next);
+        if (strays(self, length)) {
+            return 0;
+        }
+        memcpy(self->next, next, sizeof next);
+    }
+#endif
     memcpy(state, self->next, MODEL_STATES * sizeof *state);
     memcpy(now->hidden, self->next + MODEL_STATES, MODEL_HIDDEN * sizeof *state);
     now->value[0] += length;
@@ -263,6 +321,7 @@ int instance_step(struct instance *self, double from, double length)
                              length, from);
     }
     self->before = *now;
+    self->stray = -1;
     if (fabs(from - now->value[0]) > SAME_TIME) {
         now->value[0] = from;
     }
@@ -282,6 +341,16 @@ int instance_step(struct instance *self, double from, double length)
         const double failed = now->value[0];
         *now = self->before;
         self->last_time = from;
+        if (self->stray >= 0) {
+            return instance_fail(self, STATUS_DISCARD,
+                                 "steps of %g s are too long for the state %s of a force element, "
+                                 "whose time constant is shorter, by t = %.9g s; export with a "
+                                 "shorter step",
+                                 MODEL_STEP,
+                                 model_names[MODEL_FIRST_STATE + MODEL_STATES - MODEL_WATCHED +
+                                             self->stray],
+                                 failed);
+        }
         return instance_fail(self, STATUS_DISCARD,
                              "the step from t = %.9g s is not taken (risk %.3g, limit %.3g): the "
                              "machine is near a singular position, or it moves too fast for steps "

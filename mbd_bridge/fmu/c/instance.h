@@ -21,6 +21,9 @@ struct contents {
     double value[MODEL_VALUES]; /* of each variable, by value reference; the first is time, s */
     double hidden[MODEL_HIDDEN + 1]; /* states that are no variables */
     double stop;                /* s, after which there is no step; INFINITY if none is given */
+    double largest[MODEL_WATCHED + 1]; /* of the watched states, so far */
+    unsigned char astray[MODEL_WATCHED + 1]; /* whether they were off at the last look */
+    int steps;                  /* since the last look */
     int phase;
     int outputs_known;          /* whether outputs are those of these states and inputs */
 };
@@ -31,7 +34,8 @@ typedef void log_function(struct instance *self, int status, const char *categor
                           const char *message);
 
 struct instance {
-    struct contents now, before;
+    struct contents now, before, probe;
+    int stray; /* the watched state for which steps are too long, -1 for none */
     double next[MODEL_STATES + MODEL_HIDDEN + 1];
     double scratch[MODEL_SCRATCH + 1];
     double last_time; /* s, up to which the last call of a step came */

@@ -21,6 +21,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.checks.balance import Account
 from mbd_bridge.simulate.checks.opening import opening
+from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart
@@ -131,6 +132,7 @@ class CoupledStep:
         self._passages: dict[tuple[float, tuple[int, ...]], Passage] = {}
         self._way = Way()
         self._looks = 0
+        self._states = StateWatch(self.system.states.names)
         self._work = 0.0
         self._rates: dict[tuple[int, ...], Rate] = {}
         self.choose(q, v)
@@ -162,6 +164,9 @@ class CoupledStep:
         self._hold(tau, wrenches)
         self._account.begin(q, v)
         chosen, now = self.rows, Now(t, q, v, self.z)
+        if self._states.due:
+            with self.trajectory.holding(now):
+                self._states.look(self._step, now, h)
         try:
             found = self._taken(now, h)
         except SolveError:
