@@ -30,6 +30,7 @@ ORDER = (
     "functions",
     "forces",
     "solve",
+    "kinematics",
     "motions",
     "external",
     "loads",

@@ -29,13 +29,15 @@ from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import sidecar_path
 from mbd_bridge.formats.tables import open_table, read_table
+from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.motions import Motion, MotionPieces, motion_from_file
+from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
+from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED
@@ -95,6 +97,9 @@ def load_motion(
     topic: str | None = None,
     joints: Mapping[str, str | None] | None = None,
     clock: Clock | None = None,
+    near: InitialGuess = None,
+    frames: Frames = None,
+    given: Iterable[str] | str | None = None,
 ) -> Motion:
     """Read a motion of a mechanism: a table with time and coordinates, or joint states in a bag.
 
@@ -108,10 +113,17 @@ def load_motion(
     topic : of a bag: with joint states; None if there is one of them only
     joints : of a bag: its names of joints and those here; None leaves one out
     clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
+    near : of a file with a part of the coordinates of a machine with loops, or poses of frames:
+        the motion is completed from the configuration nearest to these coordinates
+    frames : frames whose poses the file has: name -> link, or (link, xyz) or (link, xyz, rpy)
+    given : joints and frames whose columns determine the motion; the others' are compared
     """
     _check(mechanism, "load_motion", "motion.csv")
     bag = {"topic": topic, "joints": joints, "clock": clock}
-    return motion_from_file(path, mechanism.model, rest=rest, bag=bag, ignore=ignore)
+    completion = CompletionOptions(near, frames, given)
+    return motion_from_file(
+        path, mechanism.model, rest=rest, bag=bag, ignore=ignore, completion=completion
+    )
 
 
 def load_external(
@@ -177,6 +189,9 @@ def load_history(
     minimum_norm: bool = False,
     external: ExternalGiven | None = None,
     external_in: Axes = "link",
+    near: InitialGuess = None,
+    frames: Frames = None,
+    given: Iterable[str] | str | None = None,
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -190,11 +205,17 @@ def load_history(
     progress : is called with the bytes read since the last call
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     external, external_in : forces on links: numbers (6,), tables, files; see there
+    near, frames, given : see `load_motion`
     """
     _check(mechanism, "load_history", "motion.parquet")
     forces = external_forces(mechanism.model, external, external_in)
-    pieces = MotionPieces(
-        open_table(path), mechanism.model, rest=rest, ignore=ignore, progress=progress
+    pieces = motion_pieces(
+        open_table(path),
+        mechanism.model,
+        rest=rest,
+        ignore=ignore,
+        progress=progress,
+        completion=CompletionOptions(near, frames, given),
     )
     request = LoadRequest.of(
         mechanism.model,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.api.dynamics import MechanismDynamics
+from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.loops import Loops
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
@@ -38,7 +38,7 @@ from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
-class Mechanism(MechanismDynamics):
+class Mechanism(MechanismKinematics):
     """A mechanism to which questions are put.
 
     Attributes

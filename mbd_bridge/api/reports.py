@@ -140,7 +140,7 @@ def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str])
     """Return a motion in pieces, however it was given."""
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionParts, MotionPieces, motion_from_file
+    from mbd_bridge.motions import MotionParts, motion_from_file, motion_pieces
 
     if isinstance(motion, Motion):
         return MotionParts(motion, "a motion")
@@ -148,7 +148,7 @@ def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str])
         return motion
     if is_bag(motion):
         return MotionParts(motion_from_file(motion, mechanism.model), fspath(motion))
-    return MotionPieces(open_table(motion), mechanism.model)
+    return motion_pieces(open_table(motion), mechanism.model)
 
 
 @dataclass

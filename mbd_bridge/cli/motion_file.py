@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
+    from mbd_bridge.kinematics.frames import Placed
     from mbd_bridge.mechanism import Model
-    from mbd_bridge.motions import Motion, Pieces
+    from mbd_bridge.motions import CompletionOptions, Motion, Pieces
 
 TEXT = """\
 MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
@@ -20,11 +21,15 @@ coordinate (mbd info lists their names), and where you have them '<name>.vel' an
 brackets: 'elbow [deg]', 'rail.vel [mm/s]'. Or it is a ROS bag (a rosbag2 folder, .mcap, .db3) with
 joint states. Rates that are not there are derived by a spline of degree 5 through the positions
 (through the rotation for quaternions), and this is said.
+Of a machine with loops MOTION may have the actuated joints only, or any part that determines the
+others; or the pose of a link or --frame in the world: 'tool.x', '.y', '.z' and 'tool.qx' to '.qw'
+or 'tool.roll', '.pitch', '.yaw'. The rest follows from the loops, from the configuration nearest to
+--near.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how a motion is read."""
+def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None:
+    """Declare how a motion is read; without `near` where the command has one already."""
     parser.add_argument(
         "--rest",
         action="store_true",
@@ -36,6 +41,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=Names,
         metavar="COLUMN",
         help="columns of MOTION that are no part of the motion; * and ? stand for any characters",
+    )
+    part = parser.add_argument_group("of a part of a motion")
+    if near:
+        part.add_argument(
+            "--near",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="NAME=VALUE",
+            help="coordinates of a configuration: the motion starts at the one nearest to it",
+        )
+    part.add_argument(
+        "--frame",
+        action="append",
+        default=[],
+        metavar="NAME=LINK[,x,y,z[,r,p,y]]",
+        help="a frame whose pose MOTION has: in a link, at a place (m), turned (rad); repeatable",
+    )
+    part.add_argument(
+        "--given",
+        nargs="+",
+        action=Names,
+        metavar="NAME",
+        help="joints and frames whose columns determine the motion; the others are compared",
     )
     bag = parser.add_argument_group("of a ROS bag")
     bag.add_argument("--topic", metavar="TOPIC", help="with joint states, if it has several")
@@ -74,6 +103,7 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
             progress=step,
             bag=bag,
             ignore=ignored(options),
+            completion=completion(options, model),
         )
 
 
@@ -85,7 +115,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionParts, MotionPieces
+    from mbd_bridge.motions import MotionParts, motion_pieces
 
     if is_bag(options.motion) or options.topic or options.rename or options.clock:
         yield MotionParts(read(options, model), options.motion)
@@ -93,7 +123,14 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     source = open_table(options.motion)
     size = stat(options.motion).st_size or None  # a pipe has none
     with screen.progress("reading and computing", size) as step:
-        yield MotionPieces(source, model, rest=options.rest, ignore=ignored(options), progress=step)
+        yield motion_pieces(
+            source,
+            model,
+            rest=options.rest,
+            ignore=ignored(options),
+            progress=step,
+            completion=completion(options, model),
+        )
 
 
 def ignored(options: argparse.Namespace) -> list[str]:
@@ -101,6 +138,38 @@ def ignored(options: argparse.Namespace) -> list[str]:
     from mbd_bridge.cli.external import sensors_of
 
     return [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
+
+
+def completion(options: argparse.Namespace, model: Model) -> CompletionOptions:
+    """Return how a part of a motion is completed."""
+    from mbd_bridge.cli.assemble import guesses
+    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.motions import CompletionOptions
+
+    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
+    near = guesses(options.near, "near", units)
+    return CompletionOptions(near or None, frames(options.frame), options.given)
+
+
+def frames(words: list[str]) -> dict[str, Placed]:
+    """Return the frames that NAME=LINK[,x,y,z[,r,p,y]] words name."""
+    from mbd_bridge.errors import StateError
+
+    found: dict[str, Placed] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        link, *numbers = text.split(",")
+        try:
+            values = [float(number) for number in numbers]
+        except ValueError:
+            values = [0.0]
+        if not (name and sign and link) or len(values) not in (0, 3, 6):
+            raise StateError(
+                f"--frame: expected NAME=LINK, NAME=LINK,x,y,z or NAME=LINK,x,y,z,r,p,y such as "
+                f"tool=wrist,0,0,0.1, got {word!r}"
+            )
+        found[name] = (link, values[:3] or (0.0, 0.0, 0.0), values[3:] or (0.0, 0.0, 0.0))
+    return found
 
 
 def _renamed(words: list[str] | None) -> dict[str, str | None] | None:

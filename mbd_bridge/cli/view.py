@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="in a mechanism with loops: the actuated joints, as many as it has degrees of freedom",
     )
-    motion_file.add_arguments(parser)
+    motion_file.add_arguments(parser, near=False)
     external.add_arguments(parser)
     parser.add_argument(
         "--meshes",

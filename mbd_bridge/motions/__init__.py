@@ -1,14 +1,18 @@
 """Motions of a mechanism: read from tables and bags, checked, differentiated, drawn, saved."""
 
+from mbd_bridge.motions.completed_pieces import motion_pieces
 from mbd_bridge.motions.file import motion_from_file
 from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.partial import CompletionOptions
 from mbd_bridge.motions.pieces import MotionParts, MotionPieces, Pieces
 
 __all__ = [
+    "CompletionOptions",
     "Motion",
     "MotionParts",
     "MotionPieces",
     "Pieces",
     "motion_from_file",
     "motion_from_table",
+    "motion_pieces",
 ]

@@ -12,7 +12,8 @@ from mbd_bridge.formats.bags import OTHERS, is_bag, read_bag
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.columns import kept
-from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.partial import CompletionOptions, whole_motion
 from mbd_bridge.motions.warnings import NAMED
 
 
@@ -24,6 +25,7 @@ def motion_from_file(
     progress: Callable[[float], None] | None = None,
     bag: Mapping[str, Any] | None = None,
     ignore: Sequence[str] | str = (),
+    completion: CompletionOptions | None = None,
 ) -> Motion:
     """Return the motion that a file gives to a model: a table, or joint states in a ROS bag.
 
@@ -34,14 +36,14 @@ def motion_from_file(
     progress : see `formats.tables.read_table` and `formats.bags.read_bag`
     ignore : patterns of names of columns that are no part of it, such as "wrench*"
     bag : topic, joints and clock of a bag, None where not given; see `formats.bags.read_bag`
+    completion : how a motion of which the file has a part is completed (`motions.partial`)
     """
     given = {key: value for key, value in (bag or {}).items() if value is not None}
     if not is_bag(path):
         if given:
             raise FileError(f"{', '.join(given)}: only for ROS bags", fspath(path))
-        return motion_from_table(
-            read_table(path, keep=kept(ignore), progress=progress), model, rest=rest
-        )
+        table = read_table(path, keep=kept(ignore), progress=progress)
+        return whole_motion(table, model, rest, completion)
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     names = (*model.coordinate_names, *followers)
     for here in (given.get("joints") or {}).values():
@@ -49,7 +51,7 @@ def motion_from_file(
             raise FileError(unknown_name("coordinate", here, names), fspath(path))
     found = read_bag(path, names, progress=progress, **given)
     missing = [name for name in model.coordinate_names if name not in found.table.names]
-    if missing and not rest:
+    if missing and not rest and (not model.has_loops or len(missing) == model.nq):
         there = found.table.attributes[OTHERS] or "no others"
         raise FileError(
             f"there are no states of {some(missing, NAMED)}; the messages have {there} besides: "
@@ -57,5 +59,5 @@ def motion_from_file(
             f"is missing at zero with --rest (rest=True)",
             fspath(path),
         )
-    motion = motion_from_table(found.table, model, rest=rest)
+    motion = whole_motion(found.table, model, rest, completion)
     return replace(motion, notes=(*found.notes, *motion.notes))

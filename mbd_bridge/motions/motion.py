@@ -37,6 +37,8 @@ from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mbd_bridge.kinematics.completion import Completed
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -61,6 +63,7 @@ class Motion:
     model : whose states these are
     assumed : what was done to it (topics completed, rates, smoothing, uncertainty, ...), which
         loads along it assume
+    completed : how well the recorded part determines it, of a motion that was completed; else None
     """
 
     time: Floats
@@ -72,6 +75,7 @@ class Motion:
     notes: tuple[str, ...] = ()
     model: Model | None = None
     assumed: tuple[Assumption, ...] = ()
+    completed: Completed | None = None
 
     def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
         """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.

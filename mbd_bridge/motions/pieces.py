@@ -96,6 +96,7 @@ class MotionPieces:
     rows : of a piece
     ignore : patterns of names of columns that are no part of the motion
     progress : is called with the bytes read since the last call
+    of : returns what of a block of the table is read; None: all
 
     Attributes
     ----------
@@ -113,7 +114,9 @@ class MotionPieces:
         rows: int | None = None,
         ignore: Sequence[str] | str = (),
         progress: Callable[[float], None] | None = None,
+        of: Callable[[Table], Table] | None = None,
     ) -> None:
+        self._of = of
         self.name, self.model = source.path, model
         self._source, self._rest, self._kept = source, rest, kept(ignore)
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
@@ -143,6 +146,7 @@ class MotionPieces:
     def __iter__(self) -> Iterator[Motion]:
         last: Motion | None = None
         for table, begin, end in self._tables():
+            table = table if self._of is None else self._of(table)
             whole = motion_from_table(table, self.model, rest=self._rest, warnings=self._warnings)
             self._said, self._assumed = self._said or whole.notes, self._assumed or whole.assumed
             if last is not None:

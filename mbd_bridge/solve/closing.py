@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.continuation import follow
+from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.newton import LONGEST_STEP, Newton, descend, largest, limited
 from mbd_bridge.solve.tolerances import ASSEMBLED, NEAREST, SINGULAR
 from mbd_bridge.spatial import Array
@@ -73,6 +74,7 @@ class Closing:
     scale : (nv,) how far each moves for a unit of cost
     keep : the rows that count in the end; None: all that say something beyond the rank tolerance
     tolerance : residual at which a loop is closed
+    row_scale : (m,) of the rows; None: the loops'. Rows behind the loops' constrain positions too
     """
 
     def __init__(
@@ -83,10 +85,14 @@ class Closing:
         scale: Array,
         keep: Keep | None = None,
         tolerance: float = ASSEMBLED,
+        *,
+        row_scale: Array | None = None,
     ) -> None:
         self.model, self.constraints, self.tolerance = model, constraints, tolerance
-        self.held, self.free, self.scale, self.rows = held, ~held, scale, model.row_scale
-        self._positions = np.where(model.velocity_rows, 0.0, 1.0)[:, None]
+        self.held, self.free, self.scale = held, ~held, scale
+        self.rows = model.row_scale if row_scale is None else row_scale
+        self._positions = np.ones((len(self.rows), 1))
+        self._positions[: len(model.row_scale)][model.velocity_rows] = 0.0
         self._keep = keep
         self._rank = model.rank_tolerance
         if keep is not None:
@@ -305,19 +311,11 @@ class Closing:
         full[:, self.free] = step
         if held is not None:
             full[:, self.held] = held
-        full *= self.scale
-        if self.model.nq == self.model.nv:
-            return np.asarray(q + full)
-        moved = [self.model.integrate(*both) for both in zip(q, full, strict=True)]
-        return np.array(moved).reshape(len(q), self.model.nq)
+        return moved(self.model, q, full * self.scale)
 
     def difference(self, start: Array, end: Array) -> Array:
         """Return the dimensionless step (n, nv) from start to end."""
-        if self.model.nq == self.model.nv:
-            return np.asarray(end - start) / self.scale
-        both = zip(start, end, strict=True)
-        steps = [self.model.difference(*two) for two in both]
-        return np.array(steps).reshape(len(start), self.model.nv) / self.scale
+        return difference(self.model, start, end) / self.scale
 
     def _away(self, start: Array, end: Array) -> Array:
         return self.difference(start, end)[:, self.free]

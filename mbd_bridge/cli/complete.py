@@ -1,0 +1,48 @@
+"""``mbd complete``: a whole motion from a part of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from mbd_bridge.cli import motion_file
+from mbd_bridge.cli.parser import add_output, add_robot
+
+SUMMARY = "complete a motion of which a part is recorded: actuated joints, or a platform's pose"
+DESCRIPTION = f"""\
+Complete a motion from the columns that are recorded, by the loops of the machine.
+
+  mbd complete urdf/stewart.urdf legs.csv -o whole.csv
+  mbd complete urdf/stewart.urdf pose.csv --frame top=platform -o whole.csv
+
+{motion_file.TEXT}
+Out comes the whole motion: coordinates, velocities, accelerations. How well the recorded columns
+determine it, and rows that are not to be trusted, are said.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    add_output(parser)
+    motion_file.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the whole motion."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.motions.table import save_motion
+
+    if options.output is not None:
+        check_output(options.output)
+    robot = screen.load_robot(options)
+    motion = motion_file.read(options, robot.model)
+    target = options.output or screen.data_stdout()
+    parts = [motion.time, motion.q, motion.v, motion.a]
+    save_motion(target, robot.model, parts, notes=motion.notes)
+    for note in motion.notes:
+        screen.say(note)
+    if options.output is not None:
+        screen.say(f"{len(motion.time)} rows written to {options.output}")
+    return 0

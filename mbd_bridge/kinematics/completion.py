@@ -1,0 +1,342 @@
+"""A motion from a part of its coordinates: the others follow from the loops.
+
+With the rows of the loops Φ and those of what is given r (`given`), in x without dimension:
+
+    [Φ; r](q) = 0               by Newton's method, from the row before, on its branch
+    [Φ_q; r_q] q̇ = [0; rates]
+    [Φ_q; r_q] q̈ = [γ; accelerations - ṙ_q q̇]
+
+Positions are never differentiated. Many times are solved at once, from the tangent at the last
+one that is known; a step from each time to the next is then compared with the tangent, so that
+what is accepted is one branch. A step that does not agree is taken in smaller parts, the given
+values going straight from one time to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import SolveError
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.kinematics.given import GivenMotion, GivenRows
+from mbd_bridge.kinematics.selection import Selection
+from mbd_bridge.kinematics.start import Start
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.moves import difference, moved
+from mbd_bridge.solve.newton import largest, limited
+from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import SINGULAR
+from mbd_bridge.spatial import Array
+
+ITERATIONS = 12
+FIRST, MOST = 8, 4096
+"""Times that are solved together at first, and at most."""
+
+STRAIGHT, NEAR = 0.5, 2e-3
+"""A step from time to time agrees with its tangent if it is off by no more than this part of it, or
+this far: rad, or parts of the mechanism's size. Another branch is farther away, or at a singular
+position."""
+
+HALVINGS = 10
+"""How often a step between two times is halved."""
+
+LAST_STEP = 1e-8
+"""rad, or sizes: after a Newton step of this length its square is left, which is rounding."""
+
+TINY = 1e-300
+"""Keeps nothing from being divided by nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """A motion completed at N times.
+
+    Attributes
+    ----------
+    q, v, a : (N, nq), (N, nv), (N, nv); nan where not reached
+    residual : (N,) of loops and of what is given, relative to the mechanism's size (rad)
+    conditioning : (N,) smallest over largest singular value of the equations: 0 where what is given
+        does not determine the motion (a singular position)
+    reached : (N,) whether the position exists
+    jumps : times (indices) at which the motion had to leave its branch: no continuous way leads
+        there from the time before
+    crossings : times (indices) before which a singular position was passed: which way the motion
+        goes on there is not determined by what is given
+    compared : by name, how far what is given and not needed is from the completed motion, at most
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    residual: Array
+    conditioning: Array
+    reached: Array
+    jumps: tuple[int, ...]
+    crossings: tuple[int, ...]
+    compared: dict[str, float]
+
+    def without_first(self) -> Completed:
+        """Return the times after the first one."""
+        return Completed(
+            self.q[1:],
+            self.v[1:],
+            self.a[1:],
+            self.residual[1:],
+            self.conditioning[1:],
+            self.reached[1:],
+            tuple(k - 1 for k in self.jumps),
+            tuple(k - 1 for k in self.crossings),
+            self.compared,
+        )
+
+
+class System(NamedTuple):
+    """The equations at n states: what is left of them r (n, k), and A (n, k, nv)."""
+
+    r: Array
+    A: Array
+
+
+class Completion:
+    """Completes motions of one machine of which the same is given.
+
+    Parameters
+    ----------
+    constraints : the kernel of Φ, Φ_q and γ
+    rows, selection : what is given, and the rows of it that determine the motion
+    compared : (rows,) which rows are compared with the motion where they are not needed
+    tolerance : residual at which a position is reached
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        constraints: Kernel,
+        rows: GivenRows,
+        selection: Selection,
+        compared: Array,
+        tolerance: float,
+    ) -> None:
+        self.model, self.rows, self.tolerance = model, rows, tolerance
+        self._constraints, self._choice = constraints, row_choice(model)
+        self._chosen = list(selection.chosen)
+        self._compared, self._first = compared, 0
+        self._loops = list(self._choice.rows)
+        self._start = Start(model, constraints, rows, self._chosen, tolerance)
+
+    def run(
+        self,
+        given: GivenMotion,
+        near: Array,
+        *,
+        known: bool = False,
+        check: bool = True,
+        first: int = 0,
+    ) -> Completed:
+        """Return the motion at all times of what is given.
+
+        Parameters
+        ----------
+        near : (nq,) the first position is the nearest to it
+        known : it is the first position
+        check : raise at the first time that cannot be reached
+        first : number of the first time, for messages
+        """
+        self._first = first
+        N = len(given.time)
+        q = np.full((N, self.model.nq), np.nan)
+        reached, jumps = np.ones(N, dtype=bool), list[int]()
+        last, done, size = -1, 0, FIRST
+        while done < N:
+            if last < 0:
+                q[done] = near if known else self._nearest(near, given, done)
+                reached[done] = known or self._reaches(q[done], given, done, check)
+                last = done if reached[done] else -1
+                done += 1
+                continue
+            numbers = np.arange(done, min(done + size, N))
+            place, good = self._block(q[last], last, given, numbers)
+            count = len(good) if good.all() else int(np.argmin(good))
+            q[done : done + count] = place[:count]
+            last, done = (done + count - 1, done + count) if count else (last, done)
+            if count == len(numbers):
+                size = min(2 * size, MOST)
+                continue
+            size = max(FIRST, count)
+            found = self._in_parts(q[last], given, last, done)
+            if found is None:
+                jumps.append(done)
+                found = self._nearest(q[last], given, done)
+            q[done] = found
+            reached[done] = self._reaches(found, given, done, check)
+            last, done = (done if reached[done] else last), done + 1
+        return self._whole(q, given, reached, [k for k in jumps if reached[k]])
+
+    def _nearest(self, near: Array, given: GivenMotion, number: int) -> Array:
+        found: Array = self._start.position(near[None], given, np.array([number]))[0]
+        return found
+
+    def _system(self, q: Array, given: GivenMotion, numbers: Array) -> System:
+        model, still = self.model, np.zeros((len(q), self.model.nv))
+        phi, phi_q, _ = self._constraints(q, still)
+        x, R, J, _ = self.rows.place(q, still)
+        r = self.rows.residual(q, x, R, given, numbers)[:, self._chosen]
+        return System(
+            np.hstack([(phi / model.row_scale)[:, self._loops], r]), self._matrix(phi_q, J)
+        )
+
+    def _matrix(self, phi_q: Array, J: Array) -> Array:
+        loops = self.model.scaled_jacobian(phi_q)[:, self._loops]
+        return np.concatenate([loops, self.rows.jacobian(J)[:, self._chosen]], axis=1)
+
+    def _block(
+        self, q: Array, last: int, given: GivenMotion, numbers: Array
+    ) -> tuple[Array, Array]:
+        """Return positions (n, nq) at some times, and which of them follow each other.
+
+        Parameters
+        ----------
+        q, last : (nq,) the position at a time before them
+        """
+        start = np.full(len(numbers), last)
+        A = self._system(q[None], given, start[:1]).A
+        ways = self._along(np.repeat(A, len(numbers), axis=0), given, start, numbers)
+        place = self._moved(np.repeat(q[None], len(numbers), axis=0), ways)
+        place, system = self._newton(place, given, numbers)
+        before = np.concatenate([q[None], place[:-1]])
+        matrices = np.concatenate([A, system.A[:-1]])
+        tangent = self._along(matrices, given, np.append(last, numbers[:-1]), numbers)
+        way = difference(self.model, before, place) / self.model.velocity_scale
+        good = largest(system.r) <= self.tolerance
+        off = np.nan_to_num(largest(way - tangent), nan=np.inf)
+        return place, good & (off <= np.maximum(NEAR, STRAIGHT * largest(tangent)))
+
+    def _newton(self, q: Array, given: GivenMotion, numbers: Array) -> tuple[Array, System]:
+        """Return positions after Newton's steps, and the equations there."""
+        r, A = self._system(q, given, numbers)
+        going = np.arange(len(q))
+        for _ in range(ITERATIONS):
+            step = -limited(np.nan_to_num(solved(A[going], r[going])))
+            q[going] = self._moved(q[going], step)
+            r[going], A[going] = self._system(q[going], given, numbers[going])
+            going = going[largest(step) > LAST_STEP]
+            if not len(going):
+                break
+        return self._start.held(q, given, numbers), System(r, A)
+
+    def _along(self, A: Array, given: GivenMotion, start: Array, end: Array) -> Array:
+        """Return the dimensionless steps (n, nv) that the tangents give from times to times."""
+        b = np.zeros(A.shape[:2])
+        b[:, len(self._loops) :] = self.rows.steps(given, start, end)[:, self._chosen]
+        return np.nan_to_num(solved(A, b))
+
+    def _moved(self, q: Array, step: Array) -> Array:
+        return moved(self.model, q, step * self.model.velocity_scale)
+
+    def _in_parts(self, q: Array, given: GivenMotion, last: int, number: int) -> Array | None:
+        """Return the position at a time, reached in parts of the step; None if it is not."""
+        part, length = 0.0, 0.5
+        while part < 1.0:
+            length = min(length, 1.0 - part)
+            two = given.between(last, number, (part, part + length), self.model)
+            place, good = self._block(q, 0, two, np.array([1]))
+            if good[0]:
+                q, part, length = place[0], part + length, 2.0 * length
+            else:
+                length *= 0.5
+                if length < 0.5**HALVINGS:
+                    return None
+        return q
+
+    def _reaches(self, q: Array, given: GivenMotion, number: int, check: bool) -> bool:
+        """Return whether a position is what is given; raise if it is not and is checked."""
+        numbers = np.array([number])
+        r = self._system(q[None], given, numbers).r
+        left, loops = (
+            float(largest(r)[0]),
+            float(np.abs(self._loop_residual(q[None])).max(initial=0.0)),
+        )
+        if max(left, loops) <= self.tolerance:
+            return True
+        if check:
+            raise SolveError(
+                f"row {self._first + number} (t = {given.time[number]:g} s): no position of the "
+                f"machine has what is given there; {max(left, loops):.3g} is left (rad, or of the "
+                f"machine's size {self.model.size:.3g} m). Check units and signs of the columns, "
+                f"or start from another configuration with near= (--near)"
+            )
+        return False
+
+    def _loop_residual(self, q: Array) -> Array:
+        """Return what the loops leave open (n,), less what imprecise redundant rows may."""
+        if not self.model.has_loops:
+            return np.zeros(len(q))
+        phi, phi_q, _ = self._constraints(q, np.zeros((len(q), self.model.nv)))
+        left = phi / self.model.row_scale
+        closed = self._choice.closed(self.model.scaled_jacobian(phi_q), left, self.tolerance)
+        return np.where(closed, largest(left[:, self._loops]), largest(left))
+
+    def _whole(self, q: Array, given: GivenMotion, reached: Array, jumps: list[int]) -> Completed:
+        """Return the motion with rates, residuals and conditioning."""
+        model, N = self.model, len(q)
+        place = np.where(reached[:, None], q, model.neutral())
+        still, numbers = np.zeros((N, model.nv)), np.arange(N)
+        phi_q = self._constraints(place, still)[1]
+        x, R, J, _ = self.rows.place(place, still)
+        A = self._matrix(phi_q, J)
+        b = np.zeros(A.shape[:2])
+        b[:, len(self._loops) :] = self.rows.rates(given)[:, self._chosen]
+        scale = model.velocity_scale
+        v = solved(A, b) * scale
+        gamma = self._constraints(place, v)[2]
+        b[:, : len(self._loops)] = (gamma / model.row_scale)[:, self._loops]
+        drift = self.rows.place(place, v)[3]
+        b[:, len(self._loops) :] = self.rows.changes(given, drift)[:, self._chosen]
+        a = solved(A, b) * scale
+        whole = self.rows.residual(place, x, R, given, numbers)
+        residual = np.maximum(largest(whole[:, self._chosen]), self._loop_residual(place))
+        others = [k for k in range(len(self.rows)) if k not in self._chosen]
+        compared = {
+            self.rows.names[k]: float(
+                np.abs(whole[reached, k]).max(initial=0.0) * self.rows.scale[k]
+            )
+            for k in others
+            if self._compared[k]
+        }
+        s = np.linalg.svd(A, compute_uv=False)
+        conditioning = s.min(axis=1, initial=np.inf) / np.maximum(s.max(axis=1, initial=0.0), TINY)
+        nothing = np.where(reached, 1.0, np.nan)[:, None]
+        return Completed(
+            q * nothing,
+            v * nothing,
+            a * nothing,
+            residual * nothing[:, 0],
+            conditioning * nothing[:, 0],
+            reached,
+            tuple(jumps),
+            tuple(_crossings(A, reached)),
+            compared,
+        )
+
+
+def solved(A: Array, b: Array) -> Array:
+    """Return the smallest x (n, nv) with A x = b, for A (n, k, nv) and b (n, k), k at most nv."""
+    try:
+        if A.shape[1] == A.shape[2]:
+            return np.linalg.solve(A, b[..., None])[..., 0]
+        Q, R = np.linalg.qr(np.swapaxes(A, 1, 2))
+        return (Q @ np.linalg.solve(np.swapaxes(R, 1, 2), b[..., None]))[..., 0]
+    except np.linalg.LinAlgError:  # some are singular
+        return (np.linalg.pinv(A, rcond=SINGULAR) @ b[..., None])[..., 0]
+
+
+def _crossings(A: Array, reached: Array) -> list[int]:
+    """Return the times before which the determinant changes its sign."""
+    if A.shape[1] != A.shape[2]:
+        return []
+    signs, _ = np.linalg.slogdet(A)
+    some = np.flatnonzero(reached)
+    return [int(k) for k in some[1:][signs[some[1:]] * signs[some[:-1]] < 0.0]]

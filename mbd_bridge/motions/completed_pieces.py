@@ -1,0 +1,72 @@
+"""Partial motions of any length, completed piece by piece: each goes on where the last ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mbd_bridge.assumptions import Assumption
+from mbd_bridge.formats.table import Table
+from mbd_bridge.formats.tables import TableSource
+from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.columns import kept
+from mbd_bridge.motions.given_columns import GivenColumns, is_partial
+from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.partial import CompletionOptions, PartialMotion
+from mbd_bridge.motions.pieces import MotionPieces, Pieces
+from mbd_bridge.motions.warnings import MotionWarnings
+
+
+def motion_pieces(
+    source: TableSource,
+    model: Model,
+    *,
+    rest: bool = False,
+    rows: int | None = None,
+    ignore: Sequence[str] | str = (),
+    progress: Callable[[float], None] | None = None,
+    completion: CompletionOptions | None = None,
+) -> Pieces:
+    """Return the motion in a table in pieces, completed where the table has a part of it.
+
+    For the parameters see `MotionPieces` and `motions.partial`.
+    """
+    options = completion or CompletionOptions()
+    keep = kept(ignore)
+    heads = tuple(column for column in source.columns if keep(column.name))
+    empty = Table(heads, np.zeros((0, len(heads))), None, source.path, source.attributes)
+    if options.given is None and not is_partial(empty, model, options.frames):
+        return MotionPieces(source, model, rest=rest, rows=rows, ignore=ignore, progress=progress)
+    columns = GivenColumns(model, empty, options.frames)
+    recorded = MotionPieces(
+        source, columns.stand_in, rows=rows, ignore=ignore, progress=progress, of=columns.of
+    )
+    return CompletedPieces(recorded, PartialMotion(model, columns, options, rest))
+
+
+class CompletedPieces:
+    """The pieces of a recorded part of a motion, each completed."""
+
+    def __init__(self, recorded: MotionPieces, partial: PartialMotion) -> None:
+        self.name, self.model = recorded.name, partial.model
+        self._recorded, self._partial = recorded, partial
+        self._warnings = MotionWarnings(partial.model)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was read and completed so far."""
+        beyond = self._warnings.beyond_limits()
+        return (*self._recorded.notes, *self._partial.notes, *beyond)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion so far."""
+        return (*self._recorded.assumed, *self._partial.assumed)
+
+    def __iter__(self) -> Iterator[Motion]:
+        for piece in self._recorded:
+            motion = self._partial.complete(piece)
+            self._warnings.add(motion.time, motion.q, ())
+            yield replace(motion, notes=())

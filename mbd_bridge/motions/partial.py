@@ -1,0 +1,344 @@
+"""Motions of which a part is recorded: actuated joints, or the pose of a platform or tool.
+
+The recorded columns are read, differentiated and checked as a motion of their own
+(`given_columns`); the loops then tell all other coordinates, velocities and accelerations
+(`kinematics.completion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.arguments import name_list
+from mbd_bridge.assumptions import Assumption, Number
+from mbd_bridge.errors import ModelError, count, some, unknown_name
+from mbd_bridge.formats.table import Table
+from mbd_bridge.kinematics.completion import Completed, Completion
+from mbd_bridge.kinematics.frames import Frames, find_frame
+from mbd_bridge.kinematics.given import FrameRows, GivenMotion, GivenRows
+from mbd_bridge.kinematics.selection import ACTUATED, GIVEN, REST, Selection, select
+from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.given_columns import TURN, GivenColumns, is_partial
+from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.warnings import NAMED, MotionWarnings
+from mbd_bridge.solve.assembly import InitialGuess, check_tolerance, initial_position
+from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.moves import matrices_of
+from mbd_bridge.spatial import Array
+
+Floats = NDArray[np.float64]
+
+REACHED = 1e-9
+"""Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
+rounding; this tells it from one that is not there."""
+
+WELL_CONDITIONED = 1e-3
+"""Conditioning below which errors of the recording are more than a thousandfold in the motion."""
+
+SAME = 1e-9
+"""rad or m: what is recorded and not needed agrees with the completed motion to rounding."""
+
+UNUSED = 3
+"""Class of rows that are compared only."""
+
+
+@dataclass(frozen=True)
+class CompletionOptions:
+    """How a partial motion is completed.
+
+    Attributes
+    ----------
+    near : given coordinates of the configuration to which the first position is nearest
+    frames : frames of the caller's, by name
+    given : names of joints and frames whose columns are used; None: all. The others' are compared
+    tolerance : residual at which a position is reached, rad or sizes of the machine
+    """
+
+    near: InitialGuess = None
+    frames: Frames = None
+    given: Iterable[str] | str | None = None
+    tolerance: float = REACHED
+
+
+class PartialMotion:
+    """Completes the motions in tables with the same columns, one piece after another.
+
+    Parameters
+    ----------
+    columns : what is given
+    rest : hold what the columns leave open where the guess has it
+    """
+
+    def __init__(
+        self, model: Model, columns: GivenColumns, options: CompletionOptions, rest: bool
+    ) -> None:
+        self.model, self.columns = model, columns
+        self._tolerance = check_tolerance(options.tolerance)
+        self._near = initial_position(model, options.near)
+        names = [*dict.fromkeys([*columns.origins, *columns.orientations])]
+        self._frames = tuple(
+            FrameRows(
+                find_frame(model, name, options.frames),
+                (
+                    *columns.origins.get(name, ()),
+                    *((3, 4, 5) if name in columns.orientations else ()),
+                ),
+            )
+            for name in names
+        )
+        self.rows = GivenRows(model, tuple(range(model.nv)), self._frames)
+        classes = self._classes(options.given)
+        self.selection: Selection = select(model, self.rows, classes, rest)
+        self._held = [self.rows.names[k] for k in self.selection.chosen if classes[k] == REST]
+        kernel = prepare(model, "constraints")
+        compared = (classes != REST) & np.isin(np.arange(len(classes)), self._given_rows())
+        self._completion = Completion(
+            model, kernel, self.rows, self.selection, compared, self._tolerance
+        )
+        self._last: tuple[GivenMotion, Array] | None = None
+        self._facts, self._rows = _Facts(), 0
+
+    def complete(self, motion: Motion, *, check: bool = True) -> Motion:
+        """Return the whole motion, which follows the piece before it, of one of the stand-in.
+
+        Parameters
+        ----------
+        check : raise at the first time that cannot be reached; else it is nan there
+        """
+        given = self._given(motion)
+        known = self._last is not None
+        near = self._near
+        if self._last is not None:
+            before, near = self._last
+            given = before.followed_by(given)
+        first = self._rows - known
+        found = self._completion.run(given, near, known=known, check=check, first=first)
+        if known:
+            found, given = found.without_first(), given.part(slice(1, None))
+        if found.reached[-1]:
+            self._last = given.part(slice(-1, None)), found.q[-1]
+        self._facts.add(found, motion.time)
+        self._rows += len(motion.time)
+        names = self.model.coordinate_names, self.model.velocity_names
+        return Motion(
+            motion.time,
+            found.q,
+            found.v,
+            found.a,
+            *names,
+            (*motion.notes, *self.notes),
+            self.model,
+            (*motion.assumed, *self.assumed),
+            found,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was completed, how well it is determined, what was compared."""
+        chosen = [k for k in self.selection.chosen if self.rows.names[k] not in self._held]
+        names = [self.rows.names[k] for k in chosen]
+        determined = len(self.model.coordinate_names)
+        lines = [
+            f"all {count(determined, 'coordinate')} completed from {some(names, NAMED)} "
+            f"({count(self.selection.dof, 'degree of freedom')}); {self._facts.text}"
+        ]
+        if self._held:
+            lines.append(f"held where the guess has it, at rest: {some(self._held, NAMED)}")
+        if self.selection.spins:
+            lines.append(
+                f"not determined by what is recorded, and taken as slow as possible: spin of "
+                f"{some(self.selection.spins, NAMED)}"
+            )
+        return (*self.columns.notes, *lines, *self._facts.notes)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """How the coordinates came about, as results assume it."""
+        numbers = (
+            Number("residual", self._facts.residual, "1"),
+            Number("conditioning", self._facts.worst, "1"),
+        )
+        first, *more = self.notes
+        return (
+            Assumption("completed", first, numbers),
+            *(Assumption("completed", note) for note in more),
+        )
+
+    def _given_rows(self) -> list[int]:
+        model = self.model
+        own = [
+            k
+            for number in self.columns.joints
+            for k in range(model.nv)[model.bodies[model.joints[number].body].v]
+        ]
+        return [*own, *range(model.nv, len(self.rows))]
+
+    def _classes(self, given: Iterable[str] | str | None) -> NDArray[np.int64]:
+        """Return the class of each row."""
+        model = self.model
+        classes = np.full(len(self.rows), REST)
+        classes[self._given_rows()] = GIVEN
+        for name in model.description.actuated or ():
+            number = model.joint_index.get(name)
+            if number in self.columns.joints:
+                own = model.bodies[model.joints[number].body].v
+                classes[own] = ACTUATED
+        if given is not None:
+            used = name_list("given", given, "joints and frames")
+            self._only(used, classes)
+        return classes
+
+    def _only(self, used: tuple[str, ...], classes: NDArray[np.int64]) -> None:
+        """Let only columns of some joints and frames determine the motion."""
+        model = self.model
+        owners: list[str] = []
+        for joint in model.joints:
+            if joint.moving and joint.follows is None:
+                owners += [joint.name] * joint.type.nv
+        owners += [own.frame.name for own in self._frames for _ in own.rows]
+        known = {owners[k] for k in self._given_rows()}
+        for name in used:
+            if name not in known:
+                raise ModelError("given: " + unknown_name("recorded joint or frame", name, known))
+        for k in self._given_rows():
+            if owners[k] not in used:
+                classes[k] = UNUSED
+
+    def _given(self, motion: Motion) -> GivenMotion:
+        """Return the values of the stand-in's motion as the machine's."""
+        model, stand_in, N = self.model, self.columns.stand_in, len(motion.time)
+        q = np.tile(self._near, (N, 1))
+        v, a = np.zeros((2, N, model.nv))
+        F = len(self._frames)
+        x, R = np.zeros((N, F, 3)), np.tile(np.eye(3), (N, F, 1, 1))
+        twist, change = np.zeros((2, N, F, 6))
+        places = {own.frame.name: f for f, own in enumerate(self._frames)}
+        for own, source in zip(
+            stand_in.bodies, self.columns.sources, strict=False
+        ):  # <mimic> joints come last
+            parts = motion.q[:, own.q], motion.v[:, own.v], motion.a[:, own.v]
+            if isinstance(source, int):
+                body = model.bodies[model.joints[source].body]
+                q[:, body.q], v[:, body.v], a[:, body.v] = parts
+            elif source[1] == TURN:
+                f = places[source[0]]
+                R[:, f] = matrices_of(parts[0])
+                twist[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[1])
+                change[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[2])
+            else:
+                f, k = places[source[0]], source[1]
+                x[:, f, k], twist[:, f, k], change[:, f, k] = (part[:, 0] for part in parts)
+        return GivenMotion(motion.time, q, v, a, x, R, twist, change)
+
+
+def whole_motion(
+    table: Table, model: Model, rest: bool, options: CompletionOptions | None = None
+) -> Motion:
+    """Return the motion that a table gives, completed where it has a part of one."""
+    options = options or CompletionOptions()
+    if options.given is not None or is_partial(table, model, options.frames):
+        return completed_motion(table, model, rest=rest, options=options)
+    return motion_from_table(table, model, rest=rest)
+
+
+def completed_motion(
+    table: Table,
+    model: Model,
+    *,
+    rest: bool = False,
+    options: CompletionOptions | None = None,
+    check: bool = True,
+) -> Motion:
+    """Return the motion that a table with a part of it determines.
+
+    Parameters
+    ----------
+    table : see `given_columns`
+    rest : hold what the columns leave open where the guess has it
+    check : raise at the first row that cannot be reached; else it is nan there
+
+    Raises
+    ------
+    ModelError
+        The columns do not determine the motion: what to add.
+    SolveError
+        The machine cannot be where a row has it.
+    """
+    options = options or CompletionOptions()
+    columns = GivenColumns(model, table, options.frames)
+    partial = PartialMotion(model, columns, options, rest)
+    motion = partial.complete(motion_from_table(columns.of(table), columns.stand_in), check=check)
+    warnings = MotionWarnings(model)
+    assert motion.completed is not None
+    reached = motion.completed.reached
+    warnings.add(motion.time[reached], motion.q[reached], ())
+    return replace(motion, notes=(*motion.notes, *warnings.beyond_limits()))
+
+
+class _Facts:
+    """What is to be said of the completed rows so far."""
+
+    def __init__(self) -> None:
+        self._rows, self.residual = 0, 0.0
+        self.worst, self.worst_time = np.inf, 0.0
+        self._events: dict[str, list[float]] = {"jumps": [], "crossings": [], "unreached": []}
+        self._compared: dict[str, float] = {}
+
+    def add(self, found: Completed, time: Floats) -> None:
+        """Take in a piece."""
+        self._rows += len(time)
+        self.residual = max(self.residual, float(np.nanmax(found.residual, initial=0.0)))
+        if found.reached.any():
+            row = int(np.nanargmin(found.conditioning))
+            if found.conditioning[row] < self.worst:
+                self.worst, self.worst_time = float(found.conditioning[row]), float(time[row])
+        for name, rows in (
+            ("jumps", found.jumps),
+            ("crossings", found.crossings),
+            ("unreached", np.flatnonzero(~found.reached)),
+        ):
+            self._events[name] += [float(time[k]) for k in rows]
+        for name, apart in found.compared.items():
+            self._compared[name] = max(self._compared.get(name, 0.0), apart)
+
+    @property
+    def text(self) -> str:
+        """Residual and conditioning in words."""
+        return (
+            f"residual at most {self.residual:.1e}, conditioning at least {self.worst:.2g} (at "
+            f"{self.worst_time:g} s; 0 is a singular position)"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about rows that are not to be trusted, and about what was compared."""
+        lines = []
+        if self.worst < WELL_CONDITIONED:
+            lines.append(
+                f"near {self.worst_time:g} s the recorded columns hardly determine the others: "
+                f"errors there are multiplied by up to {1.0 / max(self.worst, 1e-16):.1e}; record "
+                f"another coordinate too, or choose others with --given (given=)"
+            )
+        said = {
+            "jumps": "no continuous motion leads to the recorded values, so another branch begins",
+            "crossings": "a singular position is passed: which way the machine goes on is a guess",
+            "unreached": "no position of the machine has the recorded values",
+        }
+        for name, text in said.items():
+            times = self._events[name]
+            if times:
+                where = some([f"{t:g}" for t in times], NAMED)
+                lines.append(f"at {where} s {text}")
+        apart = {name: size for name, size in self._compared.items() if size > SAME}
+        if apart:
+            worst = sorted(apart, key=lambda name: -apart[name])
+            shown = some([f"{name} {apart[name]:.2g}" for name in worst], NAMED)
+            lines.append(
+                f"recorded, but determined by the others, and off from the completed motion "
+                f"by up to (rad, m): {shown}"
+            )
+        return tuple(lines)

@@ -1,0 +1,46 @@
+"""Claims about commands that are given a part of a motion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mbd_bridge as mbd
+from tests.robots import OWN
+
+STEWART = str(OWN / "stewart.urdf")
+LEGS = [f"leg_{k}" for k in range(1, 7)]
+
+
+def test_loads_of_legs_from_the_pose_of_the_platform(run, tmp_path):
+    time = np.linspace(0.0, 1.0, 21)
+    heads = ["x", "y", "z [mm]", "roll [deg]", "pitch", "yaw"]
+    zero = 0.0 * time
+    values = [0.1 * np.sin(time), zero, 1100.0 + 50.0 * time, 5.0 * np.sin(time), zero, zero]
+    rows = np.column_stack([time, *values])
+    path = tmp_path / "pose.csv"
+    lines = [",".join(map(repr, map(float, row))) for row in rows]
+    path.write_text("\n".join([",".join(["time", *(f"top.{head}" for head in heads)]), *lines]))
+    place = "--frame", "top=platform,0,0,0"
+    code, _, err = run(
+        "loads", STEWART, path, *place, "--joints", *LEGS, "--actuated", *LEGS, "--digits", "17",
+        "-o", tmp_path / "loads.npz",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "completed from top.x" in err
+    robot = mbd.load(STEWART)
+    motion = mbd.load_motion(path, robot, frames={"top": "platform"})
+    loads = robot.joint_loads(motion, joints=LEGS, actuated=LEGS)
+    written = mbd.load_loads(tmp_path / "loads.npz", robot)
+    np.testing.assert_allclose(written.force, loads.force, rtol=0, atol=1e-6)
+    code, _, err = run("complete", STEWART, path, *place, "-o", tmp_path / "whole.npz")
+    assert code == 0, err
+    whole = mbd.load_motion(tmp_path / "whole.npz", robot)
+    np.testing.assert_allclose(whole.q, motion.q, rtol=0, atol=1e-14)
+
+
+def test_what_is_missing_is_said_in_words_of_the_shell(run, tmp_path):
+    path = tmp_path / "legs.csv"
+    path.write_text("time,leg_1\n0,0\n1,0\n2,0\n3,0\n")
+    code, _, err = run("complete", STEWART, path)
+    assert code == 2
+    assert "determine 1 of 6 degrees of freedom: add 5 more" in err and "--rest" in err
