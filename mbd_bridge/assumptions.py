@@ -32,6 +32,7 @@ TOPICS: dict[str, str] = {
     "rates": "Rates",
     "smoothing": "Smoothing",
     "uncertainty": "Uncertainty",
+    "round_off": "Shown as zero",
 }
 """Every topic, in the order in which they are shown, with its heading."""
 

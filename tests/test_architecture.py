@@ -21,6 +21,7 @@ ORDER = (
     "errors",
     "arguments",
     "assumptions",
+    "readable",
     "spatial",
     "formats",
     "plots",

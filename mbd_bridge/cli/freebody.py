@@ -25,9 +25,6 @@ and at the centre of mass; for instant k the load set 10 k, the sum of 10 k + 1,
 10 k + 2, gravity and inertia). Without -o only what is written is shown.
 """
 
-ROUNDING = 1e-12
-"""Share of the largest load on the link below which a number is shown as zero."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -143,19 +140,14 @@ def _heading(body: FreeBody, k: int) -> str:
 def _table(body: FreeBody, k: int) -> Any:
     from mbd_bridge.cli import screen
     from mbd_bridge.motions.table import COMPONENTS
+    from mbd_bridge.readable import number
 
-    largest = max(abs(x) for one in body.acting for x in one.about_origin()[k].tolist())
-    rows = []
+    rows, cleaned = [], body.round_off.cleaned_wrench
     for one in body.acting:
         place = " ".join(f"{x:.4g}" for x in (one.point + 0.0).tolist())
         numbers = [
-            _text(value, largest) if sure else f"({_text(value, largest)})"
-            for value, sure in zip(one.wrench[k].tolist(), one.unique.tolist(), strict=True)
+            number(value) if sure else f"({number(value)})"
+            for value, sure in zip(cleaned(one.wrench[k]).tolist(), one.unique, strict=True)
         ]
         rows.append((one.name, one.other, place, *numbers))
     return screen.table(("what", "from", "at, m", *(f">{c}" for c in COMPONENTS)), rows)
-
-
-def _text(value: float, largest: float) -> str:
-    """Return a number; one that is a rounding error beside the largest is zero."""
-    return "0" if abs(value) <= ROUNDING * largest else f"{value:.5g}"

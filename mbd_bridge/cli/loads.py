@@ -173,7 +173,7 @@ def _write(
     assert peaks is not None
     lost = lost_components(solver.joints, named, sure)
     unsure = undetermined_components(solver.joints, sure)
-    return rows, peaks, lost, assumptions_of(loads, unsure, pieces.assumed)
+    return rows, peaks, lost, assumptions_of(loads, unsure, pieces.assumed, peaks.round_off)
 
 
 def _digits(text: str) -> int:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mbd_bridge.cli import screen
+from mbd_bridge.readable import number, shown_in
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -88,12 +89,16 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
 
 def peaks(found: Peaks) -> Table:
     """Return the peaks of force, moment and actuators, taken over the determined components."""
-    rows, joint = [], ""
+    rows, joint, round_off = [], "", found.round_off
     for peak in found.rows:
         name, joint = peak.joint if peak.joint != joint else "", peak.joint
-        numbers = (f"{peak.peak:.5g}", f"{peak.rms:.5g}", peak.unit, f"{peak.time:g}")
+        floor, unit = round_off.floor(peak.unit), shown_in(peak.unit, peak.peak)
+        values = [number(x * unit.factor) for x in (peak.peak, peak.rms)]
+        numbers = [*values, unit.unit, f"{peak.time:g}"]
+        if abs(peak.peak) <= floor:
+            numbers = ["0", "0", peak.unit, ""]
         if not peak.known:
-            numbers = ("-", "-", peak.unit, "")
+            numbers = ["-", "-", peak.unit, ""]
         without = " ".join(peak.without) if peak.known or peak.without else "actuation"
         rows.append((name, peak.quantity, *numbers, without))
     headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")

@@ -35,9 +35,6 @@ With -o the spectra go into a CSV table: signal, unit, bin of ranges, cycles in 
 least its lower edge.
 """
 
-ROUNDING = 1e-12
-"""Share of a joint's largest load below which a range is a rounding error, and shown as zero."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -114,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     console = screen.stdout()
     cycles = f"{options.frequency:g} Hz for {spectra.duration:g} s"
     screen.show(console, spectra.convention, f"equivalent ranges of equal cycles at {cycles}")
-    screen.show(console, _table(history, robot.model.size, options))
+    screen.show(console, _table(history, options))
     if options.plane is not None:
         screen.show(console, "", _worst(spectra, options))
     if not all(one.determined for one in spectra.spectra):
@@ -157,37 +154,25 @@ def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[Sign
     return [pair for pair in pairs if options.resultants or not pair[0].resultant]
 
 
-def _table(history: LoadHistory, size: float, options: argparse.Namespace) -> Any:
+def _table(history: LoadHistory, options: argparse.Namespace) -> Any:
     from mbd_bridge.cli import screen
+    from mbd_bridge.readable import number, shown_in
 
-    floors = _floors(history, size)
     rows, joint = [], ""
     for signal, one in _shown(history.spectra, options):
         name, joint = ("" if signal.joint == joint else signal.joint), signal.joint
-        floor = floors[signal.joint, signal.unit]
-        numbers = [f"{one.cycles:g}", _number(one.largest, floor)]
-        numbers += [
-            _number(one.damage_equivalent(m, frequency=options.frequency), floor)
-            for m in one.exponents
-        ]
+        floor, shown = history.round_off.floor(signal.unit), shown_in(signal.unit, one.largest)
+        ranges = [one.largest]
+        ranges += [one.damage_equivalent(m, frequency=options.frequency) for m in one.exponents]
+        factor, unit = shown.factor, shown.unit
+        numbers = [f"{one.cycles:g}", *(number(x * factor, floor * factor) for x in ranges)]
         if not one.determined:
             numbers = ["undetermined", *["" for _ in numbers[1:]]]
         elif one.largest <= floor:
-            numbers[0] = "0"
-        rows.append((name, signal.quantity, *numbers, signal.unit))
+            numbers, unit = ["0" for _ in numbers], signal.unit
+        rows.append((name, signal.quantity, *numbers, unit))
     heads = [f">m = {m:g}" for m in options.exponent]
     return screen.table(("joint", "", ">cycles", ">largest", *heads, "unit"), rows)
-
-
-def _floors(history: LoadHistory, size: float) -> dict[tuple[str, str], float]:
-    """Return by joint and unit what is a rounding error; a moment's comes from forces, too."""
-    found: dict[tuple[str, str], float] = {}
-    for one in history.statistics:
-        peak = ROUNDING * abs(one.peak.value)
-        for unit, value in ((one.signal.unit, peak), ("N m", peak * size)):
-            key = one.signal.joint, unit
-            found[key] = max(found.get(key, 0.0), value)
-    return found
 
 
 def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
@@ -204,10 +189,6 @@ def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
             rows.append((swept[0].name, f"{m:g}", *numbers, swept[0].unit))
     axis = f">degrees from {options.plane[0]} to {options.plane[1]}"
     return screen.table(("worst direction of", ">m", axis, ">equivalent", "unit"), rows)
-
-
-def _number(value: float, floor: float) -> str:
-    return "0" if value <= floor else f"{value:.5g}"
 
 
 def _text(history: LoadHistory, options: argparse.Namespace) -> str:

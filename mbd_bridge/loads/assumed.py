@@ -12,8 +12,10 @@ from mbd_bridge.errors import count, some
 from mbd_bridge.forces.base import ForceElement, replaced_by
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import COMPONENTS
+from mbd_bridge.readable import quantity
 
 NAMED = 6
 """How many names a sentence gives before it counts."""
@@ -29,18 +31,21 @@ class LoadBasis:
     convention : on which body, at which point, in which axes
     request : what was asked for; None: the loads were read from a file
     undetermined : names of components such as ``elbow.fy``
+    round_off : the sizes up to which loads are rounding errors
     """
 
     model: Model
     convention: str
     request: LoadRequest | None = None
     undetermined: tuple[str, ...] = ()
+    round_off: RoundOff = RoundOff(0.0, 0.0, 0.0)  # noqa: RUF009 - it is frozen
 
 
 def assumptions_of(
     loads: JointLoads,
     undetermined: Sequence[str] | None = None,
     assumed: Iterable[Assumption] = (),
+    round_off: RoundOff | None = None,
 ) -> Assumptions:
     """Return all assumptions behind some loads.
 
@@ -48,11 +53,18 @@ def assumptions_of(
     ----------
     undetermined : names of components, of all pieces of a motion; None: those of these loads
     assumed : contributions beside `JointLoads.assumed`; they replace what is said by default
+    round_off : of all pieces of a motion; None: that of these loads
     """
     assert loads.model is not None
     if undetermined is None:
         undetermined = undetermined_components(loads.joints, loads.determined)
-    basis = LoadBasis(loads.model, str(loads.convention), loads.request, tuple(undetermined))
+    basis = LoadBasis(
+        loads.model,
+        str(loads.convention),
+        loads.request,
+        tuple(undetermined),
+        loads.round_off if round_off is None else round_off,
+    )
     default = Assumptions(tuple(PROVIDERS[topic](basis) for topic in TOPICS))
     return default.stating(*loads.assumed).stating(*assumed)
 
@@ -211,6 +223,16 @@ def _uncertainty(basis: LoadBasis) -> Assumption:
     )
 
 
+def _round_off(basis: LoadBasis) -> Assumption:
+    floors = basis.round_off
+    force, moment = quantity(floors.force, "N", digits=2), quantity(floors.moment, "N m", digits=2)
+    return Assumption(
+        "round_off",
+        f"up to {force} and {moment} ({ROUND_OFF:g} of the machine's own loads); files keep it",
+        (Number("force", floors.force, "N"), Number("moment", floors.moment, "N m")),
+    )
+
+
 KINDS = ("damping", "friction")
 """What a file says of losses in joints."""
 
@@ -235,5 +257,6 @@ PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
     "rates": _rates,
     "smoothing": _smoothing,
     "uncertainty": _uncertainty,
+    "round_off": _round_off,
 }
 """What is said of each topic unless somebody contributes something else."""

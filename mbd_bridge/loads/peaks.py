@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
@@ -106,7 +107,7 @@ class Peaks:
     """
 
     def __init__(self, model: Model, loads: JointLoads) -> None:
-        self._vectors: list[_Lengths] = []
+        self._model, self._vectors = model, list[_Lengths]()
         self._actuation: list[list[Peak]] = []
         self._reaction = loads.reaction_force is not None
         for k, (joint, place) in enumerate(zip(loads.joints, loads.actuation_of, strict=True)):
@@ -153,6 +154,16 @@ class Peaks:
             if self._reaction:
                 found += [next(lengths).peak, next(lengths).peak]
         return found
+
+    @property
+    def round_off(self) -> RoundOff:
+        """The sizes up to which peaks are rounding errors."""
+        rows = self.rows
+        force, moment = (
+            max((abs(row.peak) for row in rows if row.unit == unit), default=0.0)
+            for unit in ("N", "N m")
+        )
+        return RoundOff.of(self._model, force, moment)
 
 
 _PARTS = (("force", "N", slice(0, 3)), ("moment", "N m", slice(3, 6)))

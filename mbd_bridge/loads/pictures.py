@@ -97,7 +97,7 @@ def plot_torque_speed(
             actuation = TorqueSpeed(
                 name,
                 loads.time,
-                loads.actuation[:, place],
+                loads.round_off.cleaned(loads.actuation[:, place], FORCE_UNIT[unit]),
                 loads.speed[:, place],
                 FORCE_UNIT[unit],
                 f"{unit}/s",
@@ -127,7 +127,7 @@ def plot_polar(
     roses = []
     for k in places:
         directions, axes_names = _plane(loads, loads.joints[k], plane)
-        parts = loads.force[:, k] @ directions.T
+        parts = loads.round_off.cleaned(loads.force[:, k] @ directions.T, "N")
         used = np.any(np.abs(directions) > ALONG, axis=0)
         flag = bool(sure[k, :3][used].all())
         roses.append(Rose(loads.joints[k], x, parts[:, 0], parts[:, 1], axes_names, flag))
@@ -195,7 +195,9 @@ def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[P
             Line((name.removeprefix(joint).strip(".") or ACTUATION) + f" [{unit}]" * mixed, values)
             for name, unit, values in zip(names, units, loads.actuation[:, place].T, strict=True)
         )
-        return [Panel(title, ACTUATION, " or ".join(dict.fromkeys(units)), lines)]
+        found = list(dict.fromkeys(units))
+        floor = loads.round_off.floor(found[0]) if len(found) == 1 else 0.0
+        return [Panel(title, ACTUATION, " or ".join(found), lines, floor=floor)]
     first = 0 if quantity == "force" else 3
     vectors = (loads.force if quantity == "force" else loads.moment)[:, k]
     names = FORCES if quantity == "force" else MOMENTS
@@ -205,7 +207,8 @@ def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[P
         length = np.linalg.norm(vectors, axis=1)
         lines = (*lines, Line("length", length, np.asarray(flags.all(axis=1))))
     unit = "N" if quantity == "force" else "N m"
-    return [Panel(f"{joint}: {quantity}", quantity, unit, lines)]
+    floor = loads.round_off.floor(unit)
+    return [Panel(f"{joint}: {quantity}", quantity, unit, lines, floor=floor)]
 
 
 def _plane(

@@ -14,6 +14,7 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.assumptions import Assumption, Assumptions
 from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention, Plane
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
 
@@ -142,6 +143,11 @@ class JointLoads:
         return replace(self.along(motion.time, motion.v), assumed=(*self.assumed, *motion.assumed))
 
     @property
+    def round_off(self) -> RoundOff:
+        """The sizes up to which these loads are rounding errors."""
+        return RoundOff.of(self.model, *(_largest(part) for part in (self.force, self.moment)))
+
+    @property
     def assumptions(self) -> Assumptions:
         """Everything that these loads assume, topic by topic."""
         from mbd_bridge.loads.assumed import assumptions_of
@@ -252,6 +258,10 @@ class JointLoads:
         states = count(1 if self.force.ndim == 2 else len(self.force), "state")
         names = ", ".join(self.joints[:6]) + (", ..." if len(self.joints) > 6 else "")
         return f"JointLoads({states}; {names}; {self.convention})"
+
+
+def _largest(vectors: Array) -> float:
+    return float(np.linalg.norm(vectors, axis=-1).max(initial=0.0))
 
 
 def actuation_speeds(loads: JointLoads, v: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from mbd_bridge.plots.style import (
     axes_for,
     explain,
     legend_above,
+    readable_axis,
     style,
 )
 
@@ -60,6 +61,7 @@ class Panel:
     title, quantity, unit : e.g. "elbow", "force", "N"
     lines : drawn in order; none leaves the place empty, with the title
     marks : names and places on the horizontal axis that are marked with upright lines
+    floor : size up to which values are rounding errors, and drawn as zero
     """
 
     title: str
@@ -67,11 +69,29 @@ class Panel:
     unit: str
     lines: tuple[Line, ...]
     marks: tuple[tuple[str, float], ...] = field(default=())
+    floor: float = 0.0
 
     @property
     def label(self) -> str:
         """Quantity and unit: ``force [N]``."""
         return f"{self.quantity} [{self.unit}]"
+
+    @property
+    def cleaned(self) -> Panel:
+        """The panel with 0 in place of rounding errors."""
+        if not self.floor:
+            return self
+        lines = tuple(
+            replace(one, values=np.where(np.abs(one.values) <= self.floor, 0.0, one.values))
+            for one in self.lines
+        )
+        return replace(self, lines=lines)
+
+    @property
+    def largest(self) -> float:
+        """Size of the largest value."""
+        sizes = (np.abs(line.values).max(initial=0.0) for line in self.lines)
+        return float(max(sizes, default=0.0))
 
 
 def draw_panels(
@@ -101,7 +121,7 @@ def draw_panels(
     with style():
         axes = axes_for(len(panels), columns, inches, ax, sharex=True)
         for k, (one, panel) in enumerate(zip(axes, panels, strict=True)):
-            _draw(one, x, panel, most)
+            _draw(one, x, panel.cleaned, most)
             below = panels[k + columns : k + columns + 1]
             if panel.lines and (ax is not None or not below or not below[0].lines):
                 one.set_xlabel(label)
@@ -139,7 +159,8 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
     if len(x) == 1:
         for drawn in ax.lines:
             drawn.set_marker("o")
-    ax.set_ylabel(panel.label)
+    unit = readable_axis(ax.yaxis, panel.unit, panel.largest)
+    ax.set_ylabel(replace(panel, unit=unit).label)
     ax.margins(x=0.01)
     _no_magnified_zero(ax, panel)
     legend_above(ax, panel.title)
@@ -152,7 +173,6 @@ def _coincide(one: Line, other: Line) -> bool:
 
 
 def _no_magnified_zero(ax: Axes, panel: Panel) -> None:
-    """Keep rounding errors around zero from filling the panel."""
-    largest = max((np.abs(line.values).max(initial=0.0) for line in panel.lines), default=0.0)
-    if largest < 1e-9:
+    """Give a panel of zeros an axis that says so."""
+    if panel.largest == 0.0:
         ax.set_ylim(-1.0, 1.0)

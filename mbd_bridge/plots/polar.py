@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.plots.decimate import MOST, envelope
-from mbd_bridge.plots.style import BLUE, UNDETERMINED, VERMILION
+from mbd_bridge.plots.style import BLUE, UNDETERMINED, VERMILION, readable_axis
+from mbd_bridge.readable import quantity
 
 if TYPE_CHECKING:
     from matplotlib.projections.polar import PolarAxes
@@ -63,6 +64,7 @@ def draw_rose(ax: PolarAxes, rose: Rose, text: str = "", most: int = MOST) -> No
     else:
         ax.plot(angle[kept], size[kept], label="tip of the force (undetermined)", **UNDETERMINED)
     peak = int(np.argmax(size))
+    largest = quantity(size[peak], rose.unit, digits=4)
     degrees = round(float(np.degrees(angle[peak]))) % 360
     ax.plot(
         angle[peak],
@@ -71,7 +73,7 @@ def draw_rose(ax: PolarAxes, rose: Rose, text: str = "", most: int = MOST) -> No
         color=VERMILION,
         markersize=6,
         zorder=3,
-        label=f"peak {size[peak]:.4g} {rose.unit} at {degrees}°, {rose.time[peak]:.4g} s",
+        label=f"peak {largest} at {degrees}°, {rose.time[peak]:.4g} s",
     )
     rms = float(np.sqrt(np.mean(size**2)))
     around = np.linspace(0.0, 2.0 * np.pi, 181)
@@ -81,7 +83,7 @@ def draw_rose(ax: PolarAxes, rose: Rose, text: str = "", most: int = MOST) -> No
         color=VERMILION,
         linestyle=":",
         linewidth=1.1,
-        label=f"RMS {rms:.4g} {rose.unit}",
+        label=f"RMS {quantity(rms, rose.unit, digits=4)}",
     )
     first, second = rose.axes
     names = [f"{first}+", "45°", f"{second}+", "135°", f"{first}-", "225°", f"{second}-", "315°"]
@@ -89,5 +91,6 @@ def draw_rose(ax: PolarAxes, rose: Rose, text: str = "", most: int = MOST) -> No
     ax.set_ylim(0.0, 1.08 * float(size.max()) or 1.0)
     ax.set_rlabel_position(22.5)
     ax.tick_params(axis="y", labelsize=7.5)
-    ax.set_title(f"{rose.name}: force [{rose.unit}]", pad=12.0, loc="center")
+    unit = readable_axis(ax.yaxis, rose.unit, float(size.max()))
+    ax.set_title(f"{rose.name}: force [{unit}]", pad=12.0, loc="center")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), labelspacing=0.3, title=text)

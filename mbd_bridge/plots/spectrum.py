@@ -18,6 +18,7 @@ from mbd_bridge.plots.style import (
     axes_for,
     explain,
     legend_above,
+    readable_axis,
     style,
 )
 
@@ -108,7 +109,8 @@ def _draw(ax: Axes, panel: SpectrumPanel) -> None:
     ax.set_xscale("log")
     ax.set_xlim(LEFT, 1.2 * most)
     ax.set_xlabel("cycles with at least this range")
-    ax.set_ylabel(f"range [{panel.unit}]")
+    largest = max((one.largest for one in panel.steps), default=0.0)
+    ax.set_ylabel(f"range [{readable_axis(ax.yaxis, panel.unit, largest)}]")
     if drawn:
         ax.set_ylim(bottom=0.0)
     else:

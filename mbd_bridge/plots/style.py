@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.readable import shown_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PURPLE, ORANGE, SKY, BLACK = "#CC79A7", "#E69F00", "#56B4E9", "#000000"
@@ -95,6 +97,19 @@ def axes_for(
     for empty in found[count:]:
         empty.remove()
     return found[:count]
+
+
+def readable_axis(axis: Axis, unit: str, largest: float) -> str:
+    """Give an axis over values in an SI unit ticks in the unit that people read; return that unit.
+
+    Parameters
+    ----------
+    largest : size of the values; with 20,000 N the ticks are in kN
+    """
+    shown = shown_in(unit, largest)
+    if shown.factor != 1.0:
+        axis.set_major_formatter(lambda value, _: f"{value * shown.factor:.6g}")
+    return shown.unit
 
 
 def explain(axes: Sequence[Axes], text: str, own_figure: bool) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.plots.decimate import MOST, envelope, spread
-from mbd_bridge.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION
+from mbd_bridge.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION, readable_axis
+from mbd_bridge.readable import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,9 +84,10 @@ def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
         color=VERMILION,
         markersize=6,
         zorder=3,
-        label=f"peak {curve.effort[peak]:.4g} {unit} at {curve.time[peak]:.4g} s",
+        label=f"peak {quantity(curve.effort[peak], unit, digits=4)} at {curve.time[peak]:.4g} s",
     )
     strongest = int(np.argmax(np.abs(curve.power)))
+    power = quantity(float(curve.power[strongest]), "W", digits=4)
     ax.plot(
         curve.speed[strongest],
         curve.effort[strongest],
@@ -93,7 +95,7 @@ def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
         color=BLACK,
         markersize=5,
         zorder=3,
-        label=f"largest power {curve.power[strongest]:.4g} W at {curve.time[strongest]:.4g} s",
+        label=f"largest power {power} at {curve.time[strongest]:.4g} s",
     )
     for sign in (1.0, -1.0):
         ax.axhline(
@@ -101,12 +103,12 @@ def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
             color=VERMILION,
             linestyle=":",
             linewidth=1.1,
-            label=f"RMS {curve.rms:.4g} {unit}" if sign > 0.0 else None,
+            label=f"RMS {quantity(curve.rms, unit, digits=4)}" if sign > 0.0 else None,
         )
     _limits(ax, curve)
     ax.set_title(curve.name)
     ax.set_xlabel(f"speed [{curve.speed_unit}]")
-    ax.set_ylabel(f"{what} [{unit}]")
+    ax.set_ylabel(f"{what} [{readable_axis(ax.yaxis, unit, np.abs(curve.effort).max())}]")
     if curve.turns:
         top = ax.secondary_xaxis("top", functions=_RPM_AND_BACK)
         top.set_xlabel("speed [rpm]", fontsize=8.0, color=FAINT)
@@ -125,9 +127,8 @@ def _limits(ax: Axes, curve: TorqueSpeed) -> None:
         largest = float(np.abs(values).max())
         extent = 1.15 * largest or 1.0
         if limit is not None:
-            words.append(
-                f"{limit:.4g} {unit}" + (f" ({largest / limit:.0%} used)" if limit else "")
-            )
+            used = f" ({largest / limit:.0%} used)" if limit else ""
+            words.append(f"{quantity(limit, unit, digits=4)}{used}")
             for sign in (1.0, -1.0):
                 line(sign * limit, **look)
             if limit <= FAR * largest:

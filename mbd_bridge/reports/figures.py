@@ -14,7 +14,7 @@ from mbd_bridge.plots import Line, Panel, draw_panels, style
 from mbd_bridge.plots.spectrum import draw_spectra
 from mbd_bridge.plots.style import FAINT, VERMILION
 from mbd_bridge.reports.page import charts, figure
-from mbd_bridge.reports.tables import Sizing, floors
+from mbd_bridge.reports.tables import Sizing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def machine_picture(picture: NDArray[np.uint8], caption: str) -> str:
 
 def along_time(history: LoadHistory) -> str:
     """Return force and moment of each joint along time."""
-    traces, floor = history.traces, floors(history)
+    traces, round_off = history.traces, history.round_off
     drawn = []
     for joint in history.joints:
         for what, unit, names in (
@@ -47,18 +47,14 @@ def along_time(history: LoadHistory) -> str:
             ("moment", "N m", MOMENTS),
         ):
             lines = tuple(
-                Line(name, _clean(traces.line(full), floor[unit]), history[full].determined)
+                Line(name, traces.line(full), history[full].determined)
                 for name, full in ((name, f"{joint}.{name}") for name in names)
             )
+            panel = Panel(joint, what, unit, lines, floor=round_off.floor(unit))
             sheet, ax = _chart()
-            draw_panels(traces.times, "time [s]", [Panel(joint, what, unit, lines)], ax=ax)
+            draw_panels(traces.times, "time [s]", [panel], ax=ax)
             drawn.append(_svg(sheet, f"{what} of {joint} along time"))
     return charts(drawn)
-
-
-def _clean(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Return values without rounding errors, which would fill an empty panel."""
-    return np.where(np.abs(values) <= least, 0.0, values)
 
 
 def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
@@ -106,10 +102,10 @@ def _without_gaps(envelope: Envelope) -> tuple[NDArray[np.float64], ...]:
 
 def exceedances(history: LoadHistory) -> str:
     """Return how many cycles reach each range, for every joint whose loads move."""
-    floor, drawn = floors(history), []
+    drawn = []
     for joint in history.joints:
         for panel in joint_panels(history.spectra, joint):
-            if any(one.largest > floor[panel.unit] for one in panel.steps):
+            if any(one.largest for one in panel.steps):
                 sheet, ax = _chart()
                 draw_spectra([panel], ax=ax)
                 drawn.append(_svg(sheet, f"range spectra of {panel.title}"))

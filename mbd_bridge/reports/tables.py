@@ -11,51 +11,25 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
+from mbd_bridge.readable import Shown, number, quantity, shown_in
 from mbd_bridge.reports.page import Cell, sentence, table
-
-DIGITS = 5
-"""Significant digits: more than any measured motion has."""
-ROUNDING = 1e-9
-"""Share of the largest value of its unit below which a number is rounding error and stands as 0."""
-
-
-def number(value: float, floor: float = 0.0) -> str:
-    """Return a number as it stands in all tables; below `floor` in size it is 0."""
-    return "0" if abs(value) <= floor else f"{value:.{DIGITS}g}"
-
-
-def floors(history: LoadHistory) -> dict[str, float]:
-    """Return, by unit, the size up to which numbers are rounding errors.
-
-    Where all moments are, as in a linkage with no actuator, the forces (at a metre) are the
-    measure.
-    """
-    largest = {"N": 0.0, "N m": 0.0}
-    for one in history.statistics:
-        unit = one.signal.unit
-        largest[unit] = max(largest[unit], abs(one.peak.value))
-    found = {unit: ROUNDING * size for unit, size in largest.items()}
-    if largest["N m"] <= found["N"]:
-        found["N m"] = found["N"]
-    return found
 
 
 def loads(history: LoadHistory) -> str:
     """Return extremes, mean and RMS of every component as HTML."""
     rows: list[list[Cell]] = []
-    joint, floor = "", floors(history)
+    joint, units = "", readable_units(history)
     for one in history.statistics:
         signal = one.signal
-        least = floor[signal.unit]
+        shown, least = units[signal.joint, signal.unit], history.round_off.floor(signal.unit)
         rows.append(
             [
                 signal.joint if signal.joint != joint else "",
                 _named(signal.quantity, one.determined),
-                *_extreme(one.largest, least),
-                *_extreme(one.smallest, least),
-                number(one.mean, least),
-                number(one.rms, least),
-                signal.unit,
+                *_extreme(one.largest, shown, least),
+                *_extreme(one.smallest, shown, least),
+                *(number(x * shown.factor, least * shown.factor) for x in (one.mean, one.rms)),
+                shown.unit,
             ]
         )
         joint = signal.joint
@@ -78,9 +52,22 @@ def _named(name: str, determined: bool) -> Cell:
     return name if determined else (f"{name} (undetermined)", "doubt")
 
 
-def _extreme(one: Extreme, least: float) -> list[str]:
+def readable_units(history: LoadHistory) -> dict[tuple[str, str], Shown]:
+    """Return by joint and SI unit in which unit the joint's signals are shown."""
+    largest: dict[tuple[str, str], float] = {}
+    for one in history.statistics:
+        key = one.signal.joint, one.signal.unit
+        largest[key] = max(largest.get(key, 0.0), abs(one.peak.value))
+    floor = history.round_off.floor
+    return {
+        (joint, unit): shown_in(unit, size if size > floor(unit) else 0.0)
+        for (joint, unit), size in largest.items()
+    }
+
+
+def _extreme(one: Extreme, shown: Shown, least: float) -> list[str]:
     nothing = abs(one.value) <= least
-    return [number(one.value, least), "" if nothing else f"{one.time:g}"]
+    return ["0", ""] if nothing else [number(one.value * shown.factor), f"{one.time:g}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +102,10 @@ class Sizing:
 def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
     """Return what each actuator needs; joints that nothing actuates are left out."""
     limits = {joint.name: joint.limits for joint in model.description.joints}
-    found, floor = [], floors(history)
+    found, floor = [], history.round_off
     for envelope in history.envelopes:
         one = _actuation(history, envelope.name)
-        if abs(one.peak.value) <= floor[one.signal.unit]:
+        if abs(one.peak.value) <= floor.floor(one.signal.unit):
             continue
         limit = limits.get(envelope.name)
         found.append(
@@ -156,12 +143,12 @@ def actuators(found: list[Sizing]) -> str:
         rows.append(
             [
                 one.name,
-                f"{number(one.peak)} {one.unit}",
-                f"{number(one.rms)} {one.unit}",
+                quantity(one.peak, one.unit),
+                quantity(one.rms, one.unit),
                 _share(one.peak, one.effort_limit, one.unit),
                 f"{number(one.speed)} {rate}",
                 _share(one.speed, one.speed_limit, rate),
-                f"{number(one.power)} W",
+                quantity(one.power, "W"),
             ]
         )
     headings = (
@@ -185,28 +172,28 @@ def _share(asked: float, limit: float | None, unit: str) -> Cell:
     if limit is None:
         return ("no limit given", "")
     share = abs(asked) / limit
-    return f"{share:.0%} of {limit:.4g} {unit}", "bad" if share > 1.0 else ""
+    return f"{share:.0%} of {quantity(limit, unit, digits=4)}", "bad" if share > 1.0 else ""
 
 
 def spectra(history: LoadHistory) -> str:
     """Return cycles and damage-equivalent ranges of components and actuators as HTML."""
-    found, floor = history.spectra, floors(history)
+    found, floor = history.spectra, history.round_off
     shown = [
         (signal.name, one)
         for signal, one in zip(found.signals, found.spectra, strict=True)
-        if not signal.resultant and one.largest > floor[one.unit]
+        if not signal.resultant and one.largest > floor.floor(one.unit)
     ]
     exponents = shown[0][1].exponents if shown else ()
     rows: list[list[Cell]] = []
     for name, one in shown:
-        equal = [number(_equivalent(one, m)) for m in exponents]
+        shown_unit = shown_in(one.unit, one.largest)
+        ranges = [one.largest, *(_equivalent(one, m) for m in exponents)]
         rows.append(
             [
                 _named(name, one.determined),
                 f"{one.cycles:g}",
-                number(one.largest),
-                *equal,
-                one.unit,
+                *(number(x * shown_unit.factor) for x in ranges),
+                shown_unit.unit,
             ]
         )
     said = [f">DEL, m = {m:g}" for m in exponents]

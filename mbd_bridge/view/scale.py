@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
+from mbd_bridge.readable import quantity
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.joints import single_actuation
-
-ROUNDING = 1e-9
-"""Loads that are this part of others are what rounding leaves of zero: they are not drawn."""
 
 
 class Scale(NamedTuple):
@@ -42,12 +41,11 @@ class Scale(NamedTuple):
                 actuation, force = (
                     (max(actuation, size), force) if turns else (actuation, max(force, size))
                 )
-        # A force with an arm as long as the longest arrow is a moment to compare others with.
-        least = ROUNDING * max(force * longest, moment, actuation)
+        least = RoundOff.of(model, force, max(moment, actuation))
         return Scale(
-            round_number(longest / force) if force * longest > least else 0.0,
-            round_number(longest / moment) if moment > least else 0.0,
-            1.0 / actuation if actuation > least else 0.0,
+            round_number(longest / force) if force > least.force else 0.0,
+            round_number(longest / moment) if moment > least.moment else 0.0,
+            1.0 / actuation if actuation > least.moment else 0.0,
         )
 
     def shorter(self, other: Scale) -> Scale:
@@ -59,7 +57,7 @@ class Scale(NamedTuple):
 def in_words(scale: float, unit: str, longest: float) -> str:
     """Return a scale in words: how long a round load is drawn."""
     size = round_number(longest / scale)
-    return f"{size * scale:.3g} m = {size:g} {unit}"
+    return f"{size * scale:.3g} m = {quantity(size, unit)}"
 
 
 def round_number(value: float) -> float:

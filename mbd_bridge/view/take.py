@@ -22,7 +22,7 @@ from mbd_bridge.view.ground import ground
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scale import ROUNDING, Scale, in_words
+from mbd_bridge.view.scale import Scale, in_words
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import ends_of, springs
@@ -259,9 +259,8 @@ class Take:
             rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
         if self.scale.actuation:
             rows.append((ACTUATION, look.ACTUATION))
-        size = np.concatenate([loads.force, loads.moment / self.span], axis=-1)
-        loose = np.where(loads.unique, 0.0, np.abs(size))
-        if loose.max() > ROUNDING * np.abs(size).max():
+        loose = np.where(loads.unique, 0.0, loads.round_off.cleaned_wrench(loads.wrench))
+        if loose.any():
             rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
         return rows
 

@@ -62,7 +62,7 @@ def test_they_say_what_was_set(arm):
     )
     changed = other.assumptions
     differ = {t for t in TOPICS if text(plain, t) != text(changed, t)}
-    assert differ == {"convention", "masses", "payload", "external"}
+    assert differ == {"convention", "masses", "payload", "external", "round_off"}
     assert [n.value for n in changed["payload"][0].numbers] == [2.0]
     assert changed["masses"][0].numbers[0].value == pytest.approx(
         plain["masses"][0].numbers[0].value + 2.0

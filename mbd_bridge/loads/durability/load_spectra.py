@@ -26,6 +26,7 @@ from mbd_bridge.loads.durability.spectrum import (
 )
 from mbd_bridge.loads.durability.turning_points import Floats
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signal, Signals, times_of
 
 if TYPE_CHECKING:
@@ -64,12 +65,14 @@ class LoadSpectra:
     spectra : one a signal
     duration : s
     convention : on whom, where, in which axes the loads are given
+    round_off : the sizes up to which loads and their ranges are rounding errors
     """
 
     signals: tuple[Signal, ...]
     spectra: tuple[Spectrum, ...]
     duration: float
     convention: str
+    round_off: RoundOff
     plane: str = ""
     swept: tuple[tuple[Spectrum, ...], ...] = ()
 
@@ -159,6 +162,7 @@ class LoadSpectraCounter:
         self._sure: Flags = np.zeros(0, dtype=bool)
         self._begin = self._end = np.nan
         self._convention = ""
+        self._round_off: RoundOff | None = None
 
     def add(self, loads: JointLoads, time: Floats | None = None) -> None:
         """Take in loads along the next piece of a motion, at times (N,), s, or their own."""
@@ -173,6 +177,7 @@ class LoadSpectraCounter:
             )
         self._end = float(time[-1])
         self._sure &= self._signals.determined(loads)
+        self._round_off = loads.round_off.joined(self._round_off)
         columns = np.asfortranarray(self._signals.columns(loads))
         for counter, values in zip(self._counters, columns.T, strict=True):
             counter.add(values)
@@ -223,7 +228,9 @@ class LoadSpectraCounter:
             tuple(c.spectrum(s.name, s.unit, duration, determined=bool(known)) for c in counters)
             for counters, (s, known) in zip(self._swept, lengths, strict=True)
         )
-        return LoadSpectra(entries, found, duration, self._convention, self._plane, swept)
+        assert self._round_off is not None
+        said = self._convention, self._round_off, self._plane
+        return LoadSpectra(entries, found, duration, *said, swept)
 
 
 def load_spectra(

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.durability.spectrum import Spectrum
     from mbd_bridge.loads.signals import Signal
 
-ROUNDING = 1e-9
-"""Share of a joint's largest range below which a spectrum is that of rounding errors."""
-
 
 def plot_spectra(
     spectra: LoadSpectra,
@@ -43,11 +40,17 @@ def joint_panels(spectra: LoadSpectra, joint: str) -> tuple[SpectrumPanel, Spect
     """Return the spectra of a joint's force and moment, without those of rounding errors."""
     pairs = zip(spectra.signals, spectra.spectra, strict=True)
     own = [(signal, one) for signal, one in pairs if signal.joint == joint]
-    return _panel(joint, own, "force", FORCES), _panel(joint, own, "moment", MOMENTS)
+    floors = spectra.round_off
+    force = _panel(joint, own, "force", FORCES, floors.force)
+    return force, _panel(joint, own, "moment", MOMENTS, floors.moment)
 
 
 def _panel(
-    joint: str, own: list[tuple[Signal, Spectrum]], what: str, components: tuple[str, ...]
+    joint: str,
+    own: list[tuple[Signal, Spectrum]],
+    what: str,
+    components: tuple[str, ...],
+    floor: float,
 ) -> SpectrumPanel:
     unit = "N" if what == "force" else "N m"
     shown = [
@@ -56,11 +59,10 @@ def _panel(
         if signal.quantity in components
         or (signal.quantity.split(".")[0] == ACTUATION and signal.unit == unit)
     ]
-    largest = max(one.largest for _, one in own)
     steps = []
     for signal, one in shown:
         reached, name = one.exceedance, signal.quantity
-        if one.largest > ROUNDING * largest:
+        if one.largest > floor:
             steps.append(Steps(name, reached.range, reached.cycles, one.largest, one.determined))
         else:  # its colour stays its own
             steps.append(Steps(name, np.empty(0), np.empty(0), 0.0))

@@ -90,7 +90,8 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
 
     A grid at every joint and at the centre of mass; for the k-th instant (from 1) a load set
     ``first - 1 + 10 k + 1`` of what joints (and the outside) do, ``... + 2`` of gravity and
-    inertia, and their sum ``... + 0``, which is in equilibrium.
+    inertia, and their sum ``... + 0``, which is in equilibrium. Rounding errors are zero, and
+    vectors of zeros have no card.
     """
     if first < 1:
         raise StateError(f"expected a first number from 1, got {first}")
@@ -107,7 +108,7 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
         number = first - 1 + STEP * (k + 1)
         label = f"{body.labels[k]}; " if body.labels[k] else ""
         said = f"instant {k + 1}, t = {time:.9g} s: {label}residual {body.residual[k]:.1e}"
-        wrenches = [one.wrench[k].copy() for one in body.acting]
+        wrenches = [body.round_off.cleaned_wrench(one.wrench[k]) for one in body.acting]
         for wrench in wrenches:
             wrench[3:] *= factor
         outer: dict[int, ArrayLike] = {first + j: wrenches[j] for j in range(centre)}

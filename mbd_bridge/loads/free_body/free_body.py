@@ -25,6 +25,7 @@ from mbd_bridge.loads.free_body.attachments import Attachment, attachments
 from mbd_bridge.loads.free_body.instants import NearestInstants, PeakInstants
 from mbd_bridge.loads.free_body.link_motion import LinkMotion, link_motion
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Inertia
 
@@ -78,6 +79,7 @@ class FreeBody:
         rate of angular momentum)
     motion : of the link, in its axes; `acceleration` is that of its centre of mass
     inertia : of the link alone, in its frame
+    machine : the sizes up to which loads are rounding errors beside the machine's weight
     """
 
     mechanism: str
@@ -87,6 +89,16 @@ class FreeBody:
     acting: tuple[Acting, ...]
     motion: LinkMotion
     inertia: Inertia
+    machine: RoundOff
+
+    @property
+    def round_off(self) -> RoundOff:
+        """The sizes up to which loads are rounding errors, beside those on the link too."""
+        force, moment = (
+            max(float(np.abs(part).max(initial=0.0)) for part in parts)
+            for parts in zip(*((one.force, one.moment) for one in self.acting), strict=True)
+        )
+        return self.machine.including(force, moment)
 
     def __getitem__(self, name: str) -> Acting:
         """Return what one joint (or gravity, inertia, external) does."""
@@ -238,7 +250,8 @@ def free_body(
     acting += _of_mass(inertia, motion)
     times = np.full(states, np.nan) if loads.time is None else loads.time
     labels = ("",) * states
-    return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia)
+    machine = RoundOff.of(model)
+    return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia, machine)
 
 
 def _described(model: Model, link: str) -> int:

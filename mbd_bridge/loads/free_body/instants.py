@@ -14,13 +14,11 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.peaks import SAME, first_largest
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.motions.table import COMPONENTS, FORCES
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body.free_body import FreeBody
-
-ROUNDING = 1e-9
-"""Share of the largest force (or moment) on the link below which a component has no peak."""
 
 
 class PeakInstants:
@@ -28,17 +26,12 @@ class PeakInstants:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[float, int, FreeBody]] = {}
-        self._force = self._moment = 0.0
+        self._round_off: RoundOff | None = None
         self._rows = 0
 
     def add(self, body: FreeBody) -> None:
         """Take in the next piece."""
-        points = np.array([one.point for one in body.acting])
-        span = float(np.linalg.norm(points[:, None] - points[None], axis=-1).max())
-        for one in body.acting:
-            force, moment = (float(np.abs(part).max()) for part in (one.force, one.moment))
-            self._force = max(self._force, force)
-            self._moment = max(self._moment, moment, force * span)
+        self._round_off = body.round_off.joined(self._round_off)
         for one in body.joints:
             values = np.abs(one.wrench)
             rows = map(first_largest, values.T)
@@ -64,8 +57,9 @@ class PeakInstants:
             name = f"{joint}.{component}"
             if wanted not in (None, name, joint):
                 continue
-            scale = self._force if component in FORCES else self._moment
-            if wanted == name or value > ROUNDING * scale:
+            assert self._round_off is not None
+            floor = self._round_off.floor("N" if component in FORCES else "N m")
+            if wanted == name or value > floor:
                 found.setdefault(row, (body, []))[1].append(name)
         if not found:
             names = [*dict.fromkeys(joint for joint, _ in self._found)]

@@ -13,6 +13,7 @@ from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
@@ -50,6 +51,11 @@ class LoadHistory:
     assumptions: Assumptions
     notes: tuple[str, ...] = ()
     file: str | None = None
+
+    @property
+    def round_off(self) -> RoundOff:
+        """The sizes up to which numbers are rounding errors, over all joints and times."""
+        return self.spectra.round_off
 
     def __getitem__(self, name: str) -> SignalStatistics:
         """Return the statistics of a signal by its name, such as ``elbow.fx``."""
@@ -124,6 +130,7 @@ class LoadHistoryCounter:
                 self._envelopes, first.actuation_names, actuations, strict=True
             )
         ]
+        spectra = self._spectra.spectra()
         return LoadHistory(
             first.model.name,
             first.joints,
@@ -132,10 +139,10 @@ class LoadHistoryCounter:
             self._begin,
             self._end,
             self._statistics.statistics(self._sure.tolist()),
-            self._spectra.spectra(),
+            spectra,
             tuple(envelopes) if first.speed is not None else (),
             self._traces.traces(),
-            assumptions_of(first, self._undetermined(), assumed),
+            assumptions_of(first, self._undetermined(), assumed, spectra.round_off),
             tuple(notes),
             file,
         )

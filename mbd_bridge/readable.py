@@ -1,0 +1,76 @@
+"""Numbers and units as people read them: five digits, kN from 10 kN on, and 0 for rounding errors.
+
+Every table, picture and page asks here; files keep what was computed, in SI units.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DIGITS = 5
+"""Significant digits: more than any measured motion has."""
+
+FROM = 1e4
+"""Size from which a number is shown in thousands: 9,999 N, but 10 kN."""
+
+SMALL = 1e-2
+"""Size below which a number is shown in thousandths: 0.01 N, but 9.9 mN."""
+
+PREFIXED = ("N", "N m", "W", "J")
+"""Units that take prefixes; rad, m and their rates stay as they are."""
+
+PREFIXES = ("n", "µ", "m", "", "k", "M", "G")
+"""Of powers of 1000, from the -3rd on."""
+
+MIDDLE = PREFIXES.index("")
+LOWEST = 1e-10
+"""Sizes below have no unit that people read: they stay as they are."""
+
+
+class Shown(NamedTuple):
+    """A unit that is shown, and what a number in the SI unit is multiplied by."""
+
+    unit: str
+    factor: float
+
+
+def shown_in(unit: str, largest: float) -> Shown:
+    """Return the unit in which numbers up to a size, given in an SI unit, are shown.
+
+    Examples
+    --------
+    >>> shown_in("N", 9_999.0).unit, shown_in("N m", 12_000.0), shown_in("rad", 1e5).unit
+    ('N', Shown(unit='kN m', factor=0.001), 'rad')
+    """
+    size, power = abs(largest), 0
+    if unit not in PREFIXED or not LOWEST <= size < float("inf"):
+        return Shown(unit, 1.0)
+    while size >= FROM and MIDDLE + power + 1 < len(PREFIXES):
+        size, power = size / 1e3, power + 1
+    while size < SMALL and MIDDLE + power > 0:
+        size, power = size * 1e3, power - 1
+    return Shown(PREFIXES[MIDDLE + power] + unit, float(f"1e{-3 * power}"))
+
+
+def number(value: float, floor: float = 0.0, digits: int = DIGITS) -> str:
+    """Return a number as it stands in tables; one of the size of rounding errors is 0.
+
+    Parameters
+    ----------
+    floor : size up to which it is a rounding error
+    """
+    return "0" if abs(value) <= floor else f"{value:.{digits}g}"
+
+
+def quantity(value: float, unit: str, floor: float = 0.0, digits: int = DIGITS) -> str:
+    """Return a number, given in an SI unit, with the unit in which it is shown.
+
+    Examples
+    --------
+    >>> quantity(12_345.678, "N"), quantity(0.001, "N m"), quantity(1e-17, "N", floor=1e-9)
+    ('12.346 kN', '1 mN m', '0 N')
+    """
+    if abs(value) <= floor:
+        return f"0 {unit}"
+    shown = shown_in(unit, value)
+    return f"{number(value * shown.factor, digits=digits)} {shown.unit}"
