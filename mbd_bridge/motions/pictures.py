@@ -26,9 +26,6 @@ WORDS |= {"1": ("quaternion", "", "", "")}
 LINES = 9
 """Lines of a panel: more names would not stand beside it, and more colours not be told apart."""
 
-STILL = 1e-9
-"""rad, m and their rates: less is what rounding leaves of a coordinate that does not move."""
-
 
 def plot_motion(
     model: Model,
@@ -73,7 +70,7 @@ def plot_motion(
                     part = lines[k * len(lines) // pieces : (k + 1) * len(lines) // pieces]
                     which = f" ({k + 1} of {pieces})" if pieces > 1 else ""
                     word = WORDS[unit][place]
-                    panels.append(Panel(title + which, word, label, part, tuple(marks), STILL))
+                    panels.append(Panel(title + which, word, label, part, tuple(marks)))
     if not panels:
         raise StateError("there is nothing to draw: these joints have no coordinates")
     return draw_panels(time, "time [s]", panels, ax=ax, size=(8.0, 2.4))

@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
+STILL = 1e-9
+"""rad, m, their rates and shares: less is what rounding leaves. Loads have their own."""
+
 HIDDEN = 3e-3
 """Share of a line's span within which another line lies on it."""
 
@@ -61,7 +64,7 @@ class Panel:
     title, quantity, unit : e.g. "elbow", "force", "N"
     lines : drawn in order; none leaves the place empty, with the title
     marks : names and places on the horizontal axis that are marked with upright lines
-    floor : size up to which values are rounding errors, and drawn as zero
+    floor : size up to which values are rounding errors: a panel of such has an axis that says so
     """
 
     title: str
@@ -69,23 +72,12 @@ class Panel:
     unit: str
     lines: tuple[Line, ...]
     marks: tuple[tuple[str, float], ...] = field(default=())
-    floor: float = 0.0
+    floor: float = STILL
 
     @property
     def label(self) -> str:
         """Quantity and unit: ``force [N]``."""
         return f"{self.quantity} [{self.unit}]"
-
-    @property
-    def cleaned(self) -> Panel:
-        """The panel with 0 in place of rounding errors."""
-        if not self.floor:
-            return self
-        lines = tuple(
-            replace(one, values=np.where(np.abs(one.values) <= self.floor, 0.0, one.values))
-            for one in self.lines
-        )
-        return replace(self, lines=lines)
 
     @property
     def largest(self) -> float:
@@ -121,7 +113,7 @@ def draw_panels(
     with style():
         axes = axes_for(len(panels), columns, inches, ax, sharex=True)
         for k, (one, panel) in enumerate(zip(axes, panels, strict=True)):
-            _draw(one, x, panel.cleaned, most)
+            _draw(one, x, panel, most)
             below = panels[k + columns : k + columns + 1]
             if panel.lines and (ax is not None or not below or not below[0].lines):
                 one.set_xlabel(label)
@@ -173,6 +165,6 @@ def _coincide(one: Line, other: Line) -> bool:
 
 
 def _no_magnified_zero(ax: Axes, panel: Panel) -> None:
-    """Give a panel of zeros an axis that says so."""
-    if panel.largest == 0.0:
+    """Keep rounding errors around zero from filling the panel."""
+    if panel.largest <= panel.floor:
         ax.set_ylim(-1.0, 1.0)

@@ -300,7 +300,7 @@ def test_an_envelope_keeps_ends_and_extremes_and_few_points(rows):
 def test_rounding_errors_do_not_fill_a_panel():
     noise = 1e-15 * np.random.default_rng(0).normal(size=50)
     (ax,) = draw_panels(
-        np.arange(50.0), "time [s]", [Panel("a", "force", "N", (Line("f", noise),))]
+        np.arange(50.0), "time [s]", [Panel("a", "force", "N", (Line("f", noise),), floor=1e-12)]
     )
     assert ax.get_ylim() == (-1.0, 1.0)
 
@@ -361,10 +361,10 @@ def test_importing_and_computing_load_no_matplotlib():
     assert done.stdout.strip() == "False"
 
 
-def test_the_power_of_ten_of_small_loads_does_not_stand_on_the_legend():
+def test_the_power_of_ten_of_small_angles_does_not_stand_on_the_legend():
     x = np.linspace(0.0, 1.0, 50)
     lines = tuple(Line(name, 4e-5 * np.sin(9 * x + k)) for k, name in enumerate(("mx", "my", "mz")))
-    (ax,) = draw_panels(x, "time [s]", [Panel("finger", "moment", "N m", lines)], size=(4.3, 2.5))
+    (ax,) = draw_panels(x, "time [s]", [Panel("finger", "angle", "rad", lines)], size=(4.3, 2.5))
     ax.figure.draw_without_rendering()
     power = ax.yaxis.get_offset_text()
     assert power.get_text().endswith("5")
