@@ -6,10 +6,19 @@ import sys
 import pytest
 from hypothesis import settings
 
+from tests.quick_code import code_for
+
 # On a server a change is judged, not the luck of the draw: the same examples every time.
 settings.register_profile("server", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("server")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Compile what a test and its fixtures need as quickly as its claim allows."""
+    with code_for(item.path, item.config.rootpath):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)

@@ -131,14 +131,18 @@ def _target(llvm: Any, opt: int) -> Any:
     )
 
 
+def level(text: str) -> int:
+    """Return LLVM's optimisation level for a text. No level changes a digit: none may reorder."""
+    return 1 if text.count("\n") > QUICK else 2
+
+
 def emit(text: str) -> bytes:
     """Return the object code of a module given as LLVM text."""
-    opt = 1 if text.count("\n") > QUICK else 2
     with (
         _llvm() as llvm,
         llvm.create_context() as context,  # a shared one keeps every constant that it ever met
         llvm.parse_assembly(text, context) as module,
-        _target(llvm, opt) as target,
+        _target(llvm, level(text)) as target,
     ):
         return bytes(target.emit_object(module))
 
