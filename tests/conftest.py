@@ -1,7 +1,9 @@
 """What all tests share."""
 
 import os
+import shutil
 import sys
+import tempfile
 
 import pytest
 from hypothesis import settings
@@ -12,6 +14,17 @@ from tests.quick_code import code_for
 settings.register_profile("server", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("server")
+
+BYTECODE = "PYTHONPYCACHEPREFIX"
+"""Environment variable: where Python keeps the bytecode of modules."""
+
+
+def pytest_configure(config):
+    """Keep bytecode for this run: hundreds of processes import the package, one compiles it."""
+    if BYTECODE not in os.environ:  # workers have it from the process that starts them
+        folder = os.environ[BYTECODE] = tempfile.mkdtemp(prefix="bytecode-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(wrapper=True)

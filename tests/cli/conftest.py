@@ -1,16 +1,10 @@
-"""What all tests of commands share: kernels of their own, and a command that is run in here."""
+"""What all tests of commands share: a command that is run in here."""
 
 from __future__ import annotations
 
 import pytest
 
 from mbd_bridge.cli import main
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
-    """Keep kernels in one folder for this run of the tests: each is compiled once, none is old."""
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path_factory.getbasetemp() / "kernels"))
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -33,14 +35,13 @@ _HEADING = re.compile(r"^#+ (?P<title>.*)$", re.MULTILINE)
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder like the repository's root, into which the pages may write."""
     for name in ("urdf", "docs", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
-    # What a page sets of this variable ends with the test, too.
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path / "kernels"))
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with mock.patch.dict(os.environ):  # what a page sets there ends with the test
+        yield tmp_path
 
 
 def ids(page: Path) -> str:
