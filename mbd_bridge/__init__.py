@@ -42,6 +42,7 @@ from mbd_bridge.errors import (
     StateError,
 )
 from mbd_bridge.external import ExternalForces
+from mbd_bridge.flexible import Beam, Damping, FlexibleLink, Modes, Section, SectionTable
 from mbd_bridge.lazy import imported_at_first_use
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
@@ -76,11 +77,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "HHT",
+    "Beam",
     "Builder",
+    "Damping",
     "Equations",
     "ExplicitNewmark",
     "ExternalForces",
     "FileError",
+    "FlexibleLink",
     "GeneralisedAlpha",
     "Input",
     "JointLoads",
@@ -92,11 +96,14 @@ __all__ = [
     "Mechanism",
     "MissingPackageError",
     "ModelError",
+    "Modes",
     "Motion",
     "Newmark",
     "NoDisplayError",
     "RealTime",
     "Sampled",
+    "Section",
+    "SectionTable",
     "Simulation",
     "SimulationBatch",
     "SolveError",

@@ -23,6 +23,7 @@ ORDER = (
     "assumptions",
     "readable",
     "spatial",
+    "flexible",
     "formats",
     "plots",
     "mechanism",

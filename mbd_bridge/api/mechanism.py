@@ -21,12 +21,14 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import StateError, warn
 from mbd_bridge.external import ExternalGiven, wrenches_at
+from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import Description
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
+from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.motions import Motion
@@ -370,6 +372,11 @@ class Mechanism(MechanismKinematics):
         """
         described = with_payload(self.model.description, link, mass, centre, inertia)
         return Mechanism(rebuilt(self.model, described), self.forces)
+
+    def with_flexible(self, links: Iterable[FlexibleLink]) -> Mechanism:
+        """Return the mechanism with links that bend: coordinates ``LINK.mode1``, ... more."""
+        description = with_flexible(self.model.description, links)
+        return Mechanism(rebuilt(self.model, description), self.forces)
 
     def with_forces(self, forces: Iterable[ForceElement]) -> Mechanism:
         """Return the mechanism with these force elements as its own, in place of those it has."""

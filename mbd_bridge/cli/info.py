@@ -70,7 +70,7 @@ def _headline(model: Model) -> str:
     gears = len(model.description.couplings)
     loops += f", {gears} {'pair' if gears == 1 else 'pairs'} of gears" if gears else ""
     base = "floating" if model.floating else "fixed"
-    mass = sum(link.inertia.mass for link in model.links)
+    mass = sum(model.masses)
     dof = count(model.nv, "degree of freedom") + (" of the tree" if model.cuts else "")
     return (
         f"{model.name}: {count(len(model.links), 'link')}, "

@@ -8,6 +8,9 @@ in its own axes, as mass m, first moment h and inertia I; (R, p) carries it to t
     K B = [m T + H × h; I H + h × T]            the wrench that a unit acceleration needs
     M_ij = B_iᵀ (K B)_j, carried from j inwards to i
 
+A flexible link has m, h and I as it is deformed, and a column for each mode: the wrench that a unit
+modal acceleration needs (`flexible`), carried inwards in the same way.
+
 About one common origin the small inertia of a far, light link is what is left when large terms
 m r² cancel; here it never meets them. For that reason (six digits on a mobile arm), and because
 it needs half the operations, the kernels take M from here; `motion` has the papers' form.
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.composite import symmetric_turn
+from mbd_bridge.equations.flexible import FlexibleInertia, flexible_inertia
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.mechanism import JointMotion, Model
 from mbd_bridge.spatial import Array, cross, zeros
@@ -68,8 +72,9 @@ class BodyComposite(NamedTuple):
 def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
     """Return M (nv, nv) along the mechanism's independent velocities."""
     motions = body_motions(model, q, np.zeros(model.nv))
-    found = _composites(model, motions)
-    stations, inwards = _seen_from_stations(model, motions)
+    flexible = [flexible_inertia(part, q) for part in model.flexible]
+    found = _composites(model, motions, flexible)
+    inward = _Inward(model, motions, *_seen_from_stations(model, motions))
     M = zeros((model.nv, model.nv), *(c.inertia for c in found), *(m.rotation for m in motions))
     for outer, body in enumerate(model.bodies):
         own = found[outer]
@@ -78,19 +83,51 @@ def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
             T, H = motions[outer].linear[:, k], motions[outer].angular[:, k]
             force = own.mass * T + cross(H, own.moment)
             torque = own.inertia @ H + cross(own.moment, T)
-            seen, inner = motions[outer], outer
-            while inner >= 0:
-                carrier = model.bodies[inner]
-                share = body.ratio * carrier.ratio
-                entries = share * (seen.linear.T @ force + seen.angular.T @ torque)
-                _put(M, carrier.v, column, entries, inner == outer, k)
-                if inner == outer or inner in stations:
-                    rotation, position = inwards[inner].rotation, inwards[inner].position
-                    force = rotation @ force
-                    torque = rotation @ torque + cross(position, force)
-                inner = carrier.parent
-                seen = motions[inner] if inner in stations else inwards[inner]
+            inward.put(M, column, force, torque, outer, body.ratio, k)
+    for part, own_inertia in zip(model.flexible, flexible, strict=True):
+        M[part.v, part.v] = M[part.v, part.v] + own_inertia.modal
+        for k in range(part.v.stop - part.v.start):
+            force, torque = own_inertia.force[:, k], own_inertia.torque[:, k]
+            inward.put(M, part.v.start + k, force, torque, part.body, 1.0, None)
     return M
+
+
+class _Inward(NamedTuple):
+    """The bodies' motions as wrenches meet them on their way inwards."""
+
+    model: Model
+    motions: list[JointMotion]
+    stations: set[int]
+    seen: list[JointMotion]
+
+    def put(
+        self,
+        M: Array,
+        column: int,
+        force: Array,
+        torque: Array,
+        outer: int,
+        ratio: float,
+        own: int | None,
+    ) -> None:
+        """Add a column of M: the power of a wrench on body `outer` on the bodies that carry it.
+
+        Parameters
+        ----------
+        own : number of the column among those of this body's joint; None if it is not its joint's
+        """
+        seen, inner = self.motions[outer], outer
+        while inner >= 0:
+            carrier = self.model.bodies[inner]
+            share = ratio * carrier.ratio
+            entries = share * (seen.linear.T @ force + seen.angular.T @ torque)
+            _put(M, carrier.v, column, entries, own if inner == outer else None)
+            if inner == outer or inner in self.stations:
+                rotation, position = self.seen[inner].rotation, self.seen[inner].position
+                force = rotation @ force
+                torque = rotation @ torque + cross(position, force)
+            inner = carrier.parent
+            seen = self.motions[inner] if inner in self.stations else self.seen[inner]
 
 
 def _seen_from_stations(
@@ -160,11 +197,13 @@ def _extents(model: Model) -> list[float]:
     return extent
 
 
-def _put(M: Array, rows: slice, column: int, entries: Array, diagonal: bool, k: int) -> None:
-    """Add M's entries of one pair of bodies; the upper half of a diagonal block, and its mirror."""
+def _put(M: Array, rows: slice, column: int, entries: Array, k: int | None) -> None:
+    """Add M's entries of one pair of bodies and their mirror; of column k of a diagonal block
+    the upper half and its mirror.
+    """
     for row, entry in enumerate(entries):
         i = rows.start + row
-        if diagonal:
+        if k is not None:
             if row > k:
                 continue
             M[i, column] = M[i, column] + entry
@@ -175,11 +214,16 @@ def _put(M: Array, rows: slice, column: int, entries: Array, diagonal: bool, k: 
             M[column, i] = M[column, i] + entry
 
 
-def _composites(model: Model, motions: list[JointMotion]) -> list[BodyComposite]:
+def _composites(
+    model: Model, motions: list[JointMotion], flexible: list[FlexibleInertia]
+) -> list[BodyComposite]:
     found: list[BodyComposite] = []
     for body in model.bodies:
         own = body.inertia
         found.append(BodyComposite(own.mass, own.mass * own.centre, own.about_origin()))
+    for part, at in zip(model.flexible, flexible, strict=True):
+        bent = BodyComposite(part.integrals.mass, at.moment, at.inertia)
+        found[part.body] = found[part.body].plus(bent)
     for index in range(len(found) - 1, 0, -1):
         parent = model.bodies[index].parent
         found[parent] = found[parent].plus(found[index].carried(motions[index]))

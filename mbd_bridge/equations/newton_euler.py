@@ -13,6 +13,8 @@ Inward, with the moments m, h, Σ of the body's mass (`mass_moments`), for its c
     f = m r̈ + U h + sum R f_c - f_external
     n = h × r̈ + vex(U Σ) + sum (R n_c + p × R f_c) - n_external
 
+A flexible link adds its own to f and n of its body, and modal rows (`flexible`).
+
 Gravity enters as an upward acceleration of the ground. The recursive form needs all bodies
 beyond the joint, but the fewest operations for given accelerations; `reactions` is the papers'
 non-recursive form. The two are checked against each other.
@@ -26,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.external import External, wrench_on
+from mbd_bridge.equations.flexible import FlexibleLoads, flexible_loads
 from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.state_vectors import state_vectors
@@ -70,12 +73,14 @@ def recursive_loads(
     external = external or {}
     motions = body_motions(model, q, v)
     rates = _outward(model, motions, v, a)
+    flexible = _flexible(model, q, v, a, rates)
     shares = share_out(model, joints)
     at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
     for i in range(len(model.bodies) - 1, -1, -1):
         whole = model.joints[model.bodies[i].joint]
         parts = _onto(at_bodies, motions, model.children[i])
         own = inertial_wrench(shares.kept[i], rates[i])
+        own = _plus_flexible(own, model, whole.beyond, flexible)
         at_bodies[i] = own + parts - wrench_on(model, whole.beyond, external)
     wrenches = []
     for j in joints:
@@ -88,12 +93,16 @@ def recursive_loads(
             for child in joint.children:
                 mass = mass.plus(shares.given[child])
             own = inertial_wrench(mass, rates[joint.body])
+            own = _plus_flexible(own, model, joint.beyond, flexible)
             wrenches.append(own + parts - wrench_on(model, joint.beyond, external))
     actuations = [generalised_force(m, w) for m, w in zip(motions, at_bodies, strict=True)]
     none = np.zeros(0)
     wanted = [model.joints[j] for j in joints]
     own_actuation = [actuations[j.body] if j.moving else none for j in wanted]
-    return Loads(wrenches, own_actuation, _generalised(model, actuations))
+    forces = _generalised(model, actuations, *(own.modal for own in flexible))
+    for part, loads in zip(model.flexible, flexible, strict=True):
+        forces[part.v] = forces[part.v] + loads.modal
+    return Loads(wrenches, own_actuation, forces)
 
 
 def external_forces(model: Model, q: Array, external: External) -> Array:
@@ -123,9 +132,9 @@ def root_forces(model: Model, q: Array, v: Array, wrenches: Mapping[int, Array])
     return _generalised(model, [at.B.T @ w for at, w in zip(bodies, beyond, strict=True)])
 
 
-def _generalised(model: Model, actuations: list[Array]) -> Array:
+def _generalised(model: Model, actuations: list[Array], *like: Array) -> Array:
     """Return the forces along the independent velocities, those of mimics with their leaders'."""
-    forces = zeros(model.nv, *actuations)
+    forces = zeros(model.nv, *actuations, *like)
     for body, actuation in zip(model.bodies, actuations, strict=True):
         forces[body.v] = forces[body.v] + body.ratio * actuation
     return forces
@@ -155,6 +164,22 @@ def _outward(model: Model, motions: list[JointMotion], v: Array, a: Array) -> li
         alphas.append(alpha)
         rates.append(Rates(omega, acceleration_field(omega, alpha), acceleration))
     return rates
+
+
+def _flexible(
+    model: Model, q: Array, v: Array, a: Array, rates: list[Rates]
+) -> list[FlexibleLoads]:
+    return [flexible_loads(part, q, v, a, *rates[part.body]) for part in model.flexible]
+
+
+def _plus_flexible(
+    wrench: Array, model: Model, links: Sequence[int], loads: list[FlexibleLoads]
+) -> Array:
+    """Return a wrench with those of the flexible links among some links of one body."""
+    for part, own in zip(model.flexible, loads, strict=True):
+        if part.link in links:
+            wrench = wrench + own.wrench
+    return wrench
 
 
 def acceleration_field(omega: Array, alpha: Array) -> Array:

@@ -5,6 +5,8 @@ Every term was computed for the equations of motion; only the accelerations are 
     R̂_i = -L_i + K_i Ŷ̇_i + Σ_{l beyond i} K_l B_l q̈_l                               (30)
     [f; n] = [1, 0; -r̃_i, 1] R̂_i                                                    (31)
     τ_i = B_iᵀ R̂_i                                                                  (36)
+
+For flexible links in the section or beyond it, R̂_i has Σ C η̈ more (`composite.modal_rows`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mbd_bridge.equations.composite import Composite
+from mbd_bridge.equations.composite import Composite, modal_rows
 from mbd_bridge.equations.motions import joint_velocities
 from mbd_bridge.equations.state_vectors import BodyState, MechanismState
 from mbd_bridge.mechanism import Model
@@ -50,6 +52,16 @@ def reaction(
     total = own.K @ acceleration - own.L
     for body in bodies_beyond(model, joint):
         total = total + carried[body] @ joint_velocities(model.bodies[body], a)
+    return total
+
+
+def modal_reaction(model: Model, state: MechanismState, joint: int, a: Array) -> Array:
+    """Return Σ C η̈ (6,) of the flexible links that a joint carries."""
+    beyond = bodies_beyond(model, joint)
+    total: Array = np.zeros(6)
+    for part in model.flexible:
+        if part.body in beyond or part.link in model.joints[joint].beyond:
+            total = total + modal_rows(part, state).C @ a[part.v]
     return total
 
 

@@ -47,11 +47,12 @@ class BodyState(NamedTuple):
 
 
 class MechanismState(NamedTuple):
-    """All bodies at one state, and gravity (m/s²), in the root frame; and the coordinates."""
+    """All bodies at one state, and gravity (m/s²), in the root frame; coordinates, velocities."""
 
     bodies: list[BodyState]
     gravity: Array
     q: Array
+    v: Array
 
 
 def state_vectors(model: Model, q: Array, v: Array, root: RootFrame = "root") -> MechanismState:
@@ -65,7 +66,7 @@ def state_vectors(model: Model, q: Array, v: Array, root: RootFrame = "root") ->
     for body, motion in zip(model.bodies, motions, strict=True):
         parent = bodies[body.parent] if body.parent >= 0 else _GROUND
         bodies.append(_body_state(parent, motion, joint_velocities(body, v)))
-    return MechanismState(bodies, gravity, q)
+    return MechanismState(bodies, gravity, q, v)
 
 
 _STILL = np.zeros(6)

@@ -166,11 +166,10 @@ def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:
         kind = body.type
         if not kind.nv or kind.nq != kind.nv:
             continue
-        motion = kind.motion(kind.neutral(), np.zeros(kind.nv))
-        joint = model.joints[body.joint].name
+        joint, slides = model.joints[body.joint].name, kind.slides()
         for k, suffix in enumerate(kind.velocities):
             q, v = body.q.start + k, body.v.start + k
-            unit = "rad" if np.any(motion.angular[:, k]) else "m"
+            unit = "m" if slides[k] else "rad"
             found[joint + suffix] = TreeCoordinate(
                 joint, unit, (v,), (), (), q, v, body.ratio, body.offset
             )

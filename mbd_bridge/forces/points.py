@@ -15,7 +15,7 @@ from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.model import GROUND
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.spatial import Array, cross, is_zero
 
 SMALLEST = 1e-200
 """m²: squares of lengths are taken as no smaller, so that a direction at length 0 is 0, not nan."""
@@ -84,6 +84,12 @@ def placed(model: Model, state: MechanismState, name: str, inside: Array) -> Pla
     if link is None:
         return Placed(None, inside, np.eye(3), inside, still, still)
     entry = model.links[link]
+    if any(part.link == link for part in model.flexible) and not is_zero(inside):
+        raise ModelError(
+            f"link {name!r} bends, and the point asked for is no station of it: name the place in "
+            f"stations={{'NAME': x}} of the flexible link (x in m along its beam) and use the link "
+            f"'{name}.NAME', or '{name}.tip' at its end"
+        )
     body = state.bodies[entry.body]
     rotation = body.rotation @ entry.frame.rotation
     position = body.position + body.rotation @ (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.spatial import Frame, Inertia
 
 Vector3 = tuple[float, float, float]
@@ -176,6 +177,7 @@ class Description:
     materials, extras : kept for the pictures; no part in the dynamics
     source : path of the file, or None
     notes : the warnings that reading gave: what is odd in the file and was read as it stands
+    flexible : links that bend
     actuated : actuated joints, as the sidecar or the file's transmissions say; None where
         neither does
     payloads : what was added to links afterwards; their inertia is part of `links` already
@@ -191,3 +193,4 @@ class Description:
     couplings: tuple[Coupling, ...] = ()
     actuated: tuple[str, ...] | None = None
     payloads: tuple[Payload, ...] = ()
+    flexible: tuple[FlexibleLink, ...] = ()

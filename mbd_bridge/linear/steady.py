@@ -174,7 +174,7 @@ class _Problem:
         self.drives = [names.index(name) for name in drives]
         moving = [k for k, name in enumerate(names) if name not in velocity]
         self.loose = moving if velocity else []
-        mass = sum(float(body.inertia.mass) for body in self.model.bodies)
+        mass = float(sum(self.model.masses))
         weight = mass * max(float(np.linalg.norm(self.model.gravity)), 1.0) * self.model.size
         self.force = weight or 1.0
         scale = np.append(self.model.row_scale[list(rows)], np.ones(len(self.lam) - len(rows)))

@@ -83,12 +83,12 @@ def select_joints(
 
     Parameters
     ----------
-    joints : None for all but the root joint, those that are cut last
+    joints : None for all but the root joint and those of stations; those that are cut last
     cuts : whether cut joints may be named
     """
     known = {cut.name: k for k, cut in enumerate(model.cuts)} if cuts else {}
     if joints is None:
-        joints = [*range(1, len(model.joints)), *known]
+        joints = [*model.joint_numbers(None), *known]
     elif isinstance(joints, str | int | np.integer):
         joints = (joints,)
     try:
@@ -246,6 +246,7 @@ def _weightless(model: Model) -> Model:
         links=tuple(replace(link, inertia=nothing) for link in model.links),
         joints=tuple(replace(joint, inertia=nothing) for joint in model.joints),
         gravity=np.zeros(3),
+        flexible=(),
     )
 
 

@@ -13,6 +13,7 @@ from mbd_bridge.mechanism.cut_table import (
     Slip,
 )
 from mbd_bridge.mechanism.digest import digest
+from mbd_bridge.mechanism.flexible import FlexibleBody
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES, JointMotion, JointType
 from mbd_bridge.mechanism.model import (
     GROUND,
@@ -48,6 +49,7 @@ __all__ = [
     "Cuts",
     "Distance",
     "Edge",
+    "FlexibleBody",
     "Height",
     "JointMotion",
     "JointType",

@@ -51,7 +51,7 @@ def across(axis: Sequence[float]) -> np.ndarray:
 
 def axis_turn(joint: Joint, entry: JointType) -> Frame:
     """Return the frame, in the joint's described frame, whose z is the joint's axis."""
-    if entry.name in ("fixed", "floating", "spherical"):
+    if entry.name in ("fixed", "floating", "spherical", "deflection"):
         return Frame.identity()
     axis = np.asarray(joint.axis, dtype=np.float64)
     length = np.linalg.norm(axis)

@@ -11,6 +11,7 @@ from mbd_bridge.formats.description import Description, Joint, LoopEnd
 from mbd_bridge.mechanism.axes import axis_turn, second_direction
 from mbd_bridge.mechanism.couplings import coupling_cuts
 from mbd_bridge.mechanism.cut_table import Cut
+from mbd_bridge.mechanism.flexible import Expanded, FlexibleBody, expand, in_body
 from mbd_bridge.mechanism.joint_table import (
     JOINT_TYPES,
     Fixed,
@@ -70,6 +71,11 @@ def build_model(
     if not (isinstance(cuts, str) and cuts == "authored"):
         description = recut(description, cuts)
         walk = _depth_first(description)
+    expanded = expand(description)
+    if description.flexible:
+        description = expanded.description
+        check_names(description)
+        walk = _depth_first(description)
     root_type: JointType = Floating() if floating else Fixed()
     names = {joint.name for joint in description.joints}
     if ROOT_JOINT in names:
@@ -77,12 +83,12 @@ def build_model(
         raise ModelError(f"{message}; rename it")
     vector = finite_numbers("gravity", gravity, (3,), error=ModelError)
     vector.flags.writeable = False
-    builder = _Builder(description)
+    builder = _Builder(expanded)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found below
         builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
         for joint, _ in walk[1:]:
             assert joint is not None
-            builder.add(joint, _entry(joint))
+            builder.add(joint, expanded.types.get(joint.name) or _entry(joint))
         model = builder.model(vector, _tolerance(rank_tolerance))
     _check_inertia(model)
     return model
@@ -169,8 +175,9 @@ def _entry(joint: Joint) -> JointType:
 class _Builder:
     """Links, joints and bodies as far as the walk has come."""
 
-    def __init__(self, description: Description) -> None:
-        self.description = description
+    def __init__(self, expanded: Expanded) -> None:
+        self.expanded = expanded
+        self.description = description = expanded.description
         self.described = {link.name: link for link in description.links}
         self.links: list[ModelLink] = []
         self.joints: list[tuple[Joint, JointType, int, int, int]] = []
@@ -234,7 +241,20 @@ class _Builder:
             gravity,
             self.description,
             rank_tolerance,
+            self._flexible(bodies),
         )
+
+    def _flexible(self, bodies: list[Body]) -> tuple[FlexibleBody, ...]:
+        """Return what the flexible links add to their bodies."""
+        found = []
+        modal = {self.joints[body.joint][0].name: body for body in bodies}
+        for part in self.expanded.parts:
+            number = self.number[part.link]
+            link, own = self.links[number], modal[part.modal_joint]
+            integrals = in_body(part.deformation, link.frame)
+            K, D = part.deformation.stiffness, part.deformation.damping
+            found.append(FlexibleBody(number, link.body, own.q, own.v, integrals, K, D))
+        return tuple(found)
 
     def _gears(self) -> list[Cut]:
         moved = [self.joints[j] for _, j, _, _ in self.bodies]
@@ -300,6 +320,9 @@ class _Builder:
         index = {joint.name: j for j, (joint, *_) in enumerate(self.joints)}
         found: dict[int, tuple[int, float, float]] = {}
         for j, (joint, entry, *_) in enumerate(self.joints):
+            modal = self.expanded.leaders.get(joint.name, joint.name)
+            if modal != joint.name:  # another station of one flexible link
+                found[j] = index[modal], 1.0, 0.0
             if joint.mimic is None or not entry.nv:
                 continue
             leader, ratio, offset = j, 1.0, 0.0

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.arguments import an_instance, finite_numbers
 from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.formats import Coupling, Description, Joint, Link, Loop, LoopEnd, Mimic
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -43,6 +44,7 @@ class Builder:
         self._joints: dict[str, Joint] = {}
         self._loops: dict[str, Loop] = {}
         self._couplings: dict[str, Coupling] = {}
+        self._flexible: list[FlexibleLink] = []
         self.link(root)
 
     def link(
@@ -233,11 +235,17 @@ class Builder:
         self._couplings[name] = Coupling(name, joint, follows, *numbers)
         return self
 
+    def flexible(self, link: FlexibleLink) -> Self:
+        """Let a link bend; its beam's mass takes the place of the link's inertia."""
+        self._flexible.append(an_instance("link", link, FlexibleLink, "mbd.FlexibleLink(...)"))
+        return self
+
     def description(self) -> Description:
         """Return what was collected."""
         links, joints = tuple(self._links.values()), tuple(self._joints.values())
         loops, couplings = tuple(self._loops.values()), tuple(self._couplings.values())
-        return Description(self.name, links, joints, loops, couplings=couplings)
+        flexible = tuple(self._flexible)
+        return Description(self.name, links, joints, loops, couplings=couplings, flexible=flexible)
 
 
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:

@@ -52,6 +52,11 @@ def digest(model: Model) -> str:
         frame(joint.parent_frame)
         frame(joint.frame)
         inertia(joint.inertia)
+    for part in model.flexible:
+        sink.update(f"|{part.link} {part.body} {part.q} {part.v}".encode())
+        numbers(part.integrals.mass, part.integrals.first, part.integrals.second)
+        sink.update(str(part.integrals.pairs).encode())
+        numbers(part.stiffness, part.damping)
     if model.cuts:
         numbers(model.rank_tolerance)  # which rows a kernel leaves out
     for cut in model.cuts:

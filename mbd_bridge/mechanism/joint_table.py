@@ -50,12 +50,12 @@ class JointType(ABC):
     """
 
     name: ClassVar[str]
-    nq: ClassVar[int]
-    nv: ClassVar[int]
+    nq: int
+    nv: int
     cut_rows: ClassVar[int]
     weight: ClassVar[float]
-    coordinates: ClassVar[tuple[str, ...]] = ("",)
-    velocities: ClassVar[tuple[str, ...]] = ("",)
+    coordinates: tuple[str, ...] = ("",)
+    velocities: tuple[str, ...] = ("",)
 
     @abstractmethod
     def motion(self, q: Array, v: Array) -> JointMotion:
@@ -76,6 +76,14 @@ class JointType(ABC):
     def coordinate_rate(self, q: Array, v: Array) -> Array:
         """Return q̇ (nq,), for floats and symbols."""
         return v
+
+    def slides(self) -> tuple[bool, ...]:
+        """Return which velocities are translations (m/s), the others being rotations (rad/s).
+
+        One that turns the child is a rotation, even if it moves it along as well (a screw).
+        """
+        motion = self.motion(self.neutral(), np.zeros(self.nv))
+        return tuple(not np.any(motion.angular[:, k]) for k in range(self.nv))
 
     def normalise(self, q: Array) -> Array:
         """Return q with its quaternion, if it has one, made a unit quaternion."""

@@ -18,6 +18,8 @@ from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.formats.description import Description, Loop
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism.cut_table import Across, Coupled, Cut, Height, Row, Slip
+from mbd_bridge.mechanism.deflection import Deflection
+from mbd_bridge.mechanism.flexible import FlexibleBody
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.mechanism.spanning_tree import path_matrix
 from mbd_bridge.spatial import Array, Frame, Inertia
@@ -111,6 +113,11 @@ class ModelJoint:
         """Whether the joint has degrees of freedom."""
         return self.type.nv > 0
 
+    @property
+    def is_station(self) -> bool:
+        """Whether it holds a station of a flexible link: its coordinates are those of modes."""
+        return isinstance(self.type, Deflection)
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -126,6 +133,7 @@ class Model:
     nq, nv : number of independent coordinates and velocities
     gravity : (3,) array, m/s², in the world's axes
     description : what the model was built from
+    flexible : what flexible links add to their bodies
     rank_tolerance : relative size (rad, or parts of `size`) below which constraint rows that are
         not quite dependent are due to rounded numbers in the file; see `RANK_TOLERANCE`
     """
@@ -141,6 +149,7 @@ class Model:
     gravity: Array
     description: Description = field(repr=False)
     rank_tolerance: float = RANK_TOLERANCE
+    flexible: tuple[FlexibleBody, ...] = ()
 
     @cached_property
     def link_index(self) -> dict[str, int]:
@@ -223,9 +232,12 @@ class Model:
         return self.joint_index[name]
 
     def joint_numbers(self, names: Iterable[str | int] | str | None) -> tuple[int, ...]:
-        """Return indices of the joints asked for; None stands for all but the root joint."""
+        """Return indices of the joints asked for.
+
+        None stands for all but the root joint and those of stations.
+        """
         if names is None:
-            return tuple(range(1, len(self.joints)))
+            return tuple(k for k, one in enumerate(self.joints) if k and not one.is_station)
         if isinstance(names, str) or not isinstance(names, Iterable):
             names = (names,)
         return tuple(self.joint_number(name) for name in names)
@@ -296,10 +308,16 @@ class Model:
         scale = np.ones(self.nv)
         for body in self.bodies:
             if not body.coupled:
-                motion = body.type.motion(body.type.neutral(), np.zeros(body.type.nv))
-                slides = ~np.any(motion.angular != 0.0, axis=0)
-                scale[body.v] = np.where(slides, self.size, 1.0)
+                scale[body.v] = np.where(body.type.slides(), self.size, 1.0)
         return scale
+
+    @cached_property
+    def masses(self) -> tuple[float, ...]:
+        """Mass of each body, kg, with that of its flexible links."""
+        masses = [body.inertia.mass for body in self.bodies]
+        for part in self.flexible:
+            masses[part.body] = masses[part.body] + part.integrals.mass
+        return tuple(masses)
 
     @cached_property
     def row_scale(self) -> Array:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from mbd_bridge.mechanism import JointType, Model
 
 RATE = ("", "/s", "/s^2")
@@ -43,13 +41,8 @@ UNITS = _accepted()
 
 
 def velocity_units(kind: JointType) -> tuple[str, ...]:
-    """Return "rad" or "m" for each degree of freedom of a joint: what its velocity is the rate of.
-
-    A degree of freedom that turns the child is an angle, even if it moves it along as well (a
-    screw).
-    """
-    motion = kind.motion(kind.neutral(), np.zeros(kind.nv))
-    return tuple("rad" if np.any(motion.angular[:, k]) else "m" for k in range(kind.nv))
+    """Return "rad" or "m" for each velocity of a joint: what it is the rate of."""
+    return tuple("m" if slides else "rad" for slides in kind.slides())
 
 
 def coordinate_units(kind: JointType) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def machine(model: Model, loops: LoopReport | None) -> str:
 
 
 def _sizes(model: Model) -> str:
-    mass = sum(link.inertia.mass for link in model.links)
+    mass = sum(model.masses)
     base = "floating" if model.floating else "fixed"
     gravity = ", ".join(f"{g:.6g}" for g in model.gravity)
     dof = count(model.nv, "degree of freedom") + (" of the tree" if model.loops else "")

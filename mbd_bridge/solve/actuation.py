@@ -68,7 +68,11 @@ class Actuation:
 
 
 def actuated_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
-    """Return which velocities (nv,) belong to the joints named."""
+    """Return which velocities (nv,) belong to the joints named.
+
+    Those of modes always do: a motion that the modes cannot make by themselves needs a force on
+    them, which the results then show.
+    """
     active = np.zeros(model.nv, dtype=bool)
     known = _actuatable(model)
     cuts = {cut.name for cut in model.cuts}
@@ -82,6 +86,8 @@ def actuated_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
         if name not in known:
             raise ModelError(unknown_name("joint of the tree that can be actuated", name, known))
         active[known[name]] = True
+    for part in model.flexible:
+        active[part.v] = True
     return active
 
 

@@ -171,7 +171,7 @@ def _supported(
     model: Model, M: Array, Q: Array, phi_q: Array, gamma: Array, scale: Array
 ) -> tuple[Array, Array]:
     """Return M + Φ_qᵀ W Φ_q and Q + Φ_qᵀ W γ, with W of the size of the whole machine's inertia."""
-    whole = sum(body.inertia.mass for body in model.bodies) * model.size**2 or 1.0
+    whole = sum(model.masses) * model.size**2 or 1.0
     for row, rate, square in zip(phi_q, gamma, scale, strict=True):
         weighted = row * (whole / square)
         M = M + weighted[:, None] * row[None, :]

@@ -52,9 +52,10 @@ def articulated_is_cheaper(model: Model) -> bool:
 
     Fitted to operation counts of chains of 5 to 60 skew joints and of humanoids: M costs some 40
     operations a pair of bodies on one branch, its factors 2.2 a multiply-add, articulated bodies
-    360 more a body. A coupling (``<mimic>``) ties branches together and leaves only M.
+    360 more a body. A coupling (``<mimic>``) ties branches together, a flexible link bodies, and
+    leave only M.
     """
-    if any(body.coupled for body in model.bodies):
+    if model.flexible or any(body.coupled for body in model.bodies):
         return False
     pattern = mass_pattern(model)
     pairs = (int(pattern.sum()) - len(pattern)) / 2

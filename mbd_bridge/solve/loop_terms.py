@@ -89,7 +89,8 @@ def loop_terms(
 def _acting_squares(model: Model, rate: Array, change: Array, external: External) -> Array:
     """Return the sum of squares (1,) of weights, inertia forces and pushes, (N m)²."""
     inertia = sum(
-        body.inertia.mass * model.size**2 + np.trace(body.inertia.central) for body in model.bodies
+        mass * model.size**2 + np.trace(body.inertia.central)
+        for mass, body in zip(model.masses, model.bodies, strict=True)
     )
     fast, weight = rate @ rate, model.gravity @ model.gravity / model.size**2
     acting_squares = zeros(1, rate, change, *external.values())

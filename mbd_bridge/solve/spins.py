@@ -92,7 +92,7 @@ def spins_of(model: Model, active: Array) -> tuple[Spin, ...]:
     exact = [row_choice(model).exact(J) for J in positions.phi_q]
     found = []
     for body, (point, axis) in lines.items():
-        heavy = [c for c, other in enumerate(model.bodies) if not other.inertia.is_zero()]
+        heavy = [c for c in range(len(model.bodies)) if not _is_massless(model, c)]
         whole = Spin(body, "", point, axis, 0.0, tuple(range(model.nv)), tuple(heavy))
         moved = np.zeros(model.nv)
         for state, J in zip(states, exact, strict=True):
@@ -160,7 +160,9 @@ def twist(model: Model, state: MechanismState, body: int) -> Array:
 
 def _line(model: Model, body: int) -> tuple[Array, Array] | None:
     """Return point and direction of the line of a body's attachments, None if it has none such."""
-    if model.bodies[body].inertia.is_zero() or _is_ground(model, body) or _rolls(model, body):
+    if _is_massless(model, body) or _is_ground(model, body) or _rolls(model, body):
+        return None
+    if any(part.body == body for part in model.flexible):  # bent, it has no such line
         return None
     points, carriers = [], set()
     for point, other in _attachments(model, body):
@@ -215,11 +217,16 @@ def _reached(model: Model, start: int, source: int) -> set[int]:
         if body in known:
             continue
         known.add(body)
-        if _is_ground(model, body) or not model.bodies[body].inertia.is_zero():
+        if _is_ground(model, body) or not _is_massless(model, body):
             found.add(body)
         else:
             waiting += [other for _, other in _attachments(model, body)]
     return found
+
+
+def _is_massless(model: Model, body: int) -> bool:
+    bends = any(part.body == body for part in model.flexible)
+    return model.bodies[body].inertia.is_zero() and not bends
 
 
 def _is_ground(model: Model, body: int) -> bool:

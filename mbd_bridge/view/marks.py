@@ -91,9 +91,12 @@ class Marks:
 
 def centre_of_mass(model: Model, bodies: Array) -> Array | None:
     """Return the machine's centre of mass (3,) m in the world, None where it has no mass."""
-    masses = np.array([body.inertia.mass for body in model.bodies])
+    masses = np.array(model.masses)
     if not masses.sum() > 0.0:
         return None
-    centres = np.array([body.inertia.centre for body in model.bodies])
+    moments = [np.array(body.inertia.mass * body.inertia.centre) for body in model.bodies]
+    for part in model.flexible:  # as if it were not bent
+        moments[part.body] += part.integrals.first[0]
+    centres = np.array(moments) / np.where(masses > 0.0, masses, 1.0)[:, None]
     there = np.einsum("bij,bj->bi", bodies[:, :3, :3], centres) + bodies[:, :3, 3]
     return np.asarray(masses @ there / masses.sum())

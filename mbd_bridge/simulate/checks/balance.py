@@ -211,15 +211,15 @@ def lifted(model: Model, q: Array) -> float:
 @once_a_model
 def no_motion(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
-    own = [body.inertia for body in model.bodies]
-    mass, turning = (sum(map(float, x)) for x in ((i.mass for i in own), map(_trace, own)))
+    mass = float(sum(model.masses))
+    turning = sum(_trace(body.inertia) for body in model.bodies)
     return max(REST * _lift(model), STILL**2 * (mass * model.size**2 + turning))
 
 
 @once_a_model
 def _lift(model: Model) -> float:
     """Return the energy, J, that lifting a machine by its own size takes."""
-    mass = sum(float(body.inertia.mass) for body in model.bodies)
+    mass = float(sum(model.masses))
     return mass * float(np.linalg.norm(model.gravity)) * model.size
 
 

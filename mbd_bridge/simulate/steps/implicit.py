@@ -299,7 +299,7 @@ class ImplicitStep:
     def _weighted(self, phi_q: Array) -> Array:
         """Return Φ_qᵀ W, W of the size of the machine's inertia: see `solve.closed`."""
         model = self.system.model
-        whole = sum(body.inertia.mass for body in model.bodies) * model.size**2 or 1.0
+        whole = sum(model.masses) * model.size**2 or 1.0
         return np.asarray(phi_q.T * (whole / self._scale**2))
 
 

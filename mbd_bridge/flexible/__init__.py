@@ -1,0 +1,7 @@
+"""Flexible links: beams, their modes and mass integrals, as pure functions of plain numbers."""
+
+from mbd_bridge.flexible.beam import Beam, SectionTable
+from mbd_bridge.flexible.link import Damping, FlexibleLink, Modes
+from mbd_bridge.flexible.section import Section
+
+__all__ = ["Beam", "Damping", "FlexibleLink", "Modes", "Section", "SectionTable"]

@@ -1,0 +1,189 @@
+"""The modes of a flexible link from what its user asked for, tangent to it at its root."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError
+from mbd_bridge.flexible.analytic import analytic_modes
+from mbd_bridge.flexible.beam import Beam
+from mbd_bridge.flexible.finite_element import Elements, elements, lowest
+from mbd_bridge.flexible.link import FlexibleLink
+from mbd_bridge.flexible.quadrature import gauss, intervals
+from mbd_bridge.flexible.shapes import Direction, Floats, Function, Mode, Sum, Values
+
+
+@dataclass(frozen=True)
+class Power(Function):
+    """((x - root) / L)^n."""
+
+    n: int
+    root: float
+    length: float
+
+    def at(self, x: Floats) -> Values:
+        """Return value, slope and second derivative at x (N,)."""
+        n, L, t = self.n, self.length, (x - self.root) / self.length
+        second = n * (n - 1) * t ** max(n - 2, 0) / L**2
+        return Values(t**n, n * t ** (n - 1) / L, second)
+
+
+def basis(flexible: FlexibleLink, root: float, stations: Sequence[float]) -> tuple[Mode, ...]:
+    """Return a link's modes.
+
+    Parameters
+    ----------
+    root : m along the beam: where the link's frame is tangent to it
+    stations : m along the beam: where something is attached
+    """
+    beam, wanted = flexible.beam, flexible.modes
+    if beam.rotary_inertia is False and wanted.torsion is not None:
+        raise ModelError(
+            f"flexible link {flexible.link!r}: torsion needs the rotary inertia of the sections; "
+            f"leave rotary_inertia at True"
+        )
+    if beam.length - root < 1e-9 * beam.length and wanted.kind in (
+        "clamped-free",
+        "clamped-pinned",
+    ):
+        raise ModelError(
+            f"flexible link {flexible.link!r}: its joint holds the end of the beam, where modes "
+            f"{wanted.kind!r} are free: they violate the attachment. Exchange start and end of the "
+            f"beam, or use kind='finite-element'"
+        )
+    found: list[Mode] = []
+    for direction in wanted.directions:
+        count = wanted.count(direction) or 0
+        found += _in_direction(flexible, direction, count, root, stations)
+    return tuple(mode.tangent_at(root) for mode in found)
+
+
+def _in_direction(
+    flexible: FlexibleLink, direction: Direction, count: int, root: float, stations: Sequence[float]
+) -> list[Mode]:
+    beam, kind = flexible.beam, flexible.modes.kind
+    if kind == "polynomial":
+        first = 2 if direction in ("bending_y", "bending_z") else 1
+        powers = [Mode(direction, Power(n, root, beam.length)) for n in range(first, first + count)]
+        return natural(beam, powers)
+    if kind == "finite-element":
+        return _free(_grid(flexible, direction, [root, *stations]), count, root)
+    if kind == "craig-bampton":
+        grid = _grid(flexible, direction, [root, *stations])
+        return natural(beam, _craig_bampton(grid, count, root, stations))
+    return analytic_modes(kind, direction, count, beam.length)
+
+
+def _grid(flexible: FlexibleLink, direction: Direction, places: Sequence[float]) -> Elements:
+    """Return the beam in elements with nodes at these places."""
+    even = np.linspace(0.0, flexible.beam.length, flexible.modes.elements + 1)
+    return elements(flexible.beam, direction, intervals_at(even, np.array(places), flexible.beam))
+
+
+def intervals_at(even: Floats, places: Floats, beam: Beam) -> Floats:
+    """Return an even division with the beam's breaks and these places among its nodes."""
+    needed = np.unique(np.concatenate([beam.breaks, np.clip(places, 0.0, beam.length)]))
+    apart = np.concatenate([[True], np.diff(needed) > 1e-9 * beam.length])
+    needed = needed[apart]
+    spacing = even[1] - even[0]
+    far = np.abs(even[:, None] - needed).min(axis=1) > 0.25 * spacing
+    return np.sort(np.concatenate([needed, even[far]]))
+
+
+def _free(grid: Elements, count: int, root: float) -> list[Mode]:
+    """Return the lowest natural modes of the beam held at its root."""
+    loose = np.setdiff1d(np.arange(len(grid.M)), grid.of_node(root))
+    _enough(count, len(loose))
+    _, vectors = lowest(grid.M[np.ix_(loose, loose)], grid.K[np.ix_(loose, loose)], count)
+    out = []
+    for k in range(count):
+        values = np.zeros(len(grid.M))
+        values[loose] = vectors[:, k]
+        out.append(grid.mode(_scaled(values, grid.unknowns)))
+    return out
+
+
+def _craig_bampton(
+    grid: Elements, count: int, root: float, stations: Sequence[float]
+) -> list[Mode]:
+    """Return static modes of the stations and natural modes with all of them held."""
+    held = grid.of_node(root)
+    ends = sorted({k for x in stations for k in grid.of_node(x)} - set(held))
+    inner = np.setdiff1d(np.arange(len(grid.M)), [*held, *ends])
+    K = grid.K
+    out = []
+    for end in ends:
+        values = np.zeros(len(K))
+        values[end] = 1.0
+        if len(inner):
+            values[inner] = -np.linalg.solve(K[np.ix_(inner, inner)], K[inner, end])
+        out.append(grid.mode(_scaled(values, grid.unknowns)))
+    if count:
+        _enough(count, len(inner))
+        _, vectors = lowest(grid.M[np.ix_(inner, inner)], K[np.ix_(inner, inner)], count)
+        for k in range(count):
+            values = np.zeros(len(K))
+            values[inner] = vectors[:, k]
+            out.append(grid.mode(_scaled(values, grid.unknowns)))
+    return out
+
+
+def natural(beam: Beam, modes: list[Mode]) -> list[Mode]:
+    """Return the natural modes of the span of some modes of one direction (Ritz)."""
+    if not modes:
+        return []
+    M, K = matrices(beam, modes)
+    size = np.sqrt(np.diag(M))
+    _, vectors = lowest(M / np.outer(size, size), K / np.outer(size, size), len(modes))
+    x = np.linspace(0.0, beam.length, 401)
+    out = []
+    for column in (vectors / size[:, None]).T:
+        functions = tuple(mode.function for mode in modes)
+        f = Sum(functions, tuple(column.tolist())).at(x).f
+        factors = column / f[np.abs(f).argmax()]
+        out.append(Mode(modes[0].direction, Sum(functions, tuple(factors.tolist()))))
+    return out
+
+
+def matrices(beam: Beam, modes: Sequence[Mode]) -> tuple[Floats, Floats]:
+    """Return M and K (n, n) of modes of any directions, the link's frame at rest."""
+    x, weight = gauss(intervals(beam.breaks, *(nodes_of(mode.function) for mode in modes)))
+    own, n = beam.at(x), len(modes)
+    M, K = np.zeros((n, n)), np.zeros((n, n))
+    stiff = {
+        "axial": own.EA, "bending_y": own.EIz, "bending_z": own.EIy, "torsion": own.GJ
+    }  # fmt: skip
+    rotary = np.stack([own.rotary_y + own.rotary_z, own.rotary_y, own.rotary_z], axis=1)
+    for i, a in enumerate(modes):
+        for j, b in enumerate(modes):
+            if a.direction != b.direction:
+                continue
+            moved = (a.displacement(x) * b.displacement(x)).sum(axis=1) * own.mass
+            turned = (a.rotation(x) * b.rotation(x) * rotary).sum(axis=1)
+            M[i, j] = weight @ (moved + turned)
+            K[i, j] = weight @ (stiff[a.direction] * a.strain(x) * b.strain(x))
+    return M, K
+
+
+def nodes_of(function: Function) -> Floats:
+    """Return places where a function's derivatives jump."""
+    if isinstance(function, Sum):
+        return np.concatenate([np.zeros(0), *(nodes_of(part) for part in function.functions)])
+    return np.asarray(getattr(function, "nodes", ()), dtype=np.float64)
+
+
+def _scaled(values: Floats, unknowns: int) -> Floats:
+    deflections = values[::unknowns]
+    largest = deflections[np.abs(deflections).argmax()]
+    return np.asarray(values / (largest if largest != 0.0 else np.abs(values).max()))
+
+
+def _enough(count: int, available: int) -> None:
+    if count > available:
+        raise ModelError(
+            f"modes: {count} asked for, but so few elements have only {available}; use more "
+            f"elements"
+        )

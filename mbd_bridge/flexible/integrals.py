@@ -1,0 +1,166 @@
+"""Mass integrals of a flexible link, once: all that its equations need of its shapes.
+
+A point of the link, in its frame, is  ρ = Σ_b α_b(η) β_b,  with shapes β and amplitudes α:
+
+    β_0 = s         α_0 = 1               the undeformed link
+    β_k = φ_k       α_k = η_k             the modes
+    β_kl = ψ_kl     α_kl = η_k η_l        k < l, half of it for k = l, with `stiffening`:
+                                          ψ_kl = -e_x ∫ f_k' f_l' dx, the shortening of a bent axis
+
+    first_b = ∫ β_b dm  (3,) kg m          second_ab = ∫ β_a β_bᵀ dm  (3, 3) kg m²
+
+A slice of a beam has β = u + θ × d at the distance d from the axis, so that rotary inertia and
+torsion are in `second`. Everything else follows from the two (`equations.flexible`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.flexible.basis import basis, matrices, nodes_of
+from mbd_bridge.flexible.finite_element import lowest
+from mbd_bridge.flexible.link import Damping, FlexibleLink
+from mbd_bridge.flexible.quadrature import gauss, intervals, running
+from mbd_bridge.flexible.shapes import Floats, Mode
+
+NOISE = 1e-13
+"""Entries below this, relative to what they could be at most, are rounding of zeros."""
+
+
+class MassIntegrals(NamedTuple):
+    """Mass (kg), first (b, 3) and second (b, b, 3, 3) moments of the shapes; `pairs` (k, l) of the
+    quadratic shapes, which stand behind the n modes.
+    """
+
+    mass: float
+    first: Floats
+    second: Floats
+    pairs: tuple[tuple[int, int], ...]
+
+
+class StationShape(NamedTuple):
+    """What the modes do at a place: displacement (3, n), rotation (3, n) per unit coordinate, and
+    shortening (n, n, 3), so that u = displacement η + ηᵀ shortening η / 2.
+    """
+
+    displacement: Floats
+    rotation: Floats
+    shortening: Floats
+
+
+class Deformation(NamedTuple):
+    """A flexible link in its own frame: modes, integrals, stiffness and damping (n, n)."""
+
+    modes: tuple[Mode, ...]
+    integrals: MassIntegrals
+    stiffness: Floats
+    damping: Floats
+
+
+def deformation(flexible: FlexibleLink, root: float, stations: list[float]) -> Deformation:
+    """Return modes, mass integrals, stiffness and damping of a link."""
+    modes = basis(flexible, root, stations)
+    M, K = matrices(flexible.beam, modes)
+    return Deformation(
+        modes,
+        mass_integrals(flexible, modes, root),
+        _clean(K),
+        _clean(damping_matrix(flexible.damping, M, K)),
+    )
+
+
+def mass_integrals(flexible: FlexibleLink, modes: tuple[Mode, ...], root: float) -> MassIntegrals:
+    """Return the mass integrals of modes, in the link's frame."""
+    beam = flexible.beam
+    places = _places(flexible, modes, root)
+    x, weight = gauss(places)
+    own, frame = beam.at(x), beam.frame()
+    pairs = quadratic_pairs(modes) if flexible.stiffening else ()
+    count = 1 + len(modes) + len(pairs)
+    u, turn = np.zeros((count, len(x), 3)), np.zeros((count, len(x), 3, 3))
+    along = frame.rotation[:, 0]
+    u[0] = frame.translation + x[:, None] * along
+    turn[0] = frame.rotation
+    for k, mode in enumerate(modes, start=1):
+        u[k] = mode.displacement(x) @ frame.rotation.T
+        turn[k] = frame.rotation @ _skews(mode.rotation(x))
+    for k, (i, j) in enumerate(pairs, start=1 + len(modes)):
+        u[k] = _shortening(modes[i], modes[j], places, root)[0][:, None] * along
+    J = np.zeros((len(x), 3, 3))
+    J[:, 1, 1], J[:, 2, 2] = own.rotary_z, own.rotary_y
+    mass = weight * own.mass
+    first = np.einsum("ani,n->ai", u, mass)
+    second = np.einsum("ani,bnj,n->abij", u, u, mass)
+    second += np.einsum("anij,njk,bnlk,n->abil", turn, J, turn, weight)
+    sizes = np.sqrt(np.einsum("aaii->a", second))
+    total = float(mass.sum())
+    first[np.abs(first) < NOISE * np.sqrt(total) * sizes[:, None]] = 0.0
+    second[np.abs(second) < NOISE * np.outer(sizes, sizes)[:, :, None, None]] = 0.0
+    return MassIntegrals(total, first, second, pairs)
+
+
+def quadratic_pairs(modes: tuple[Mode, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the pairs k <= l of modes that shorten the axis together: bent in one plane."""
+    return tuple(
+        (k, j)
+        for k, a in enumerate(modes)
+        for j in range(k, len(modes))
+        if a.bends and modes[j].direction == a.direction
+    )
+
+
+def station_shape(
+    flexible: FlexibleLink, modes: tuple[Mode, ...], root: float, x: float
+) -> StationShape:
+    """Return what the modes do at x, m along the beam, in the link's frame."""
+    at, R, n = np.array([x]), flexible.beam.frame().rotation, len(modes)
+    displacement = np.column_stack([R @ mode.displacement(at)[0] for mode in modes])
+    rotation = np.column_stack([R @ mode.rotation(at)[0] for mode in modes])
+    shortening = np.zeros((n, n, 3))
+    if flexible.stiffening:
+        places = _places(flexible, modes, root, x)
+        here = int(np.abs(places - x).argmin())
+        for i, j in quadratic_pairs(modes):
+            own = _shortening(modes[i], modes[j], places, root)[1][here] * R[:, 0]
+            shortening[i, j] = shortening[j, i] = own
+    return StationShape(_clean(displacement), _clean(rotation), _clean(shortening))
+
+
+def damping_matrix(damping: Damping, M: Floats, K: Floats) -> Floats:
+    """Return D (n, n): α M + β K + M V diag(2 ζ ω) Vᵀ M with the natural modes V."""
+    D = damping.alpha * M + damping.beta * K
+    if damping.ratio:
+        size = np.sqrt(np.diag(M))
+        omega, V = lowest(M / np.outer(size, size), K / np.outer(size, size), len(M))
+        MV = M @ (V / size[:, None])
+        D = D + MV @ np.diag(2.0 * damping.ratio * omega) @ MV.T
+    return np.asarray(0.5 * (D + D.T))
+
+
+def _places(flexible: FlexibleLink, modes: tuple[Mode, ...], *more: float) -> Floats:
+    """Return places between which everything is smooth, with `more` among them."""
+    nodes = (nodes_of(mode.function) for mode in modes)
+    return intervals(flexible.beam.breaks, *nodes, np.array(more))
+
+
+def _shortening(a: Mode, b: Mode, places: Floats, root: float) -> tuple[Floats, Floats]:
+    """Return -∫ f_a' f_b' from the root to each Gauss point, and to each place."""
+    x, _ = gauss(places)
+    points, ends = running(places, a.function.at(x).f1 * b.function.at(x).f1)
+    start = ends[int(np.abs(places - root).argmin())]
+    return start - points, start - ends
+
+
+def _skews(vectors: Floats) -> Floats:
+    out = np.zeros((len(vectors), 3, 3))
+    x, y, z = vectors.T
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -z, y, -x
+    out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = z, -y, x
+    return out
+
+
+def _clean(matrix: Floats) -> Floats:
+    largest = np.abs(matrix).max(initial=0.0)
+    return np.where(np.abs(matrix) < NOISE * largest, 0.0, matrix)

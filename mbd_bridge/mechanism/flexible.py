@@ -1,0 +1,240 @@
+"""Flexible links in a mechanism: their stations as links and joints, their integrals in a body.
+
+Whatever is attached to a flexible link (a joint, an end of a loop joint, a named station, the end
+of the beam) hangs on a *station*: a link LINK.NAME without mass, held by a joint of the type
+`Deflection`. All frames on a flexible link are thus constant frames on links again, which tree
+joints, cut joints, force elements, loads and pictures place as they place any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.arguments import an_instance
+from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.flexible import FlexibleLink
+from mbd_bridge.flexible.integrals import (
+    NOISE,
+    Deformation,
+    MassIntegrals,
+    deformation,
+    station_shape,
+)
+from mbd_bridge.formats.description import Description, Joint, Link, LoopEnd
+from mbd_bridge.mechanism.deflection import DEFLECTION, Deflection
+from mbd_bridge.spatial import Array, Frame
+
+SAME = 1e-9
+"""Places nearer than this part of the beam's length are one station."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlexibleBody:
+    """What a flexible link adds to the body that its frame belongs to.
+
+    Attributes
+    ----------
+    link, body : indices
+    q, v : places of its modal coordinates and velocities
+    integrals : mass integrals in the body's frame
+    stiffness, damping : (n, n)
+    """
+
+    link: int
+    body: int
+    q: slice
+    v: slice
+    integrals: MassIntegrals
+    stiffness: Array
+    damping: Array
+
+
+class Part(NamedTuple):
+    """A flexible link while its mechanism is built: its deformation and its joint of modes."""
+
+    link: str
+    modal_joint: str
+    deformation: Deformation
+
+
+class Expanded(NamedTuple):
+    """A description with stations, and what belongs to its joints of stations."""
+
+    description: Description
+    types: Mapping[str, Deflection]
+    leaders: Mapping[str, str]
+    parts: tuple[Part, ...]
+
+
+def with_flexible(description: Description, links: Iterable[FlexibleLink]) -> Description:
+    """Return a description with more flexible links."""
+    try:
+        more = tuple(links)
+    except TypeError:
+        raise ModelError(f"flexible: expected a list of FlexibleLinks, got {links!r:.60}") from None
+    for link in more:
+        an_instance("flexible link", link, FlexibleLink, "mbd.FlexibleLink(...)")
+    return replace(description, flexible=(*description.flexible, *more), source=None)
+
+
+def expand(description: Description) -> Expanded:
+    """Return the description with the stations of its flexible links as links and joints.
+
+    One that has them already keeps them.
+    """
+    names = {link.name for link in description.links}
+    seen: set[str] = set()
+    for flexible in description.flexible:
+        if flexible.link not in names:
+            where = "flexible link: "
+            raise ModelError(where + unknown_name("link", flexible.link, names))
+        if flexible.link in seen:
+            raise ModelError(f"flexible link {flexible.link!r} is given twice; leave one out")
+        seen.add(flexible.link)
+        known = {joint.parent for joint in description.joints if joint.type == DEFLECTION}
+        if flexible.link not in known:
+            description = _with_stations(description, flexible)
+    types: dict[str, Deflection] = {}
+    leaders: dict[str, str] = {}
+    parts = []
+    for flexible in description.flexible:
+        own = [
+            joint
+            for joint in description.joints
+            if joint.type == DEFLECTION and joint.parent == flexible.link
+        ]
+        root = _root(description, flexible)
+        places = [_along(flexible, joint.origin.translation) for joint in own]
+        found = deformation(flexible, root, places)
+        for joint, x in zip(own, places, strict=True):
+            shape = station_shape(flexible, found.modes, root, x)
+            short = np.moveaxis(shape.shortening, 2, 0).tolist() if flexible.stiffening else []
+            types[joint.name] = Deflection(
+                _rows(shape.displacement.tolist()),
+                _rows(shape.rotation.tolist()),
+                tuple(_rows(S) for S in short),
+                tuple(mode.direction != "torsion" for mode in found.modes),
+            )
+            leaders[joint.name] = own[0].name
+        parts.append(Part(flexible.link, own[0].name, found))
+    return Expanded(description, types, leaders, tuple(parts))
+
+
+def in_body(part: Deformation, frame: Frame) -> MassIntegrals:
+    """Return the mass integrals of a link, given in its frame, in the frame's parent."""
+    own, R, p = part.integrals, frame.rotation, frame.translation
+    first = own.first @ R.T
+    second = np.einsum("ij,abjk,lk->abil", R, own.second, R)
+    across = np.einsum("i,bj->bij", p, first)  # p (∫ β_b dm)ᵀ, of which the undeformed link is 0
+    second[0] += across
+    second[:, 0] += np.swapaxes(across, 1, 2)
+    second[0, 0] += own.mass * np.outer(p, p)
+    first[0] += own.mass * p
+    sizes = np.sqrt(np.einsum("aaii->a", second))
+    noise = NOISE * np.outer(sizes, sizes)[:, :, None, None]
+    second[np.abs(second) < noise] = 0.0
+    first[np.abs(first) < NOISE * np.sqrt(own.mass) * sizes[:, None]] = 0.0
+    return MassIntegrals(own.mass, first, second, own.pairs)
+
+
+def _with_stations(description: Description, flexible: FlexibleLink) -> Description:
+    link, length = flexible.link, flexible.beam.length
+    root = _root(description, flexible)
+    tip = length if length - root > SAME * length else 0.0
+    places: list[tuple[str, float]] = [(f"{link}.tip", tip)]
+    places += [(f"{link}.{name}", x) for name, x in flexible.stations.items()]
+    links: list[Link] = []
+    joints: list[Joint] = []
+    stations: list[tuple[str, float]] = []
+    taken = {joint.name for joint in description.joints}
+    taken |= {loop.name for loop in description.loops}
+
+    def station(x: float, name: str | None = None) -> tuple[str, Frame]:
+        """Return the link at a place, made if there is none, and its frame at rest."""
+        origin = Frame(np.eye(3), _point(flexible, x))
+        held = next((at for at, y in stations if abs(x - y) <= SAME * length), None)
+        if held is None and abs(x - root) <= SAME * length:
+            held, origin = link, Frame.identity()
+            if name is not None:
+                joints.append(
+                    Joint(name, "fixed", link, name, Frame(np.eye(3), _point(flexible, x)))
+                )
+        elif held is None:
+            held = name or f"{link}.station{len(stations)}"
+            first = link if link not in taken else f"{link}.flex"
+            joints.append(Joint(held if stations else first, DEFLECTION, link, held, origin))
+            stations.append((held, x))
+            links.append(Link(held))
+            return held, origin
+        elif name is not None:
+            joints.append(Joint(name, "fixed", held, name))
+        if name is not None:
+            links.append(Link(name))
+        return held, origin
+
+    for name, x in places:
+        station(x, name)
+
+    def moved(name: str, frame: Frame) -> tuple[str, Frame]:
+        """Return where something on the link hangs now."""
+        if name != link:
+            return name, frame
+        held, origin = station(_along(flexible, frame.translation))
+        return held, Frame(frame.rotation, frame.translation - origin.translation)
+
+    kept = []
+    for joint in description.joints:
+        parent, origin = moved(joint.parent, joint.origin)
+        kept.append(replace(joint, parent=parent, origin=origin))
+    loops = tuple(
+        replace(
+            loop,
+            predecessor=LoopEnd(*moved(loop.predecessor.link, loop.predecessor.frame)),
+            successor=LoopEnd(*moved(loop.successor.link, loop.successor.frame)),
+        )
+        for loop in description.loops
+    )
+    names = {one.name for one in description.links}
+    for one in links:
+        if one.name in names or one.name in taken:
+            raise ModelError(
+                f"flexible link {link!r}: its station {one.name!r} has the name of another link or "
+                f"joint; rename one of them"
+            )
+    without = tuple(
+        replace(one, inertia=None) if one.name == link else one for one in description.links
+    )
+    return replace(description, links=(*without, *links), joints=(*joints, *kept), loops=loops)
+
+
+def _root(description: Description, flexible: FlexibleLink) -> float:
+    """Return where on the beam the joint that carries its link sits; 0 if none carries it."""
+    for joint in description.joints:
+        if joint.child == flexible.link:
+            return _along(flexible, joint.child_frame.translation)
+    return 0.0
+
+
+def _along(flexible: FlexibleLink, point: Array) -> float:
+    """Return the place on the beam next to a point of the link, m from its start."""
+    beam = flexible.beam
+    x = float(beam.frame().rotation[:, 0] @ (np.asarray(point) - np.asarray(beam.start)))
+    for end in (0.0, beam.length):
+        if abs(x - end) <= SAME * beam.length:
+            return end
+    return min(max(x, 0.0), beam.length)
+
+
+def _point(flexible: FlexibleLink, x: float) -> Array:
+    beam = flexible.beam
+    if x == beam.length:
+        return np.asarray(beam.end)
+    return np.asarray(beam.start) + x * beam.frame().rotation[:, 0]
+
+
+def _rows(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in rows)
