@@ -52,6 +52,7 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedAlpha, Newmark
 
 if TYPE_CHECKING:
+    from mbd_bridge import studies
     from mbd_bridge.api.samples import models
     from mbd_bridge.fmu.export import export_fmu
     from mbd_bridge.forces.files import load_forces, save_forces
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from mbd_bridge.linear.pictures import plot_eigenvalues
     from mbd_bridge.linear.steady import equilibrium, steady_motion
     from mbd_bridge.real_time.runner import RealTime
+    from mbd_bridge.studies.run import study
 
 _PLACES = {
     "RealTime": "mbd_bridge.real_time.runner",
@@ -70,6 +72,8 @@ _PLACES = {
     "plot_eigenvalues": "mbd_bridge.linear",
     "save_forces": "mbd_bridge.forces.files",
     "steady_motion": "mbd_bridge.linear",
+    "studies": "mbd_bridge.studies",
+    "study": "mbd_bridge.studies",
 }
 __getattr__, __dir__ = imported_at_first_use(__name__, _PLACES)
 
@@ -133,4 +137,6 @@ __all__ = [
     "simulate_batch",
     "steady_motion",
     "step_source",
+    "studies",
+    "study",
 ]

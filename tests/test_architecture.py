@@ -39,6 +39,7 @@ ORDER = (
     "simulate",
     "fmu",
     "linear",
+    "studies",
     "bridges",
     "view",
     "real_time",

@@ -18,6 +18,7 @@ COMMANDS = (
     "simulate",
     "modes",
     "run",
+    "study",
     "plot",
     "view",
     "check",
@@ -40,6 +41,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd modes machine.urdf                              its modes about the equilibrium
   mbd run machine.urdf --seconds 60                   at wall-clock pace, with its jitter
+  mbd study variants.yaml --workers 2                 thousands of variants
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?

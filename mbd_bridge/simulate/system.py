@@ -106,6 +106,16 @@ class System:
         end: float | None = None,
     ) -> None:
         model = model_of(mechanism)
+        acts: dict[str, Any] = {
+            "torque": torque,
+            "external": external,
+            "external_in": external_in,
+            "forces": forces,
+            "prescribed": prescribed,
+            "parameters": parameters,
+            "inputs": inputs,
+        }
+        self._made_of = mechanism, {name: one for name, one in acts.items() if one is not None}
         own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
         given = by_names(own if forces is None else forces)
         self.forces = bound(model, given.values())
@@ -145,6 +155,12 @@ class System:
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: machine code is found or made there."""
         return {name: getattr(self, name) for name in System.__annotations__}
+
+    @property
+    def made_of(self) -> tuple[HasModel | Model, dict[str, Any]] | None:
+        """The mechanism and what was given with it; None of one that came from another process."""
+        found: tuple[HasModel | Model, dict[str, Any]] | None = vars(self).get("_made_of")
+        return found
 
     def with_parts(
         self,

@@ -19,6 +19,7 @@ from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Signal, Table, jets
 from mbd_bridge.simulate.run.problem import Problem
+from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array
 
 Identity = dict[str, str]
@@ -33,10 +34,24 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     StateError
         A function cannot be traced, and so not be told from another one.
     """
-    model, system = problem.model, problem.trajectory.system
     start = np.concatenate([[problem.start], problem.q, problem.v, problem.z]).tobytes()
-    each = zip(problem.trajectory.forces, system.states.places, strict=True)
-    forces = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
+    return acting_identity(problem.trajectory.system, problem.trajectory.forces) | {
+        "start": hashlib.sha256(start).hexdigest(),
+        "duration, step or every": repr((problem.h, problem.steps, problem.every)),
+        "method or integrator": repr(method),
+    }
+
+
+def acting_identity(system: System, forces: tuple[ForceElement, ...] | None = None) -> Identity:
+    """Return the identity of a mechanism and of what acts on it, and of the program.
+
+    Parameters
+    ----------
+    forces : the system's force elements with the numbers of one trajectory; None: those it has
+    """
+    model = system.model
+    each = zip(system.forces if forces is None else forces, system.states.places, strict=True)
+    effects = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
     parts = [(name, _signal(model, signal)) for name, signal in system.signals]
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
     acts = [part for part in parts if part not in prescribed]
@@ -44,11 +59,8 @@ def identity_of(problem: Problem, *method: object) -> Identity:
     places = [part.places for part in system.torques], pushed
     return {
         "mechanism": digest(model),
-        "start": hashlib.sha256(start).hexdigest(),
-        "duration, step or every": repr((problem.h, problem.steps, problem.every)),
-        "torque, external or forces": repr((acts, places, forces)),
+        "torque, external or forces": repr((acts, places, effects)),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
-        "method or integrator": repr(method),
         "program": _program(),
     }
 

@@ -1,0 +1,92 @@
+"""``mbd study``: thousands to millions of variants of a machine, from a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.cli.parser import whole_number
+
+SUMMARY = "simulate thousands to millions of variants that a file describes"
+DESCRIPTION = """\
+Simulate the variants of a machine that a file describes, or compute their joint loads, and give a
+table with a row for each: its factors, then the chosen outputs.
+
+  machine: crank_rocker.urdf
+  duration: 0.5
+  near: {crank: 0.5}
+  design: {kind: sobol, number: 4096, seed: 0}
+  vary:
+    coupler.mass: [0.5, 2.0]
+    crank.vel: {mean: 5, deviation: 0.5}
+  outputs:
+    pin: peak coupler_pin.force
+
+  mbd study coupler.yaml --workers 2 --folder parts -o coupler.parquet
+
+With --folder parts are kept as they are done: a study that was killed goes on from them, and one
+that was made before is read. Out comes a summary of each output, and with -o the table.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("study", metavar="FILE", help="study as YAML (see docs/studies.md)")
+    parser.add_argument("--folder", metavar="FOLDER", help="keep parts there, and go on from them")
+    parser.add_argument(
+        "--workers", type=whole_number, default=1, metavar="N", help="processes (1: this one)"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes the parts"
+    )
+    parser.add_argument("--batch", type=whole_number, metavar="N", help="variants of a part (4096)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="table: .csv, .parquet, .npz or .h5")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute, write the table, print the summary."""
+    from mbd_bridge.api import load
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.studies import study
+    from mbd_bridge.studies.executors import executor_of
+    from mbd_bridge.studies.file import read_study
+
+    if options.output is not None:
+        check_output(options.output)
+    said = read_study(options.study)
+    more: dict[str, Any] = {} if options.batch is None else {"batch": options.batch}
+    with (
+        executor_of(options.workers, options.scheduler) as executor,
+        screen.progress("variants", len(said.design)) as progress,
+    ):
+        found = study(
+            load(said.machine),
+            said.design,
+            executor=executor,
+            folder=options.folder,
+            progress=progress,
+            **said.options,
+            **more,
+        )
+    rows = []
+    for name, values in found.outputs.items():
+        there = values[np.isfinite(values)]
+        if not len(there):
+            rows.append([name, "0", "", "", "", "", ""])
+            continue
+        numbers = there.min(), *np.quantile(there, (0.05, 0.5, 0.95)), there.max()
+        rows.append([name, str(len(there)), *(f"{one:.5g}" for one in numbers)])
+    headings = ("output", ">variants", ">least", ">5 %", ">median", ">95 %", ">largest")
+    screen.show(screen.stdout(), screen.table(headings, rows))
+    if found.reused:
+        screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")
+    for status, times in found.statuses.items():
+        if status != "finished":
+            screen.say(f"{times} of {len(found)} variants: {status}", "warning")
+    if options.output is not None:
+        found.save(options.output)
+        screen.say(f"{len(found)} rows written to {options.output}")
+    return 0

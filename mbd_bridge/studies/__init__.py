@@ -1,0 +1,19 @@
+"""Studies: thousands to millions of variants of a machine, in parts that survive interruptions."""
+
+from mbd_bridge.studies.design import Design, grid, latin_hypercube, saltelli, sobol, table
+from mbd_bridge.studies.evaluate import LoadsOfStates, Motions
+from mbd_bridge.studies.result import StudyResult
+from mbd_bridge.studies.run import study
+
+__all__ = [
+    "Design",
+    "LoadsOfStates",
+    "Motions",
+    "StudyResult",
+    "grid",
+    "latin_hypercube",
+    "saltelli",
+    "sobol",
+    "study",
+    "table",
+]

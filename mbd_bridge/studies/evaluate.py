@@ -1,0 +1,316 @@
+"""What a part of a study computes: numbers by name, of the variants whose factors it is given.
+
+A factor is named after what it changes: a coordinate (``crank``) or its rate (``crank.vel``,
+``crank.acc``) at the start, an input of the system, or a number of the mechanism or of a force
+element (``coupler.mass``, ``spring.stiffness``; see `mechanism.parameters`). `variables` turns
+factors of other names into these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mbd_bridge.errors import ModelError, StateError, unknown_name
+from mbd_bridge.lazy import cached_property
+from mbd_bridge.loads import LoadRequest, LoadSolver
+from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.batch.result import SimulationBatch
+from mbd_bridge.simulate.batch.run import simulate_batch
+from mbd_bridge.simulate.inputs.signal import Input
+from mbd_bridge.simulate.machine import HasModel, model_of
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.spatial import Array
+from mbd_bridge.studies.quantities import Quantity, quantity_of
+
+Columns: TypeAlias = Mapping[str, Array]
+"""Values (N,) or (N, n) by name."""
+
+Output: TypeAlias = str | Callable[[Any], Array]
+"""A phrase (`quantities`), or a function of the motions (`SimulationBatch`) that returns (N,)."""
+
+FINISHED = "finished"
+"""1 where a motion came to its end, or loads were found; 0 where not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """A machine and what is varied of it.
+
+    Attributes
+    ----------
+    machine : the mechanism, or its model
+    given : what acts on it, as for `simulate_batch`
+    outputs : by name
+    near : coordinates at the start by name, of all variants
+    variables : from factors to what they change; None: they are called after it
+    """
+
+    machine: HasModel | Model
+    given: Mapping[str, Any]
+    outputs: Mapping[str, Output]
+    near: Mapping[str, float]
+    variables: Callable[[Columns], Columns] | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process; what follows from it is made there."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def model(self) -> Model:
+        """The mechanism as the file has it."""
+        return model_of(self.machine)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Machine code of the mechanism, which the parts of a worker share."""
+        kept = getattr(self.machine, "prepared", None)
+        return kept if isinstance(kept, Prepared) else Prepared(self.model)
+
+    @cached_property
+    def system(self) -> System:
+        """The machine and what acts on it, of no variant in particular."""
+        return System(self.machine, **self.given)
+
+    @cached_property
+    def quantities(self) -> dict[str, Quantity]:
+        """The phrases among the outputs, read."""
+        states = tuple(self.system.states.names)
+        return {
+            name: quantity_of(asked, self.model, states)
+            for name, asked in self.outputs.items()
+            if isinstance(asked, str)
+        }
+
+    @cached_property
+    def loaded(self) -> tuple[str, ...]:
+        """Joints whose loads are asked for."""
+        return tuple(dict.fromkeys(one.name for one in self.quantities.values() if one.of_load))
+
+    def varied(self, columns: Columns) -> Varied:
+        """Return the values of the variants, sorted by what they change."""
+        named = dict(columns if self.variables is None else self.variables(columns))
+        model = self.model
+        inputs = {one.signal.name for one in self.system.parts if isinstance(one.signal, Input)}
+        kinds: dict[str, dict[str, Any]] = {"q": {}, "v": {}, "a": {}, "inputs": {}, "numbers": {}}
+        for name, values in named.items():
+            stem, _, last = name.rpartition(".")
+            if name in model.coordinate_names:
+                kinds["q"][name] = values
+            elif last in ("vel", "acc") and stem in model.velocity_names:
+                kinds[last[0]][stem] = values
+            elif name in inputs:
+                kinds["inputs"][name] = values
+            else:
+                kinds["numbers"][name] = values
+        number = max(len(values) for values in named.values())
+        return Varied(number, **kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """Values of N variants by what they change; see `Variants.varied`."""
+
+    number: int
+    q: dict[str, Array]
+    v: dict[str, Array]
+    a: dict[str, Array]
+    inputs: dict[str, Array]
+    numbers: dict[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Motions(Variants):
+    """Simulate each variant, all of a part together in vector lanes.
+
+    Attributes
+    ----------
+    duration, step, every, integrator, threads : as for `simulate_batch`
+    """
+
+    duration: float = 1.0
+    step: float = 1e-3
+    every: int = 1
+    integrator: CompiledIntegrator | Scheme = "rk4"
+    threads: int = 1
+
+    def __call__(self, columns: Columns) -> dict[str, Array]:
+        """Return the outputs (N,) of variants, and whether each finished."""
+        found, _ = self.with_status(columns)
+        return found
+
+    def with_status(self, columns: Columns) -> tuple[dict[str, Array], tuple[str, ...]]:
+        """Return the same, and why motions ended."""
+        variants = self.varied(columns)
+        if variants.a:
+            raise StateError(
+                f"factor {next(iter(variants.a))}.acc: the accelerations of a motion follow; leave "
+                f"the duration out for the loads of states"
+            )
+        q, v = self._start(variants)
+        given: dict[str, Any] = dict(self.given)
+        given["parameters"] = {**(given.get("parameters") or {}), **variants.numbers} or None
+        given["inputs"] = {**(given.get("inputs") or {}), **variants.inputs} or None
+        batch = simulate_batch(
+            self.machine,
+            self.duration,
+            step=self.step,
+            q=q,
+            v=v,
+            loads=self.loaded or None,
+            integrator=self.integrator,
+            every=self.every,
+            threads=self.threads,
+            **given,
+        )
+        return self._kept(batch), batch.status
+
+    def _start(self, variants: Varied) -> tuple[Array | None, Array | None]:
+        """Return the states at the start, with loops closed; None where nothing is said of them."""
+        if not (variants.q or variants.v or self.near):
+            if not variants.number > 1:
+                return None, None
+            if not self.model.has_loops:
+                return np.tile(self.model.neutral(), (variants.number, 1)), None
+            if self.given.get("prescribed"):
+                return None, None
+        near: dict[str, Any] = {**self.near, **variants.q}
+        elements = {one.name for one in self.system.forces}
+        own = {
+            name: values
+            for name, values in variants.numbers.items()
+            if name.partition(".")[0] not in elements
+        }
+        if self.model.has_loops:
+            state = assemble_batch(
+                self.prepared,
+                near,
+                fixed=tuple({**variants.q, **variants.v}),
+                velocity=variants.v,
+                parameters=own or None,
+                check=False,
+            )
+            return (
+                np.broadcast_to(state.q, (variants.number, self.model.nq)).copy(),
+                np.broadcast_to(state.v, (variants.number, self.model.nv)).copy(),
+            )
+        return (
+            _filled(self.model.neutral(), self.model.coordinate_names, near, variants.number),
+            _filled(
+                np.zeros(self.model.nv), self.model.velocity_names, variants.v, variants.number
+            ),
+        )
+
+    def _kept(self, batch: SimulationBatch) -> dict[str, Array]:
+        """Return the outputs of motions; nan of those that did not finish."""
+        finished = batch.finished
+        found: dict[str, Array] = {}
+        for name, asked in self.outputs.items():
+            if isinstance(asked, str):
+                quantity = self.quantities[name]
+                with np.errstate(invalid="ignore"):
+                    values = quantity.of(_along(batch, quantity))
+            else:
+                values = _checked(name, asked(batch), len(batch))
+            found[name] = np.where(finished, values, np.nan)
+        found[FINISHED] = finished.astype(float)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LoadsOfStates(Variants):
+    """The joint loads of each variant at one state: coordinates, rates and accelerations given."""
+
+    def __call__(self, columns: Columns) -> dict[str, Array]:
+        """Return the outputs (N,) of variants."""
+        model, variants = self.model, self.varied(columns)
+        number = variants.number
+        wrong = [name for name, one in self.quantities.items() if not one.of_load] + [
+            name for name, asked in self.outputs.items() if not isinstance(asked, str)
+        ]
+        if wrong:
+            raise StateError(
+                f"output {wrong[0]!r}: without a duration there are joint loads only, such as "
+                f"'elbow.moment'; give a duration to simulate"
+            )
+        if variants.inputs or any(self.given.get(name) for name in ("torque", "external")):
+            raise StateError("torques and wrenches act in motions only; give a duration")
+        q = _filled(model.neutral(), model.coordinate_names, {**self.near, **variants.q}, number)
+        v = _filled(np.zeros(model.nv), model.velocity_names, variants.v, number)
+        a = _filled(np.zeros(model.nv), model.velocity_names, variants.a, number)
+        loads = self._solver(variants)(q, v, a, check=False)
+        found = {}
+        for name, quantity in self.quantities.items():
+            k = loads.joints.index(quantity.name)
+            if quantity.kind == "actuation":
+                own = loads.actuation_of[k]
+                vectors, unique = loads.actuation[..., own], loads.actuation_unique[..., own]
+            else:
+                vectors = getattr(loads, quantity.kind)[..., k, :]
+                half = slice(0, 3) if quantity.kind == "force" else slice(3, 6)
+                unique = loads.unique[..., k, half]
+            found[name] = quantity.sizes(vectors, unique)
+        there = np.ones(number, dtype=bool)
+        for values in found.values():
+            there &= np.isfinite(values)
+        found[FINISHED] = there.astype(float)
+        return found
+
+    def _solver(self, variants: Varied) -> LoadSolver:
+        model = self.model
+        if variants.numbers and model.has_loops:
+            raise ModelError(
+                "the loads of variants with loops come from their simulation: give a duration"
+            )
+        request = LoadRequest.of(model, self.loaded, forces=self.system.forces)
+        if variants.numbers:
+            return LoadSolver(model, request, variants.numbers)
+        return self.prepared.get(("study", request), partial(LoadSolver, model, request))
+
+
+def _along(batch: SimulationBatch, quantity: Quantity) -> Array:
+    """Return a quantity (N, K) along the motions of a batch."""
+    kind, place = quantity.kind, quantity.place
+    if kind in ("q", "v", "a"):
+        return np.asarray(getattr(batch, kind)[:, :, place])
+    if kind == "z":
+        return batch.states[quantity.name]
+    if kind in ("energy", "closure"):
+        return np.asarray(getattr(batch, kind))
+    loads = batch.loads
+    k = loads.joints.index(quantity.name)
+    if kind == "actuation":
+        own = loads._one.actuation_of[k]
+        unique = loads._one.actuation_unique[..., own].reshape(-1, own.stop - own.start)
+        every = np.asarray(unique.all(axis=0))
+        return quantity.sizes(loads.actuation[..., own], every)
+    half = slice(0, 3) if kind == "force" else slice(3, 6)
+    return quantity.sizes(getattr(loads, kind)[:, :, k], loads.unique[k, half])
+
+
+def _filled(base: Array, names: tuple[str, ...], given: Mapping[str, Any], number: int) -> Array:
+    """Return vectors (N, n): `base`, with what is given by name."""
+    found = np.tile(base, (number, 1))
+    for name, values in given.items():
+        if name not in names:
+            raise StateError(unknown_name("coordinate", name, names))
+        found[:, names.index(name)] = values
+    return found
+
+
+def _checked(name: str, values: Any, number: int) -> Array:
+    """Return what a user's function gave, (N,) floats."""
+    found = np.asarray(values, dtype=float)
+    if found.shape != (number,):
+        raise StateError(
+            f"output {name!r}: expected ({number},) numbers, one for each motion, got the shape "
+            f"{found.shape}"
+        )
+    return found

@@ -1,0 +1,161 @@
+"""A study as a file, for the command line.
+
+::
+
+    machine: crank_rocker.urdf          # beside this file
+    duration: 0.5                       # s; without it: joint loads at one state each
+    step: 0.001                         # s
+    every: 5                            # record every 5th step
+    near: {crank: 0.5}                  # start, where loops are closed from
+    torque: {crank: 0.2}                # numbers or formulas of t, by velocity
+    prescribed: {crank: 2*pi*t}         # formulas of t, by coordinate
+    design: {kind: sobol, number: 10000, seed: 0}
+    vary:
+      coupler.mass: [0.5, 2.0]          # all values in between are equally likely
+      crank.vel: {mean: 5, deviation: 0.1}                # a normal distribution
+    outputs:
+      pin: peak coupler_pin.force       # or a list of phrases
+
+`design` has a kind, grid, latin_hypercube, sobol or saltelli (`number` is then its base). Of a grid
+the factors have a list of levels, or ``{from: 0, to: 1, levels: 11}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.errors import MbdError
+from mbd_bridge.formats.yaml_reader import Node, read_yaml
+from mbd_bridge.studies.design import Design, grid, latin_hypercube, saltelli, sobol
+
+KEYS = (
+    *("machine", "duration", "step", "every", "near", "torque", "prescribed"),
+    *("design", "vary", "outputs"),
+)
+SAMPLED: dict[str, Callable[..., Design]] = {
+    "latin_hypercube": latin_hypercube,
+    "sobol": sobol,
+    "saltelli": saltelli,
+}
+"""Designs of so many variants, by kind."""
+
+
+class StudyFile(NamedTuple):
+    """What a file says.
+
+    Attributes
+    ----------
+    machine : path
+    design : the factors and their values
+    options : of `study`, as they are called there
+    """
+
+    machine: Path
+    design: Design
+    options: dict[str, Any]
+
+
+def read_study(path: str | Path) -> StudyFile:
+    """Return what a file says of a study.
+
+    Raises
+    ------
+    FileError
+        With the line, what is wrong there.
+    """
+    root = read_yaml(path)
+    said = root.table(KEYS)
+    for key in ("machine", "vary", "outputs"):
+        if key not in said:
+            raise root.error(f"expected the key {key!r}, it is not there; see mbd study --help")
+    options: dict[str, Any] = {
+        key: said[key].number() for key in ("duration", "step") if key in said
+    }
+    if "every" in said:
+        options["every"] = _whole(said["every"])
+    if "near" in said:
+        options["near"] = {name: one.number() for name, one in _named(said["near"]).items()}
+    for key in ("torque", "prescribed"):
+        if key in said:
+            options[key] = {name: one.text() for name, one in _named(said[key]).items()}
+    outputs = said["outputs"]
+    options["outputs"] = (
+        [one.text() for one in outputs.items()]
+        if isinstance(outputs.value, list)
+        else {name: one.text() for name, one in _named(outputs).items()}
+    )
+    design = _design(said.get("design"), said["vary"])
+    return StudyFile(Path(path).parent / said["machine"].text(), design, options)
+
+
+def _design(said: Node | None, vary: Node) -> Design:
+    """Return the design with these factors."""
+    kind, number, seed = "grid", None, 0
+    if said is not None:
+        table = said.table(("kind", "number", "seed"))
+        kind = table["kind"].text() if "kind" in table else kind
+        number = _whole(table["number"]) if "number" in table else None
+        seed = _whole(table["seed"]) if "seed" in table else seed
+        if kind not in ("grid", *SAMPLED):
+            raise said.error(f"kind: expected grid, {', '.join(SAMPLED)}, got {kind!r}")
+        if (number is None) != (kind == "grid"):
+            wants = "takes no number" if kind == "grid" else "needs a number"
+            raise said.error(f"design: {kind} {wants} of variants")
+    try:
+        if number is None:
+            return grid({name: _levels(one) for name, one in _named(vary).items()})
+        factors = {name: _factor(one) for name, one in _named(vary).items()}
+        return SAMPLED[kind](factors, number, seed=seed)
+    except MbdError as problem:
+        if getattr(problem, "line", None) is not None:
+            raise
+        raise vary.error(str(problem)) from problem
+
+
+def _levels(said: Node) -> Any:
+    """Return the levels of a factor of a grid."""
+    if isinstance(said.value, dict):
+        table = said.table(("from", "to", "levels"))
+        if len(table) < 3:
+            raise said.error("expected {from: 0, to: 1, levels: 11} or a list of levels")
+        return np.linspace(
+            table["from"].number(), table["to"].number(), _whole(table["levels"], least=2)
+        )
+    if isinstance(said.value, list):
+        return [one.number() for one in said.items()]
+    return [said.number()]
+
+
+def _factor(said: Node) -> Any:
+    """Return the range of a factor, or its distribution."""
+    if isinstance(said.value, dict):
+        from scipy.stats import norm
+
+        table = said.table(("mean", "deviation"))
+        if len(table) < 2:
+            raise said.error("expected [low, high] or {mean: 5, deviation: 0.1}")
+        if (deviation := table["deviation"].number()) <= 0.0:
+            raise said.error("deviation: expected a number more than 0")
+        return norm(table["mean"].number(), deviation)
+    ends = [one.number() for one in said.items()]
+    if len(ends) != 2:
+        raise said.error(f"expected [low, high], got {len(ends)} numbers")
+    return ends[0], ends[1]
+
+
+def _named(said: Node) -> dict[str, Node]:
+    """Return a table whose keys are names."""
+    if not isinstance(said.value, dict) or not said.value:
+        raise said.error("expected a table of names, such as {crank: 0.5}")
+    return said.value
+
+
+def _whole(said: Node, least: int = 0) -> int:
+    number = said.number()
+    if number != int(number) or number < least:
+        raise said.error(f"expected a whole number from {least}, got {number:g}")
+    return int(number)

@@ -1,0 +1,311 @@
+"""A study: all variants of a design, in parts, by one process or by thousands.
+
+A part is a batch for the vector lanes, never a single run. It is named after what it is computed
+from, so a study that was killed goes on, one that was made before is read, and one that shares
+variants with another computes the others only.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fsdecode
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from mbd_bridge.arguments import an_instance, by_name, function_or_none
+from mbd_bridge.errors import SolveError, StateError, real_number, whole_number
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import ParameterValues
+from mbd_bridge.simulate.inputs.motions import Prescribed
+from mbd_bridge.simulate.inputs.torques import Torque
+from mbd_bridge.simulate.inputs.wrenches import External
+from mbd_bridge.simulate.machine import HasModel
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
+from mbd_bridge.simulate.system import System
+from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.spatial import Array
+from mbd_bridge.studies.design import Design
+from mbd_bridge.studies.evaluate import Columns, LoadsOfStates, Motions, Output
+from mbd_bridge.studies.parts import Part, Parts, key_of
+from mbd_bridge.studies.result import StudyResult
+from mbd_bridge.studies.travel import digest_of, packed, unpacked
+
+BATCH = 4096
+"""Variants of a part: some tenths of a second of work, and 256 full sets of vector lanes."""
+AHEAD = 64
+"""Parts that are handed to an executor before the first of them is done, if not said otherwise."""
+
+Evaluate: TypeAlias = Callable[[Columns], Mapping[str, Array]]
+"""Computes numbers (N,) by name from the values (N,) of the factors."""
+
+
+class Future(Protocol):
+    """What an executor returns: of `concurrent.futures`, of Dask, of others like them."""
+
+    def result(self) -> Any:
+        """Return what the call returned, or raise what it raised."""
+
+    def add_done_callback(self, fn: Callable[[Any], Any]) -> Any:
+        """Call `fn` with the future when it is done."""
+
+    def cancel(self) -> Any:
+        """Do not begin, if it was not begun."""
+
+
+class Executor(Protocol):
+    """What runs calls elsewhere."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future:
+        """Run a call, and return its future."""
+
+
+def study(
+    machine: HasModel | System | Evaluate,
+    design: Design,
+    *,
+    outputs: Mapping[str, Output] | Sequence[str] | None = None,
+    duration: float | None = None,
+    step: float = 1e-3,
+    every: int = 1,
+    integrator: CompiledIntegrator | Scheme = "rk4",
+    near: Mapping[str, float] | None = None,
+    variables: Callable[[Columns], Columns] | None = None,
+    torque: Torque = None,
+    external: External | None = None,
+    external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    threads: int = 1,
+    batch: int = BATCH,
+    ahead: int = AHEAD,
+    folder: str | PathLike[str] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> StudyResult:
+    """Return chosen numbers of all variants of a design.
+
+    Parameters
+    ----------
+    machine : a mechanism or `System`, whose variants are simulated (`duration`) or whose joint
+        loads are computed at one state each; or a function of the factors' values (N,) by name that
+        returns numbers (N,) by name
+    design : the factors and their values, such as ``mbd.studies.sobol({...}, 4096)``. A factor is
+        a coordinate or rate at the start (``crank``, ``crank.vel``), an input of the system, or a
+        number of the mechanism or of a force element (``coupler.mass``, ``spring.stiffness``)
+    outputs : phrases such as "peak coupler_pin.force" (see `studies.quantities`), by names of your
+        choice or in a list; or functions of the motions (`SimulationBatch`) that return (N,)
+    duration, step, every, integrator, threads : as for `simulate_batch`; no duration: loads
+    near : coordinates at the start by name, of all variants; loops are closed from there
+    variables : turns values (N,) of the factors into those of what they change, where one factor
+        changes several things: ``lambda f: {"rod.mass": f["d"] ** 2 * 100}``
+    torque, external, external_in, forces, prescribed, parameters, inputs : what acts on all
+        variants, as for `simulate_batch`
+    executor : runs parts elsewhere: a `concurrent.futures` executor, a Dask client, or what has
+        their ``submit``; None: here, one after the other
+    batch : variants of a part
+    ahead : parts that wait in the executor; some times the number of workers
+    folder : keep the parts there, as Parquet; those that are there already are not computed again
+    progress : is called with the number of variants done since the last call
+
+    Notes
+    -----
+    Trouble of one variant is not raised: its outputs are nan, `StudyResult.statuses` counts why.
+    """
+    an_instance("design", design, Design, "mbd.studies.grid({...})")
+    batch, ahead = whole_number("batch", batch), whole_number("ahead", ahead)
+    progress = function_or_none("progress", progress, "of the number of variants")
+    acts: dict[str, Any] = {
+        "torque": torque,
+        "external": external,
+        "forces": forces,
+        "prescribed": prescribed,
+        "parameters": parameters,
+        "inputs": inputs,
+    }
+    given = {name: value for name, value in acts.items() if value is not None}
+    if external is not None:
+        given["external_in"] = external_in
+    evaluate: Evaluate
+    if isinstance(machine, System) or hasattr(machine, "model"):
+        named = _named(outputs)
+        own, given = _held(machine, given)
+        start = dict(by_name("near", near, "{'crank': 0.5}"))
+        shared = own, given, named, start, variables
+        if duration is None:
+            evaluate = LoadsOfStates(*shared)
+        else:
+            seconds = real_number("duration", duration, "s, more than 0", positive=True)
+            evaluate = Motions(*shared, seconds, step, every, integrator, threads)
+    elif callable(machine):
+        if given or outputs or near or duration is not None:
+            raise StateError(
+                "a function computes its outputs itself: leave duration, outputs, near and what "
+                "acts out, or give a mechanism"
+            )
+        evaluate = machine
+    else:
+        raise StateError(
+            f"machine: expected a Mechanism, a System or a function, got {type(machine).__name__}"
+        )
+    _part(evaluate, design.columns(0, 1))  # complains here; compiles what the workers then find
+    kept = None if folder is None else Parts(Path(fsdecode(folder))).made()
+    client = getattr(executor, "get_executor", None)  # of a Dask client
+    if not (executor is None or callable(client) or callable(getattr(executor, "submit", None))):
+        raise StateError(
+            f"executor: expected one of concurrent.futures, a Dask client or what has their "
+            f"submit(), got {type(executor).__name__}"
+        )
+    runner = _Runner(
+        evaluate, design, kept, batch, ahead, client() if callable(client) else executor, progress
+    )
+    return runner.result()
+
+
+def _named(outputs: Mapping[str, Output] | Sequence[str] | None) -> dict[str, Output]:
+    """Return the outputs by name; phrases in a list are their own names."""
+    if isinstance(outputs, Mapping):
+        found = dict(outputs)
+    else:
+        phrases = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        found = dict(zip(phrases, phrases, strict=True))
+    if not found:
+        raise StateError("outputs: expected one or more, such as ['peak elbow.moment']")
+    return found
+
+
+def _held(machine: Any, given: dict[str, Any]) -> tuple[HasModel | Model, dict[str, Any]]:
+    """Return the mechanism, and what acts on it."""
+    if not isinstance(machine, System):
+        return machine, given
+    if given:
+        raise StateError(f"{next(iter(given))}: a System has its own; give it there")
+    if machine.made_of is None:
+        raise StateError("a System from another process: make it here, mbd.System(robot, ...)")
+    return machine.made_of
+
+
+def _part(evaluate: Evaluate, columns: Columns) -> Part:
+    """Return the outputs of some variants."""
+    statuses: dict[str, int] = {}
+    if isinstance(evaluate, Motions):
+        found, ended = evaluate.with_status(columns)
+        for status in ended:
+            statuses[status] = statuses.get(status, 0) + 1
+        return Part(found, statuses)
+    number = max(map(len, columns.values()))
+    found = {}
+    for name, values in evaluate(columns).items():
+        found[name] = np.asarray(values, dtype=float)
+        if found[name].shape != (number,):
+            raise StateError(
+                f"output {name!r}: expected {number} numbers, got the shape {found[name].shape}"
+            )
+    return Part(found, statuses)
+
+
+def _part_elsewhere(content: bytes, columns: Columns) -> Part:
+    """Return the outputs of some variants, in a worker."""
+    return _part(unpacked(content), columns)
+
+
+class _Runner:
+    """The parts of one study on their way."""
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        design: Design,
+        kept: Parts | None,
+        batch: int,
+        ahead: int,
+        executor: Executor | None,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.evaluate, self.design, self.kept, self.batch = evaluate, design, kept, batch
+        self.ahead, self.executor, self.progress = ahead, executor, progress
+        self.digest = "" if kept is None else digest_of(evaluate)
+        self.outputs: dict[str, Array] = {}
+        self.statuses: dict[str, int] = {}
+        self.reused = 0
+
+    def result(self) -> StudyResult:
+        """Return the outputs of all variants."""
+        missing = self._missing()
+        if self.executor is None:
+            for start, key in missing:
+                self._take(start, _part(self.evaluate, self._columns(start)), key)
+        else:
+            self._elsewhere(self.executor, missing)
+        return StudyResult(self.design, self.outputs, self.statuses, self.reused)
+
+    def _columns(self, start: int) -> dict[str, Array]:
+        return self.design.columns(start, start + self.batch)
+
+    def _missing(self) -> Iterator[tuple[int, str]]:
+        """Yield the starts and names of the parts that are to be computed; take the others."""
+        for start in range(0, len(self.design), self.batch):
+            if self.kept is None:
+                yield start, ""
+                continue
+            columns = self._columns(start)
+            key = key_of(self.digest, columns)
+            number = min(self.batch, len(self.design) - start)
+            found = self.kept.load(key, number)
+            if found is None:
+                yield start, key
+            else:
+                self.reused += number
+                self._take(start, found, None)
+
+    def _take(self, start: int, part: Part, key: str | None) -> None:
+        """Take in what was computed or read of a part; keep it if it has a name."""
+        if self.kept is not None and key:
+            self.kept.store(key, part)
+        number = 0
+        for name, values in part.outputs.items():
+            if name not in self.outputs:
+                self.outputs[name] = np.full(len(self.design), np.nan)
+            number = len(values)
+            self.outputs[name][start : start + number] = values
+        for status, times in part.statuses.items():
+            self.statuses[status] = self.statuses.get(status, 0) + times
+        if self.progress is not None:
+            self.progress(number)
+
+    def _elsewhere(self, executor: Executor, missing: Iterator[tuple[int, str]]) -> None:
+        """Have the parts computed by an executor, some ahead of what is done."""
+        content = packed(self.evaluate)
+        done: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        going: dict[int, tuple[Future, int, str]] = {}
+        try:
+            while True:
+                while len(going) < self.ahead and (part := next(missing, None)) is not None:
+                    future = executor.submit(_part_elsewhere, content, self._columns(part[0]))
+                    going[id(future)] = future, *part
+                    future.add_done_callback(done.put)
+                if not going:
+                    return
+                future, start, key = going.pop(id(done.get()))
+                self._take(start, self._of(future, start), key)
+        finally:
+            for future, _, _ in going.values():
+                future.cancel()
+
+    def _of(self, future: Future, start: int) -> Part:
+        """Return what a worker computed; say so if it died."""
+        from concurrent.futures import BrokenExecutor
+
+        try:
+            found: Part = future.result()
+        except BrokenExecutor as problem:
+            raise SolveError(
+                f"a worker died while it computed the variants from {start} on ({problem}); parts "
+                f"that were done are in the folder, if one was given: call again to go on"
+            ) from problem
+        return found

@@ -1,0 +1,300 @@
+"""Claims about studies: the same numbers as runs of each variant, wherever they are computed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import mbd_bridge as mbd
+from mbd_bridge import studies
+
+ROCKER: dict[str, Any] = {"duration": 0.02, "near": {"crank": 0.5}, "every": 4}
+FACTORS = {"coupler.mass": (0.5, 2.0), "crank.vel": (0.0, 5.0)}
+OUTPUTS = {
+    "pin": "peak coupler_pin.force",
+    "moment": "rms crank.force.x",
+    "end": "rocker",
+    "speed": "maximum rocker.vel",
+    "energy": "range energy",
+    "open": "peak closure",
+}
+
+
+@pytest.fixture(scope="module")
+def rocker() -> mbd.Mechanism:
+    return mbd.load(mbd.models()["crank_rocker"])
+
+
+@pytest.fixture(scope="module")
+def design() -> studies.Design:
+    return studies.sobol(FACTORS, 48, seed=2)
+
+
+@pytest.fixture(scope="module")
+def serial(rocker: mbd.Mechanism, design: studies.Design) -> studies.StudyResult:
+    return mbd.study(rocker, design, outputs=OUTPUTS, batch=20, **ROCKER)
+
+
+def same(one: studies.StudyResult, other: studies.StudyResult) -> bool:
+    """Return whether two studies have the same bits."""
+    return one.outputs.keys() == other.outputs.keys() and all(
+        values.tobytes() == other.outputs[name].tobytes() for name, values in one.outputs.items()
+    )
+
+
+def test_a_variant_has_the_numbers_of_its_own_run(
+    rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
+) -> None:
+    assert serial.statuses == {"finished": 48}
+    for k in (0, 19, 47):
+        mass, speed = design.values[k]
+        model = mbd.simulate_batch(
+            rocker, 1e-3, parameters={"coupler.mass": [mass]}, q=rocker.assemble(ROCKER["near"]).q
+        ).model_of(0)
+        own = mbd.Mechanism(model)
+        start = own.assemble(ROCKER["near"], velocity={"crank": speed}, fixed=["crank"])
+        run = mbd.simulate(own, 0.02, q=start.q, v=start.v, every=4)
+        pin = run.joint_loads("coupler_pin")
+        expected = {
+            "pin": np.linalg.norm(pin.force[:, 0], axis=1).max(),
+            "moment": np.sqrt(np.mean(run.joint_loads("crank").force[:, 0, 0] ** 2)),
+            "end": run.q[-1, rocker.coordinate_names.index("rocker")],
+            "speed": run.v[:, rocker.coordinate_names.index("rocker")].max(),
+            "energy": np.ptp(run.energy),
+            "open": run.closure.max(),
+        }
+        for name, value in expected.items():
+            assert serial[name][k] == pytest.approx(value, rel=1e-9, abs=1e-11), name
+
+
+def test_components_that_are_not_determined_are_nan_and_do_not_count_in_sizes(
+    rocker: mbd.Mechanism,
+) -> None:
+    outputs = ["peak coupler_pin.moment.z", "peak coupler_pin.force"]
+    found = mbd.study(rocker, studies.grid({"coupler.mass": 1.0}), outputs=outputs, **ROCKER)
+    assert np.isnan(found[outputs[0]]).all()
+    assert np.isfinite(found[outputs[1]]).all()
+
+
+def test_threads_and_parts_of_another_size_give_the_same_bits(
+    rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        threads = mbd.study(
+            rocker, design, outputs=OUTPUTS, batch=7, ahead=3, executor=pool, **ROCKER
+        )
+    assert same(serial, threads)
+
+
+def test_processes_a_dask_cluster_and_this_process_give_the_same_bits(
+    rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
+) -> None:
+    from distributed import Client, LocalCluster
+
+    options = {"outputs": OUTPUTS, "batch": 20, **ROCKER}
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        assert same(serial, mbd.study(rocker, design, executor=pool, **options))
+    with (
+        LocalCluster(1, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        assert same(serial, mbd.study(rocker, design, executor=client, **options))
+
+
+def test_a_study_that_was_killed_goes_on_to_the_same_bits(
+    tmp_path: Path, rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
+) -> None:
+    folder = tmp_path / "parts"
+    script = tmp_path / "killed.py"
+    script.write_text(
+        "import time, mbd_bridge as mbd\n"
+        f"design = mbd.studies.sobol({FACTORS!r}, 48, seed=2)\n"
+        "rocker = mbd.load(mbd.models()['crank_rocker'])\n"
+        f"mbd.study(rocker, design, outputs={OUTPUTS!r}, batch=8, folder={str(folder)!r},\n"
+        f"    progress=lambda number: time.sleep(0.3), **{ROCKER!r})\n"
+    )
+    running = subprocess.Popen([sys.executable, script], env={**os.environ})
+    deadline = time.monotonic() + 60.0
+    while len(list(folder.glob("*.parquet"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    done = len(list(folder.glob("*.parquet")))
+    assert 2 <= done < 6
+    resumed = mbd.study(rocker, design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
+    assert resumed.reused == 8 * done
+    assert same(serial, resumed)
+    again = mbd.study(rocker, design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
+    assert again.reused == 48
+    assert same(serial, again)
+    assert again.statuses == serial.statuses
+
+
+def test_parts_are_read_for_the_same_question_only(tmp_path: Path) -> None:
+    robot = mbd.load(mbd.models()["pendulum"])
+    few = studies.grid({robot.coordinate_names[0]: [0.1, 0.2]})
+    joint = robot.model.joints[0].name
+
+    def asked(machine: mbd.Mechanism = robot, folder: Path = tmp_path, **more: Any) -> int:
+        outputs = more.pop("outputs", [f"peak {joint}.force"])
+        options = {"duration": 0.01, "outputs": outputs, "folder": folder, **more}
+        return mbd.study(machine, few, **options).reused
+
+    assert asked() == 0
+    assert asked() == 2
+    assert asked(duration=0.02) == 0
+    assert asked(step=5e-4) == 0
+    assert asked(torque={robot.model.velocity_names[0]: 0.1}) == 0
+    assert asked(torque={robot.model.velocity_names[0]: 0.2}) == 0
+    assert asked(torque={robot.model.velocity_names[0]: "0.1*t"}) == 0
+    assert asked(outputs=["energy"]) == 0
+    assert asked(machine=robot.with_payload(robot.model.links[-1].name, 1.0)) == 0
+    for largest in (1.0, 2.0):
+        assert asked(outputs={"above": lambda b, m=largest: b.energy.max(axis=1) > m}) == 0
+    assert asked(torque={robot.model.velocity_names[0]: 0.2}) == 2
+
+
+def test_a_damaged_part_is_computed_again(tmp_path: Path, rocker: mbd.Mechanism) -> None:
+    few = studies.sobol(FACTORS, 4, seed=0)
+    options = {"outputs": ["final rocker"], "folder": tmp_path, **ROCKER}
+    first = mbd.study(rocker, few, **options)
+    (part,) = tmp_path.glob("*.parquet")
+    whole = part.read_bytes()
+    for damaged in (b"", whole[:100], whole[: len(whole) // 2] + b"\0" * 40):
+        part.write_bytes(damaged)
+        again = mbd.study(rocker, few, **options)
+        assert again.reused == 0
+        assert same(first, again)
+    assert part.read_bytes() == whole
+
+
+def test_loads_of_states_are_those_of_the_mechanism() -> None:
+    robot = mbd.load(mbd.models()["kuka_iiwa"])
+    joint, link = robot.coordinate_names[1], robot.model.links[-2].name
+    design = studies.latin_hypercube(
+        {joint: (-1.0, 1.0), f"{joint}.vel": (0.0, 1.0), f"{joint}.acc": stats.norm(0.0, 2.0)}, 16
+    )
+    outputs = [f"{joint}.force", f"{joint}.moment.x", f"{joint}.actuation"]
+    found = mbd.study(robot, design, outputs=outputs)
+    q, v, a = (np.zeros((16, robot.nv)) for _ in range(3))
+    q[:, 1], v[:, 1], a[:, 1] = design.values.T
+    own = robot.joint_loads(q, v, a, joints=[joint])
+    assert np.allclose(found[outputs[0]], np.linalg.norm(own.force[:, 0], axis=1), rtol=1e-12)
+    assert np.array_equal(found[outputs[1]], own.moment[:, 0, 0])
+    assert np.array_equal(found[outputs[2]], own.actuation[:, 0])
+    masses = studies.grid({f"{link}.mass": [1.0, 3.0]})
+    heavy = mbd.study(robot, masses, outputs=outputs[:1])[outputs[0]]
+    assert heavy[1] - heavy[0] == pytest.approx(2.0 * 9.81, rel=1e-9)
+
+
+def test_one_factor_may_change_several_things(rocker: mbd.Mechanism) -> None:
+    design = studies.grid({"size": [1.0, 2.0]})
+    found = mbd.study(
+        rocker,
+        design,
+        variables=lambda f: {"coupler.mass": f["size"], "crank.vel": 3.0 * f["size"]},
+        outputs=["initial crank.vel"],
+        **ROCKER,
+    )
+    assert found["initial crank.vel"] == pytest.approx([3.0, 6.0])
+
+
+def test_a_variant_in_trouble_leaves_the_others_alone(rocker: mbd.Mechanism) -> None:
+    design = studies.grid({"coupler_pin.predecessor.xyz.x": [0.48, 9.0]})
+    found = mbd.study(
+        rocker,
+        design,
+        variables=lambda f: {
+            "coupler_pin.predecessor.xyz": np.stack(
+                [f["coupler_pin.predecessor.xyz.x"], 0 * f["size"], 0 * f["size"]], axis=1
+            )
+            if "size" in f
+            else np.pad(f["coupler_pin.predecessor.xyz.x"][:, None], ((0, 0), (0, 2)))
+        },
+        outputs=["peak coupler_pin.force"],
+        **ROCKER,
+    )
+    assert found["finished"].tolist() == [1.0, 0.0]
+    assert np.isfinite(found["peak coupler_pin.force"]).tolist() == [True, False]
+    assert sum(found.statuses.values()) == 2
+    assert any("close" in status for status in found.statuses)
+
+
+def test_a_system_and_its_inputs_can_be_varied() -> None:
+    robot = mbd.load(mbd.models()["pendulum"])
+    name = robot.model.velocity_names[0]
+    system = mbd.System(robot, torque={name: mbd.Input("motor")})
+    design = studies.grid({"motor": [0.0, 1.0]})
+    found = mbd.study(system, design, outputs=[f"final {name}.vel"], duration=0.01)
+    still, pushed = found[f"final {name}.vel"]
+    alone = mbd.simulate(robot, 0.01, torque={name: 1.0})
+    assert still == 0.0
+    assert pushed == pytest.approx(alone.v[-1, 0], rel=1e-12)
+
+
+class Broken:
+    """An executor whose worker dies."""
+
+    def submit(self, fn: Any, /, *args: Any) -> Future[Any]:
+        from concurrent.futures.process import BrokenProcessPool
+
+        future: Future[Any] = Future()
+        future.set_exception(BrokenProcessPool("a process was killed"))
+        return future
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outputs": []}, "expected one or more"),
+        ({"outputs": ["peak nothing.force"]}, "no quantity named"),
+        ({"outputs": ["worst rocker"]}, "no statistic named 'worst'"),
+        ({"outputs": ["a b c"]}, "a statistic and a quantity"),
+        ({"outputs": {"x": lambda batch: 1.0}}, "one for each motion"),
+        ({"duration": -1.0}, "more than 0"),
+        ({"near": {"crnk": 0.5}}, "crnk"),
+        ({"batch": 0}, "whole number from 1"),
+        ({"executor": Broken()}, "a worker died"),
+        ({"executor": object()}, "submit"),
+    ],
+)
+def test_what_cannot_be_studied_is_refused(
+    rocker: mbd.Mechanism, options: dict[str, Any], words: str
+) -> None:
+    few = studies.sobol(FACTORS, 2, seed=0)
+    given = {"outputs": ["final rocker"], **ROCKER, **options}
+    with pytest.raises(mbd.MbdError, match=words):
+        mbd.study(rocker, few, **given)
+
+
+def test_unknown_factors_are_named(rocker: mbd.Mechanism) -> None:
+    with pytest.raises(mbd.MbdError, match=r"copler\.mass"):
+        mbd.study(rocker, studies.grid({"copler.mass": [1.0]}), outputs=["rocker"], **ROCKER)
+
+
+def test_results_become_tables(serial: studies.StudyResult, tmp_path: Path) -> None:
+    frame = serial.to_dataframe()
+    assert list(frame.columns) == [*FACTORS, *OUTPUTS, "finished"]
+    assert np.array_equal(frame["pin"], serial["pin"])
+    robot = mbd.load(mbd.models()["pendulum"])
+    name = robot.coordinate_names[0]
+    square = studies.grid({name: [0.1, 0.2, 0.3], f"{name}.vel": [0.0, 1.0]})
+    found = mbd.study(robot, square, outputs={"end": f"final {name}"}, duration=0.01)
+    data = found.to_xarray()
+    assert data["end"].dims == (name, f"{name}.vel")
+    assert float(data["end"].sel({name: 0.3, f"{name}.vel": 1.0})) == found["end"][-1]
+    found.save(tmp_path / "study.csv")
+    lines = (tmp_path / "study.csv").read_text().splitlines()
+    assert lines[1].startswith(f"{name},")
+    assert len(lines) == 8
