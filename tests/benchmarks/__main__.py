@@ -24,6 +24,7 @@ from tests.benchmarks import (
     questions,
     reported,
     robots,
+    studies,
     table3,
     vehicles,
     work_precision,
@@ -45,6 +46,7 @@ PARTS = {
     "guard": guard,
     "implicit": implicit,
     "reported": reported,
+    "studies": studies,
     "vehicles": vehicles,
 }
 
