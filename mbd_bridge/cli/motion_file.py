@@ -44,21 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     )
     part = parser.add_argument_group("of a part of a motion")
     if near:
-        part.add_argument(
-            "--near",
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="NAME=VALUE",
-            help="coordinates of a configuration: the motion starts at the one nearest to it",
-        )
-    part.add_argument(
-        "--frame",
-        action="append",
-        default=[],
-        metavar="NAME=LINK[,x,y,z[,r,p,y]]",
-        help="a frame whose pose MOTION has: in a link, at a place (m), turned (rad); repeatable",
-    )
+        add_near(part)
+    add_frame(part)
     part.add_argument(
         "--given",
         nargs="+",
@@ -79,6 +66,30 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
         "--clock",
         choices=("header", "bag"),
         help="times are the stamps in the messages (default), or when messages were recorded",
+    )
+
+
+def add_near(parser: argparse._ActionsContainer) -> None:
+    """Declare the configuration near which a motion is looked for."""
+    parser.add_argument(
+        "--near",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="coordinates of a configuration: the motion starts at the one nearest to it",
+    )
+
+
+def add_frame(parser: argparse._ActionsContainer) -> None:
+    """Declare frames of the caller's."""
+    parser.add_argument(
+        "--frame",
+        action="append",
+        default=[],
+        metavar="NAME=LINK[,x,y,z[,r,p,y]]",
+        help="a frame whose pose is in the table: in a link, at a place (m), turned (rad); "
+        "repeatable",
     )
 
 
@@ -142,13 +153,18 @@ def ignored(options: argparse.Namespace) -> list[str]:
 
 def completion(options: argparse.Namespace, model: Model) -> CompletionOptions:
     """Return how a part of a motion is completed."""
-    from mbd_bridge.cli.assemble import guesses
-    from mbd_bridge.mechanism.units import model_units
     from mbd_bridge.motions import CompletionOptions
 
+    return CompletionOptions(near(options, model), frames(options.frame), options.given)
+
+
+def near(options: argparse.Namespace, model: Model) -> dict[str, float] | None:
+    """Return the coordinates that --near gives, in SI units."""
+    from mbd_bridge.cli.assemble import guesses
+    from mbd_bridge.mechanism.units import model_units
+
     units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
-    near = guesses(options.near, "near", units)
-    return CompletionOptions(near or None, frames(options.frame), options.given)
+    return guesses(options.near, "near", units) or None
 
 
 def frames(words: list[str]) -> dict[str, Placed]:

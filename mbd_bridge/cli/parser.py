@@ -11,6 +11,7 @@ COMMANDS = (
     "info",
     "assemble",
     "complete",
+    "ik",
     "loads",
     "spectrum",
     "freebody",
@@ -34,6 +35,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd info robot.urdf                                 what is in the file
   mbd assemble machine.urdf --near crank=0.5          close its loops; what is free, what redundant
   mbd complete machine.urdf legs.csv -o whole.csv     a motion from a part of its columns
+  mbd ik robot.urdf path.csv -o motion.csv            a motion that takes a frame along a path
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks

@@ -160,7 +160,9 @@ class GivenRows:
         out = np.zeros((n, len(self), nv))
         count = len(self.columns)
         out[:, np.arange(count), list(self.columns)] = 1.0
-        scaled = J.reshape(n, -1, nv)[:, self._of_frames] * self.model.velocity_scale
+        scaled = (
+            J.reshape(n, 6 * len(self.frames), nv)[:, self._of_frames] * self.model.velocity_scale
+        )
         out[:, count:] = scaled / self.scale[count:, None]
         return out
 
@@ -173,12 +175,12 @@ class GivenRows:
         return self._of(given.a, given.change - drift)
 
     def _of(self, own: Array, frames: Array) -> Array:
-        of_frames = frames.reshape(len(own), -1)[:, self._of_frames]
+        of_frames = frames.reshape(len(own), 6 * len(self.frames))[:, self._of_frames]
         return np.asarray(np.hstack([own[:, list(self.columns)], of_frames]) / self.scale)
 
     def _joined(self, own: Array, way: Array, R: Array, R_given: Array) -> Array:
         n, count = way.shape[:2]
         turned = np.einsum("nfij,nfkj->nfik", R, R_given).reshape(n * count, 3, 3)
         turn = logarithm(quaternion_of(turned)).reshape(n, count, 3)
-        both = np.concatenate([way, turn], axis=2).reshape(n, -1)[:, self._of_frames]
+        both = np.concatenate([way, turn], axis=2).reshape(n, 6 * count)[:, self._of_frames]
         return np.asarray(np.hstack([own, both]) / self.scale)

@@ -18,16 +18,16 @@ from mbd_bridge.assumptions import Assumption, Number
 from mbd_bridge.errors import ModelError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.kinematics.completion import Completed, Completion
-from mbd_bridge.kinematics.frames import Frames, find_frame
-from mbd_bridge.kinematics.given import FrameRows, GivenMotion, GivenRows
+from mbd_bridge.kinematics.frames import Frames
+from mbd_bridge.kinematics.given import GivenMotion, GivenRows
 from mbd_bridge.kinematics.selection import ACTUATED, GIVEN, REST, Selection, select
 from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.given_columns import TURN, GivenColumns, is_partial
+from mbd_bridge.motions.given_columns import GivenColumns, is_partial
+from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 from mbd_bridge.solve.assembly import InitialGuess, check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.moves import matrices_of
 from mbd_bridge.spatial import Array
 
 Floats = NDArray[np.float64]
@@ -79,17 +79,7 @@ class PartialMotion:
         self.model, self.columns = model, columns
         self._tolerance = check_tolerance(options.tolerance)
         self._near = initial_position(model, options.near)
-        names = [*dict.fromkeys([*columns.origins, *columns.orientations])]
-        self._frames = tuple(
-            FrameRows(
-                find_frame(model, name, options.frames),
-                (
-                    *columns.origins.get(name, ()),
-                    *((3, 4, 5) if name in columns.orientations else ()),
-                ),
-            )
-            for name in names
-        )
+        self._frames = frame_rows(model, columns, options.frames)
         self.rows = GivenRows(model, tuple(range(model.nv)), self._frames)
         classes = self._classes(options.given)
         self.selection: Selection = select(model, self.rows, classes, rest)
@@ -109,7 +99,7 @@ class PartialMotion:
         ----------
         check : raise at the first time that cannot be reached; else it is nan there
         """
-        given = self._given(motion)
+        given = given_motion(self.model, self.columns, self._frames, self._near, motion)
         known = self._last is not None
         near = self._near
         if self._last is not None:
@@ -207,32 +197,6 @@ class PartialMotion:
         for k in self._given_rows():
             if owners[k] not in used:
                 classes[k] = UNUSED
-
-    def _given(self, motion: Motion) -> GivenMotion:
-        """Return the values of the stand-in's motion as the machine's."""
-        model, stand_in, N = self.model, self.columns.stand_in, len(motion.time)
-        q = np.tile(self._near, (N, 1))
-        v, a = np.zeros((2, N, model.nv))
-        F = len(self._frames)
-        x, R = np.zeros((N, F, 3)), np.tile(np.eye(3), (N, F, 1, 1))
-        twist, change = np.zeros((2, N, F, 6))
-        places = {own.frame.name: f for f, own in enumerate(self._frames)}
-        for own, source in zip(
-            stand_in.bodies, self.columns.sources, strict=False
-        ):  # <mimic> joints come last
-            parts = motion.q[:, own.q], motion.v[:, own.v], motion.a[:, own.v]
-            if isinstance(source, int):
-                body = model.bodies[model.joints[source].body]
-                q[:, body.q], v[:, body.v], a[:, body.v] = parts
-            elif source[1] == TURN:
-                f = places[source[0]]
-                R[:, f] = matrices_of(parts[0])
-                twist[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[1])
-                change[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[2])
-            else:
-                f, k = places[source[0]], source[1]
-                x[:, f, k], twist[:, f, k], change[:, f, k] = (part[:, 0] for part in parts)
-        return GivenMotion(motion.time, q, v, a, x, R, twist, change)
 
 
 def whole_motion(

@@ -44,3 +44,29 @@ def test_what_is_missing_is_said_in_words_of_the_shell(run, tmp_path):
     code, _, err = run("complete", STEWART, path)
     assert code == 2
     assert "determine 1 of 6 degrees of freedom: add 5 more" in err and "--rest" in err
+
+
+def test_a_path_of_the_tool_becomes_a_motion_that_other_commands_take(run, tmp_path):
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    time = np.linspace(0.0, 1.0, 8)
+    x = np.column_stack([0.6 + 0 * time, 0.1 * time, 0.5 + 0.05 * time])
+    named = {f"tool.{axis}": x[:, k] for k, axis in enumerate("xyz")}
+    np.savez(tmp_path / "path.npz", time=time, **named)
+    code, _, err = run(
+        "ik", OWN / "kuka_iiwa.urdf", tmp_path / "path.npz", "--frame",
+        "tool=lbr_iiwa_link_ee,0,0,0.1", "--near", "lbr_iiwa_joint_4=-90deg", "-o",
+        tmp_path / "motion.npz",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "8 of 8 rows of tool reached" in err
+    motion = mbd.load_motion(tmp_path / "motion.npz", arm)
+    place = arm.placement(motion.q, "lbr_iiwa_link_ee")
+    tip = place[:, :3, 3] + 0.1 * place[:, :3, 2]
+    np.testing.assert_allclose(tip, x, rtol=0, atol=1e-9)
+    np.savez(tmp_path / "far.npz", time=time, **{name: 9.0 + own for name, own in named.items()})
+    code, _, err = run(
+        "ik", OWN / "kuka_iiwa.urdf", tmp_path / "far.npz", "--frame", "tool=lbr_iiwa_link_ee",
+        "-o", tmp_path / "near.npz",
+    )  # fmt: skip
+    assert code == 1
+    assert "0 of 8 rows" in err

@@ -1,0 +1,71 @@
+"""``mbd ik``: the motion of a machine of which a frame's path is given."""
+
+from __future__ import annotations
+
+import argparse
+
+from mbd_bridge.cli import motion_file
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE
+from mbd_bridge.cli.parser import add_output, add_robot
+
+SUMMARY = "inverse kinematics: the motion that takes a frame along a path, within the limits"
+DESCRIPTION = """\
+Find the positions, velocities and accelerations of the joints that take a frame along a path.
+
+  mbd ik urdf/kuka_iiwa.urdf path.csv --near lbr_iiwa_joint_4=-80deg -o motion.csv
+
+PATH is a table with a column 'time' (s) and the pose of one link or --frame in the world, as
+mbd complete takes it: 'tool.x', '.y', '.z', and 'tool.qx' to '.qw' or 'tool.roll', '.pitch',
+'.yaw'. Without orientation it is free. The joints stay within the limits of the file and, where
+there is a choice, as near to --near as they can. Out comes the motion. The exit code is 1 if a row
+cannot be reached: then its position of least residual is written, and it is said.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("path", metavar="PATH", help="table of the path")
+    add_output(parser)
+    motion_file.add_near(parser)
+    motion_file.add_frame(parser)
+    parser.add_argument(
+        "--no-limits", action="store_true", help="let joints go beyond the limits of the file"
+    )
+    parser.add_argument(
+        "--closed-to",
+        type=float,
+        metavar="RESIDUAL",
+        help="residual at which a row counts as reached, rad or of the machine's size (1e-9)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the motion; return 1 if a row is not reached."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.tables import check_output, read_table
+    from mbd_bridge.motions.partial import REACHED
+    from mbd_bridge.motions.path import motion_along_path
+    from mbd_bridge.motions.table import save_motion
+
+    if options.output is not None:
+        check_output(options.output)
+    robot = screen.load_robot(options)
+    with screen.waiting("looking for positions"):
+        motion, path = motion_along_path(
+            read_table(options.path),
+            robot.model,
+            near=motion_file.near(options, robot.model),
+            frames=motion_file.frames(options.frame),
+            limits=not options.no_limits,
+            tolerance=REACHED if options.closed_to is None else options.closed_to,
+            check=False,
+        )
+    target = options.output or screen.data_stdout()
+    parts = [motion.time, motion.q, motion.v, motion.a]
+    save_motion(target, robot.model, parts, notes=motion.notes)
+    for note in motion.notes:
+        screen.say(note)
+    if options.output is not None:
+        screen.say(f"{len(motion.time)} rows written to {options.output}")
+    return 0 if path.reached.all() else EXIT_INCOMPLETE
