@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -13,6 +13,7 @@ from mbd_bridge.bridges import pinocchio as bridge
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.mechanism import build_model
 from tests.machines import four_bar
+from tests.sample import sample
 from tests.tolerances import LOOPS
 from tests.trees import random_tree
 
@@ -56,7 +57,7 @@ def allowed(model, q, constraints, rng):
     return Vt[rank:].T @ rng.normal(size=model.nv - rank), s
 
 
-@settings(max_examples=12, deadline=None)
+@sample(5)
 @given(SEEDS)
 def test_random_machines_move_as_with_constraint_dynamics(seed):
     rng = np.random.default_rng(seed)

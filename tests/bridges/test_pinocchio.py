@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -12,13 +12,14 @@ from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.errors import MbdWarning, ModelError
 from mbd_bridge.mechanism import build_model
 from tests.robots import robot
+from tests.sample import sample
 from tests.tolerances import REFEREE
 from tests.trees import random_state, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=20, deadline=None)
+@sample(8)
 @given(SEEDS, st.booleans())
 def test_random_trees_of_all_joint_types_agree_with_pinocchio(seed, floating):
     rng = np.random.default_rng(seed)
@@ -28,7 +29,7 @@ def test_random_trees_of_all_joint_types_agree_with_pinocchio(seed, floating):
     assert report.passed, str(report)
 
 
-@settings(max_examples=25, deadline=None)
+@sample(10)
 @given(SEEDS)
 def test_there_and_back_again_is_the_same_mechanism(seed):
     rng = np.random.default_rng(seed)

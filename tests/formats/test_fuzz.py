@@ -10,6 +10,7 @@ from mbd_bridge.errors import FileError, MbdWarning
 from mbd_bridge.formats import Description, read
 from tests.formats.mutation import BYTES, mutate
 from tests.robots import robot
+from tests.sample import TIMES
 
 ROBOTS = (
     "pb/kuka_iiwa/model",
@@ -25,7 +26,7 @@ ROBOTS = (
 )
 """Small and middling files that together use all that the reader knows."""
 
-MUTANTS = 500
+MUTANTS = 150 * TIMES
 """Of each robot."""
 
 PATIENCE = 2.0

@@ -1,7 +1,7 @@
 """Loads of random linkages: conventions, cuts and methods agree, and every link is in balance."""
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -13,6 +13,7 @@ from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.solve.reduced import METHODS
 from tests.carry import carry_state, poses
 from tests.machines import MANY, linkage
+from tests.sample import sample
 from tests.tolerances import LOOPS
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -49,7 +50,7 @@ def another_cut(rng, description):
     return None
 
 
-@settings(max_examples=8, deadline=None)
+@sample(4)
 @given(SEEDS)
 def test_every_convention_is_the_same_whichever_joint_is_cut(seed):
     rng, model, q, v = moving_linkage(seed)
@@ -101,7 +102,7 @@ def at_world_origin(model, at, name, load, way):
     return sign * np.concatenate([force, moment + np.cross(point, force)])
 
 
-@settings(max_examples=8, deadline=None)
+@sample(4)
 @given(SEEDS)
 def test_every_link_is_in_balance_in_every_convention(seed):
     """Newton and Euler for each free body, cut joints and external forces among its loads."""
@@ -171,7 +172,7 @@ def brute_force(solver, q, lam, actuated):
     return np.hstack([force, moment]), actuation, np.hstack([rest_force, rest_moment])
 
 
-@settings(max_examples=8, deadline=None)
+@sample(4)
 @given(SEEDS)
 def test_flags_of_random_linkages_are_those_of_brute_force(seed):
     rng, model, q, _ = moving_linkage(seed, loops=1 + seed % 2)
@@ -191,7 +192,7 @@ def test_flags_of_random_linkages_are_those_of_brute_force(seed):
             assert np.array_equal(found, np.broadcast_to(flags, found.shape))
 
 
-@settings(max_examples=8, deadline=None)
+@sample(4)
 @given(SEEDS)
 def test_determined_loads_depend_on_no_method_and_many_states_are_as_one(seed):
     _, model, q, v = moving_linkage(seed, loops=1 + seed % 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -17,6 +17,7 @@ from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.spatial import Frame
 from tests.carry import carry_state, link_accelerations, poses
 from tests.machines import cut_everywhere, four_bar, linkage, n_four_bar, rssr, world_state
+from tests.sample import sample
 from tests.tolerances import LOOPS
 from tests.trees import random_state, random_tree
 
@@ -87,7 +88,7 @@ def test_motion_and_loads_do_not_depend_on_which_joints_are_cut(name):
         check_same_machine(machine.model, at.q, at.v, cuts)
 
 
-@settings(max_examples=15, deadline=None)
+@sample(4)
 @given(SEEDS)
 def test_random_linkages_move_alike_with_any_cut(seed):
     rng = np.random.default_rng(seed)
@@ -104,7 +105,7 @@ def test_random_linkages_move_alike_with_any_cut(seed):
         check_same_machine(model, q, v, tried[k])
 
 
-@settings(max_examples=15, deadline=None)
+@sample(8)
 @given(SEEDS)
 def test_a_machine_that_is_cut_everywhere_becomes_its_tree_again(seed):
     """Loops carry the tree, free joints are cut: they forbid nothing. Loads as before."""

@@ -70,6 +70,7 @@ def roads() -> dict[str, Callable[..., Any]]:
     m = machine("loop")
     start = m.assemble({"crank": 0.5}, fixed="crank")
     states = {"q": start.q, "v": start.v}
+    run, batch = mbd.simulate(m, SPAN, **states), mbd.simulate_batch(m, SPAN, **states)
 
     def states_of(given: dict[str, Any]) -> dict[str, Any]:
         own = dict(given)
@@ -113,10 +114,8 @@ def roads() -> dict[str, Callable[..., Any]]:
         "constrained_dynamics": prepared,
         "assemble": lambda **given: m.assemble(**given),
         "assemble_batch": lambda **given: mbd.assemble_batch(m, **given),
-        "run.joint_loads": lambda **given: mbd.simulate(m, SPAN, **states).joint_loads(**given),
-        "batch.joint_loads": lambda **given: mbd.simulate_batch(m, SPAN, **states).joint_loads(
-            **given
-        ),
+        "run.joint_loads": run.joint_loads,
+        "batch.joint_loads": batch.joint_loads,
     }
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mbd_bridge as mbd
@@ -19,6 +19,7 @@ from mbd_bridge.solve.factor import (
 )
 from tests.oracles.many_digits import precisely
 from tests.robots import own_urdfs
+from tests.sample import sample
 from tests.tolerances import KERNEL
 from tests.trees import random_state, random_tree
 
@@ -32,7 +33,7 @@ ARGUMENTS = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@sample(6)
 @given(SEEDS, st.booleans())
 def test_kernels_equal_the_reference(seed, floating):
     rng = np.random.default_rng(seed)
@@ -48,7 +49,7 @@ def test_kernels_equal_the_reference(seed, floating):
             assert np.abs(ours - expected).max(initial=0.0) <= slack * KERNEL * size
 
 
-@settings(max_examples=20, deadline=None)
+@sample(10)
 @given(SEEDS, st.booleans())
 def test_forward_dynamics_undoes_inverse_dynamics(seed, floating):
     rng = np.random.default_rng(seed)

@@ -106,17 +106,14 @@ def load_as_described(model: Model, client: Client) -> LoadedBody:
 
 @contextmanager
 def _as_pybullet_reads_it(model: Model) -> Iterator[str]:
-    """Yield the path of the file, or of a copy in which links without inertia have mass 0.
+    """Yield the path of a copy of the file without shapes, in which links without inertia weigh 0.
 
-    pybullet gives 1 kg to a link that has no <inertial>. The copy has no shapes: they are not
-    needed, and their meshes may be named relative to the file.
+    pybullet gives 1 kg to a link that has no <inertial>, and takes seconds to read a robot's
+    meshes, of which its dynamics needs none.
     """
     source = model.description.source
     assert source is not None
     bare = {link.name for link in model.description.links if link.inertia is None}
-    if not bare:
-        yield source
-        return
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
         robot = etree.fromstring(Path(source).read_bytes().lstrip(), parser)
