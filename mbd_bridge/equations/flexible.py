@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.mechanism import FlexibleBody
-from mbd_bridge.spatial import Array, cross, is_zero, zeros
+from mbd_bridge.mechanism import FlexibleBody, Model
+from mbd_bridge.spatial import Array, cross, zeros
 
 
 class Amplitudes(NamedTuple):
@@ -92,17 +92,17 @@ def flexible_loads(
         factor = 2.0 if k != j else 1.0
         rates = v[part.v]
         second_rate[place] = second_rate[place] + factor * (rates[k] * rates[j])
-    Y = [_mixed(part, b, at.alpha) for b in range(len(at.alpha))]
+    Y = _against(part, at.alpha)
     first = own.first.T
     h, h_dot, h_ddot = first @ at.alpha, first @ at.rate, first @ second_rate
     force = own.mass * acceleration + field @ h + cross(2.0 * omega, h_dot) + h_ddot
+    Z = _against(part, at.rate)
     sigma, P, Q = (_summed(weights, Y) for weights in (at.alpha, at.rate, second_rate))
     moment = cross(h, acceleration) + vex(field @ sigma + Q) + _turning(omega, P)
-    G = zeros(len(Y), acceleration, field, at.alpha, at.rate, second_rate)
-    for b in range(1, len(Y)):
-        traces = np.trace(own.second[b], axis1=1, axis2=2)
-        G[b] = own.first[b] @ acceleration + (field * Y[b]).sum() + traces @ second_rate
-        G[b] = G[b] + (2.0 * omega) @ vex(_mixed(part, b, at.rate))
+    traces = np.trace(own.second, axis1=2, axis2=3)
+    G = own.first @ acceleration + traces @ second_rate
+    for b in range(1, len(Y)):  # the undeformed link is given: its row has no force
+        G[b] = G[b] + (field * Y[b]).sum() + (2.0 * omega) @ vex(Z[b])
     modal = at.J.T @ G + part.stiffness @ q[part.q] + part.damping @ v[part.v]
     return FlexibleLoads(np.concatenate([force, moment]), modal)
 
@@ -110,7 +110,7 @@ def flexible_loads(
 def flexible_inertia(part: FlexibleBody, q: Array) -> FlexibleInertia:
     """Return the inertia of a flexible link at one position of the mechanism."""
     own, at = part.integrals, amplitudes(part, q, np.zeros(part.v.stop))
-    Y = [_mixed(part, b, at.alpha) for b in range(len(at.alpha))]
+    Y = _against(part, at.alpha)
     sigma = _summed(at.alpha, Y)
     inertia = -sigma
     for i in range(3):
@@ -136,13 +136,26 @@ def flexible_energies(
     """
     own, at, inertia = part.integrals, amplitudes(part, q, v), flexible_inertia(part, q)
     traces = np.trace(own.second, axis1=2, axis2=3)
-    P = _summed(at.rate, [_mixed(part, b, at.alpha) for b in range(len(at.alpha))])
+    P = _summed(at.rate, _against(part, at.alpha))
     h_dot = own.first.T @ at.rate
     kinetic = 0.5 * own.mass * (velocity @ velocity) + 0.5 * (omega @ (inertia.inertia @ omega))
     kinetic = kinetic + velocity @ (cross(omega, inertia.moment) + h_dot) + omega @ vex(P)
     kinetic = kinetic + 0.5 * (at.rate @ (traces @ at.rate))
     eta = q[part.q]
     return kinetic, 0.5 * (eta @ (part.stiffness @ eta))
+
+
+def damping_forces(model: Model, v: Array) -> Array | None:
+    """Return the generalised forces (nv,) with which damping acts on the modes; None if none has
+    any.
+    """
+    damped = [part for part in model.flexible if part.damping.any()]
+    if not damped:
+        return None
+    out = zeros(model.nv, v)
+    for part in damped:
+        out[part.v] = -(part.damping @ v[part.v])
+    return out
 
 
 def vex(X: Array) -> Array:
@@ -157,14 +170,10 @@ def _turning(omega: Array, P: Array) -> Array:
     return np.asarray(2.0 * ((P[0, 0] + P[1, 1] + P[2, 2]) * omega - P @ omega))
 
 
-def _mixed(part: FlexibleBody, b: int, weights: Array) -> Array:
-    """Return Σ_a weights_a second_ba (3, 3)."""
-    return _summed(weights, list(part.integrals.second[b]))
+def _against(part: FlexibleBody, weights: Array) -> Array:
+    """Return Σ_a weights_a second_ba (b, 3, 3)."""
+    return np.asarray(np.tensordot(part.integrals.second, weights, ((1,), (0,))))
 
 
-def _summed(weights: Array, matrices: list[Array]) -> Array:
-    out = zeros((3, 3), weights, *matrices)
-    for weight, matrix in zip(weights, matrices, strict=True):
-        if not is_zero(matrix):
-            out = out + weight * matrix
-    return out
+def _summed(weights: Array, matrices: Array) -> Array:
+    return np.asarray(np.tensordot(weights, matrices, 1))

@@ -30,6 +30,7 @@ from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.mechanism.build import build_model
+from mbd_bridge.mechanism.deflection import DEFLECTION
 from mbd_bridge.mechanism.model import Model
 from mbd_bridge.mechanism.parameter_values import inertias, matrix, value_rows
 from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
@@ -296,6 +297,11 @@ def _of_link(
 ) -> tuple[_Entry, Array]:
     names = [link.name for link in description.links]
     index = _place(f"parameter {name!r}: ", "link", owner, names)
+    if any(flexible.link == owner for flexible in description.flexible):
+        raise ModelError(
+            f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam; make a "
+            f"mechanism for each beam, or vary what is fixed to it"
+        )
     if word == "inertia":
         rows = inertias(name, value)
     else:
@@ -325,6 +331,7 @@ def _of_frame(
     side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
     whose = stem if side == last else owner
     place = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
+    _on_rigid_links(description, name, whose)
     rows = value_rows(name, value, 3)
 
     def moved(frame: Frame, p: Array) -> Frame:
@@ -350,6 +357,19 @@ def _of_frame(
 
     put = put_joint if place < len(joints) else put_loop
     return _Entry(f"{side} {word}", place, 3, put), rows
+
+
+def _on_rigid_links(description: Description, name: str, joint: str) -> None:
+    """Refuse frames on flexible links: their modes' values there are numbers."""
+    stations = {one.child for one in description.joints if one.type == DEFLECTION}
+    ends = [(one.name, one.parent, one.child) for one in description.joints]
+    ends += [(one.name, one.predecessor.link, one.successor.link) for one in description.loops]
+    for own, *links in ends:
+        if own == joint and stations & set(links):
+            raise ModelError(
+                f"parameter {name!r}: joint {joint!r} is on a link that bends, where its place "
+                f"cannot vary; make a mechanism for each place"
+            )
 
 
 def _of_length(

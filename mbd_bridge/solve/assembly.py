@@ -40,6 +40,9 @@ FARTHEST, FASTEST = 1e6, 1e100
 """Guesses, rad or m and their rates: beyond them angles have lost the digits that loops are closed
 to, and the squares of rates overflow."""
 
+MODES_WEIGHT = 1e8
+"""Weight of modal coordinates: a loop is closed by joints; links bend only if it cannot be."""
+
 DEAREST = 1e12
 """Weight beyond which the others' digits are lost beside it."""
 
@@ -93,7 +96,8 @@ def assemble(
     ----------
     near : given coordinates; those not named start from zero position
     fixed : names of coordinates (and so of their velocities) that stay exactly as given
-    weights : how dear the movement of a coordinate is, 1 for those not named
+    weights : how dear the movement of a coordinate is, 1 for those not named (modes of flexible
+        links: 1e8)
     velocity, acceleration : given rates, by velocity name; zero where not named
     tolerance : residual at which a loop counts as closed, rad or sizes of the mechanism. A file
         whose lengths and axes are rounded may close to its digits only
@@ -198,6 +202,8 @@ def held_ones(model: Model, fixed: Iterable[str] | str) -> Array:
 def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
     """Return W^(-1/2) (nv,): how far each velocity moves for a unit of cost."""
     scale = model.velocity_scale.copy()
+    for part in model.flexible:
+        scale[part.v] /= np.sqrt(MODES_WEIGHT)
     for name, weight in by_name("weights", weights, "{'crank': 10}").items():
         if name not in model.velocity_names:
             raise StateError(f"weights: {unknown_name('velocity', name, model.velocity_names)}")
@@ -207,7 +213,8 @@ def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
                 f"weights: expected numbers from {1.0 / DEAREST:g} to {DEAREST:g}, got {number:g} "
                 f"for {name!r}; to hold it, use fixed={name!r}"
             )
-        scale[model.velocity_names.index(name)] /= np.sqrt(number)
+        index = model.velocity_names.index(name)
+        scale[index] = model.velocity_scale[index] / np.sqrt(number)
     return scale
 
 

@@ -239,6 +239,8 @@ def _passive(model: Model, phi_q: Array) -> tuple[str, ...]:
     for cut in model.cuts:
         in_loop |= model.path[cut.successor] != model.path[cut.predecessor]
     for index, body in enumerate(model.bodies):
+        if model.joints[body.joint].is_station:
+            continue
         own = scaled[:, body.v]
         if body.coupled or not own.shape[1] or not in_loop[index] or body.type.nv == 6:
             continue

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.errors import ModelError, StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.free_body.attachments import Attachment, attachments
 from mbd_bridge.loads.free_body.instants import NearestInstants, PeakInstants
@@ -236,6 +236,12 @@ def free_body(
         raise StateError("q, v, a: expected one state or more, got none")
     states = max(len(x) for x in (q, v, a))
     number = model.link_number(link)
+    if any(part.link == number for part in model.flexible):
+        raise ModelError(
+            f"link {link!r} bends: its inertia is spread along it, and a free body has one "
+            f"centre of mass. Ask for the loads of the joints on it (joint_loads), or for a rigid "
+            f"twin without the flexible link"
+        )
     inertia = model.description.links[_described(model, link)].inertia or Inertia.zero()
     held = attachments(model, link)
     others = tuple(dict.fromkeys(one.child for one in held if not one.is_child))

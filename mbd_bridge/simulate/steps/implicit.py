@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels.graph.derive import jacobian
@@ -114,7 +115,8 @@ class ImplicitStep:
             model.row_scale[list(self.rows)], model.velocity_scale[self._prescribed]
         )
         self._supported = bool(self.rows) and needs_support(model)
-        self._works = bool(set(range(len(system.parts))) - system.passive)
+        damped = damping_forces(model, np.zeros(model.nv)) is not None
+        self._works = damped or bool(set(range(len(system.parts))) - system.passive)
         lam, force = len(self._of_velocity), model.nv if self._works else 0
         one = self._number.one_acceleration
         room = len(model.row_scale) + len(self._prescribed)
@@ -267,10 +269,15 @@ class ImplicitStep:
         return end.delta @ (0.5 * (self.memory.force(begin.memory) + force)), force
 
     def _working(self, acting: Acting, t: Any, q: Array, v: Array, z: Array, lam: Array) -> Array:
-        """Return the generalised forces of what works: all but passive force elements."""
+        """Return the generalised forces of what works: all but passive force elements; and damping
+        of flexible links.
+        """
         force = zeros(acting.model.nv, q, v, lam)
         if self.system.torques or self.system.wrenches:
             force[:] = acting.forces(t, q, v, z, but=self.system.passive)
+        damping = damping_forces(acting.model, v)
+        if damping is not None:
+            force = force + damping
         for k, place in enumerate(self._prescribed, len(self.rows)):
             force[place] = force[place] - lam[k]
         return force

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels.graph.routine import shared
@@ -172,6 +173,9 @@ def slopes(
     def slope(q: Array, v: Array, t: Any, z: Array = NO_STATES) -> tuple[Array, Closed, Any, Array]:
         tau = still if torque is None else torque(t, q, v, z)
         power = 0.0 if torque is None else v @ tau
+        lost = damping_forces(model, v)
+        if lost is not None:
+            power = power + v @ lost
         dz = np.zeros(len(z)) if rates is None else rates(t, q, v, z)
         if motions is None:
             found = closed_acceleration(model, rows, q, v, tau)
