@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md and docs/durability.md.
+"""Draw the pictures of docs/plots.md, docs/durability.md and docs/motors.md.
 
     python docs/make_plots.py [FOLDER]
 
@@ -43,10 +43,27 @@ def main(folder: Path) -> None:
         "motion": run.plot()[0],
         "closure": run.plot_closure(),
         "spectra": shift(arm).plot()[0],
+        "motor": motors(arm, motion)[0],
         "eigenvalues": speeds_of_a_bicycle(),
     }
     for name, axes in pictures.items():
         axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+
+
+def motors(arm: mbd.Mechanism, motion: mbd.Motion) -> list[Any]:
+    """Return the picture of docs/motors.md."""
+    found = mbd.actuators
+    peak = found.TorqueCurve((0.0, 200.0, 300.0), (2.0, 2.0, 0.8))
+    shoulder = found.Actuator(
+        "lbr_iiwa_joint_2",
+        100.0,
+        6e-5,
+        found.Efficiency(0.85, 0.75),
+        found.Friction(0.01, 1e-5),
+        found.Friction(1.5, 0.5),
+        found.MotorCurve(0.6, peak),
+    )
+    return arm.with_actuators([shoulder]).motors(motion).plot("lbr_iiwa_joint_2")
 
 
 def speeds_of_a_bicycle() -> Any:

@@ -42,5 +42,6 @@ print(
 )
 (actuation,) = history.envelopes
 print(
-    f"its motor: up to {np.nanmax(actuation.largest):.1f} {actuation.unit}, {actuation.power:.1f} W"
+    f"its motor: up to {np.nanmax(actuation.largest):.1f} {actuation.unit}, "
+    f"{actuation.motoring:.1f} W"
 )

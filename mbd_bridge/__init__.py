@@ -52,7 +52,7 @@ from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedAlpha, Newmark
 
 if TYPE_CHECKING:
-    from mbd_bridge import studies
+    from mbd_bridge import actuators, studies
     from mbd_bridge.api.samples import models
     from mbd_bridge.fmu.export import export_fmu
     from mbd_bridge.forces.files import load_forces, save_forces
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from mbd_bridge.studies.run import study
 
 _PLACES = {
+    "actuators": "mbd_bridge.actuators",
     "RealTime": "mbd_bridge.real_time.runner",
     "equilibrium": "mbd_bridge.linear",
     "export_fmu": "mbd_bridge.fmu.export",
@@ -114,6 +115,7 @@ __all__ = [
     "StateError",
     "System",
     "__version__",
+    "actuators",
     "assemble_batch",
     "crosscheck",
     "equilibrium",

@@ -117,6 +117,10 @@ class Assumptions:
         """Return the same with these entries in place of all that was said about their topics."""
         return Assumptions(replaced(self.entries, entries))
 
+    def adding(self, *entries: Assumption) -> Assumptions:
+        """Return the same with these entries beside what was said about their topics."""
+        return Assumptions((*self.entries, *entries))
+
     def rows(self, without: Iterable[str] = ()) -> list[tuple[str, str]]:
         """Return headings and texts; the topics of which there is nothing share the last row.
 

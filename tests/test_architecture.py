@@ -35,6 +35,7 @@ ORDER = (
     "kinematics",
     "motions",
     "external",
+    "actuators",
     "loads",
     "simulate",
     "fmu",

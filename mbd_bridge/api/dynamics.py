@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,9 @@ from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes, External
 from mbd_bridge.spatial import Array
 
+if TYPE_CHECKING:
+    from mbd_bridge.actuators import Actuator, Actuators
+
 
 class MechanismDynamics:
     """Forces and accelerations of a mechanism, and where its links are.
@@ -29,13 +33,24 @@ class MechanismDynamics:
     ----------
     model : the immutable `Model`
     forces : its force elements, which act where nothing else is asked for
+    stated_actuators : its actuators as a sidecar or `with_actuators` state them, or None
     prepared : what was made for it so far
     """
 
-    def __init__(self, model: Model, forces: Iterable[ForceElement] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        forces: Iterable[ForceElement] = (),
+        actuators: Actuators | Iterable[Actuator] | None = None,
+    ) -> None:
         self.model = model
         self.forces = bound(model, forces)
         self.prepared = Prepared(model)
+        self.stated_actuators: Actuators | None = None
+        if actuators is not None:
+            from mbd_bridge.actuators import Actuators
+
+            self.stated_actuators = Actuators.of(model, actuators)
 
     def _elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
         """Return force elements bound to the model: those given, or the mechanism's own."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
@@ -25,6 +26,7 @@ from mbd_bridge.external.columns import How
 from mbd_bridge.external.force import Direction, Outside
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import read
+from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import sidecar_path
@@ -43,6 +45,9 @@ from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, check_axes
 
+if TYPE_CHECKING:
+    from mbd_bridge.actuators import Actuator, Actuators
+
 
 def load(
     path: str | PathLike[str],
@@ -53,12 +58,14 @@ def load(
     rank_tolerance: float = RANK_TOLERANCE,
     mesh_directories: Sequence[str | PathLike[str]] = (),
     forces: str | PathLike[str] | Iterable[ForceElement] | None = None,
+    actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
 
     Parameters
     ----------
-    path : the file; ``NAME.loops.yaml`` and ``NAME.forces.yaml`` beside it are read too
+    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml`` and ``NAME.actuators.yaml`` beside it
+        are read too
     floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
@@ -69,6 +76,8 @@ def load(
     mesh_directories : where to look for ``package://`` and relative meshes
     forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
         if it is there, () for none. They act by default (`Mechanism.forces`)
+    actuators : motors and gears, or the file with them; None for ``NAME.actuators.yaml``, if it is
+        there, () for none. They have no part in the dynamics (`Mechanism.motors`)
     """
     description = read(path, mesh_directories=mesh_directories)
     model = build_model(
@@ -85,7 +94,14 @@ def load(
         from mbd_bridge.forces.files import load_forces  # it imports all elements
 
         forces = load_forces(forces, model)
-    return Mechanism(model, forces)
+    if actuators is None:
+        beside = sidecar_path(Path(fsdecode(path)), ACTUATORS_SUFFIX)
+        actuators = beside if beside.is_file() else None
+    if isinstance(actuators, str | PathLike):
+        from mbd_bridge.actuators import load as load_actuators
+
+        actuators = load_actuators(actuators, model)
+    return Mechanism(model, forces, actuators)
 
 
 def load_motion(
@@ -192,6 +208,7 @@ def load_history(
     near: InitialGuess = None,
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
+    motors: bool | None = None,
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -206,6 +223,8 @@ def load_history(
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     external, external_in : forces on links: numbers (6,), tables, files; see there
     near, frames, given : see `load_motion`
+    motors : compute what motors have to do (`LoadHistory.motors`), of what the file says alone if
+        it says no more; None: if the machine has actuators
     """
     _check(mechanism, "load_history", "motion.parquet")
     forces = external_forces(mechanism.model, external, external_in)
@@ -229,7 +248,12 @@ def load_history(
         forces=mechanism.forces,
     )
     along = partial(mechanism.solver(request).along, external=forces, threads=threads)
-    return stream_loads(along, pieces, output=output, exponents=exponents, plane=plane)
+    counter = mechanism.motors_counter(
+        motors, external=forces, actuated=actuated, minimum_norm=minimum_norm, threads=threads
+    )
+    return stream_loads(
+        along, pieces, output=output, exponents=exponents, plane=plane, motors=counter
+    )
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:

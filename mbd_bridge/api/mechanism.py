@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.loops import Loops
+from mbd_bridge.api.motors import MechanismMotors
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
@@ -40,7 +40,7 @@ from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
-class Mechanism(MechanismKinematics):
+class Mechanism(MechanismMotors):
     """A mechanism to which questions are put.
 
     Attributes
@@ -371,16 +371,16 @@ class Mechanism(MechanismKinematics):
             the link's axes; none: a point mass
         """
         described = with_payload(self.model.description, link, mass, centre, inertia)
-        return Mechanism(rebuilt(self.model, described), self.forces)
+        return Mechanism(rebuilt(self.model, described), self.forces, self.stated_actuators)
 
     def with_flexible(self, links: Iterable[FlexibleLink]) -> Mechanism:
         """Return the mechanism with links that bend: coordinates ``LINK.mode1``, ... more."""
         description = with_flexible(self.model.description, links)
-        return Mechanism(rebuilt(self.model, description), self.forces)
+        return Mechanism(rebuilt(self.model, description), self.forces, self.stated_actuators)
 
     def with_forces(self, forces: Iterable[ForceElement]) -> Mechanism:
         """Return the mechanism with these force elements as its own, in place of those it has."""
-        return Mechanism(self.model, forces)
+        return Mechanism(self.model, forces, self.stated_actuators)
 
     def crosscheck(
         self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None

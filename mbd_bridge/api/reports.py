@@ -118,7 +118,10 @@ def report(
 
         pieces = _pieces(mechanism, motion)
         said = pieces.name.rpartition("/")[2]
-        history = stream_loads(answer, pieces, exponents=exponents)
+        counter = mechanism.motors_counter(
+            None, external=forces, actuated=actuated, threads=threads
+        )
+        history = stream_loads(answer, pieces, exponents=exponents, motors=counter)
     else:
         raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
     drawn, caption = _picture(what, worst, actuated, forces) if picture else (None, "")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.cli import external, loop_loads, motion_file
-from mbd_bridge.cli.parser import Names, add_output, add_robot, vector, whole_number
+from mbd_bridge.cli.parser import Names, add_actuators, add_output, add_robot, vector, whole_number
 
 if TYPE_CHECKING:
+    from mbd_bridge.actuators import MotorsCounter
     from mbd_bridge.assumptions import Assumptions
     from mbd_bridge.external import ExternalForces
     from mbd_bridge.loads import LoadSolver
@@ -27,7 +28,8 @@ Compute the force, the moment and the actuation in chosen joints along a motion.
 {motion_file.TEXT}
 Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
 time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.actuation [N m or N], ...
-With -o a summary of peaks is printed.
+With -o a summary of peaks is printed; of a machine with a file of actuators also what its motors
+have to do (mbd motors).
 """
 
 DIGITS = 9
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     add_joints(parser)
     add_output(parser)
+    add_actuators(parser)
     add_convention(parser)
     parser.add_argument(
         "--reaction",
@@ -103,6 +106,7 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.cli.motors import tables as motor_tables
     from mbd_bridge.forces.base import replaced_by
     from mbd_bridge.formats.tables import check_output
     from mbd_bridge.motions.warnings import left_out
@@ -126,7 +130,14 @@ def run(options: argparse.Namespace) -> int:
             minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        rows, peaks, lost, assumed = _write(solver, pieces, options, forces)
+        counter = robot.motors_counter(
+            None if options.output else False,
+            external=forces,
+            actuated=options.actuated,
+            minimum_norm=options.minimum_norm,
+            threads=options.threads,
+        )
+        rows, peaks, lost, assumed = _write(solver, pieces, options, forces, counter)
     notes = (*pieces.notes, *lost)
     if options.output is None:
         notes += () if forces is None else forces.said
@@ -138,6 +149,10 @@ def run(options: argparse.Namespace) -> int:
         screen.say(note)
     if options.output is not None:
         screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
+        if counter is not None:
+            motors = counter.motors()
+            screen.show(screen.stderr(), "", *motor_tables(motors))
+            assumed = assumed.adding(*motors.assumed)
         screen.show(screen.stderr(), "", screen.assumptions(assumed), "")
         screen.say(f"{rows} rows written to {options.output}")
     return 0
@@ -148,6 +163,7 @@ def _write(
     pieces: Pieces,
     options: argparse.Namespace,
     forces: ExternalForces | None,
+    motors: MotorsCounter | None,
 ) -> tuple[int, Peaks, tuple[str, ...], Assumptions]:
     """Write the loads piece by piece; return rows, peaks, what to say, and what they assume."""
     from mbd_bridge.cli import screen
@@ -169,6 +185,8 @@ def _write(
             sure &= loads.determined
             out.append(np.column_stack([motion.time, load_rows(loads)]))
             peaks.add(motion.time, loads)
+            if motors is not None:
+                motors.add(motion)
             rows += len(motion.time)
     assert peaks is not None
     lost = lost_components(solver.joints, named, sure)

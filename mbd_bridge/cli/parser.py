@@ -14,6 +14,7 @@ COMMANDS = (
     "ik",
     "loads",
     "spectrum",
+    "motors",
     "freebody",
     "report",
     "simulate",
@@ -38,6 +39,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd ik robot.urdf path.csv -o motion.csv            a motion that takes a frame along a path
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
+  mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
@@ -154,6 +156,16 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     )
     forces.add_argument(
         "--no-forces", action="store_true", help="without the force elements of that file"
+    )
+
+
+def add_actuators(parser: argparse.ArgumentParser) -> None:
+    """Add the file of motors and gears."""
+    parser.add_argument(
+        "--actuators",
+        metavar="FILE",
+        help="motors and gears of the machine; by default those of NAME.actuators.yaml beside "
+        "ROBOT, if it is there",
     )
 
 

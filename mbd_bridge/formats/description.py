@@ -169,6 +169,26 @@ class Coupling:
 
 
 @dataclass(frozen=True, slots=True)
+class Transmission:
+    """What a file says of the gears between a motor and a joint.
+
+    Attributes
+    ----------
+    reduction : turns of the motor by those of the joint (rad/m of a slide), negative where they
+        turn against each other; None where the file gives none
+    rotor_inertia : at the motor's shaft, kg m², None where the file gives none
+    problem : why its numbers are not read, or nothing
+    """
+
+    name: str
+    joint: str
+    reduction: float | None = None
+    rotor_inertia: float | None = None
+    problem: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """A whole mechanism as its file tells it.
 
@@ -181,6 +201,7 @@ class Description:
     actuated : actuated joints, as the sidecar or the file's transmissions say; None where
         neither does
     payloads : what was added to links afterwards; their inertia is part of `links` already
+    transmissions : gears between motors and joints; no part in the dynamics
     """
 
     name: str
@@ -194,3 +215,4 @@ class Description:
     actuated: tuple[str, ...] | None = None
     payloads: tuple[Payload, ...] = ()
     flexible: tuple[FlexibleLink, ...] = ()
+    transmissions: tuple[Transmission, ...] = ()

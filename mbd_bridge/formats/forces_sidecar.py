@@ -38,7 +38,7 @@ MAX_POINTS = 20_000
 
 KEYS = ("units", "forces", "urdf")
 URDF_KEYS = ("damping", "friction", "limits")
-TABLE_KEYS = ("x", "y", "file", "kind", "outside")
+WORDS = ("kind", "outside")
 
 
 class Entry(NamedTuple):
@@ -111,29 +111,32 @@ def _entry(node: Node) -> Entry:
     return Entry(name, node.value["type"], fields, node.named(f"element {name!r}"))
 
 
-def table_points(node: Node, value: str = "y") -> Points:
+def table_points(
+    node: Node, value: str = "y", place: str = "x", more: tuple[str, ...] = WORDS
+) -> Points:
     """Return the points of a table that is written out or lies in a file beside this one.
 
     Parameters
     ----------
-    value : the key of the values over x
+    value, place : the keys of the values, and of what they are given over
+    more : other keys, whose values are words
     """
-    table = node.table(tuple(value if key == "y" else key for key in TABLE_KEYS))
-    words: dict[str, str] = {key: table[key].text() for key in ("kind", "outside") if key in table}
-    for key in ("x", value):
+    table = node.table((place, value, "file", *more))
+    words: dict[str, str] = {key: table[key].text() for key in more if key in table}
+    for key in (place, value):
         if key not in table:
             raise node.error(
-                f"the key {key!r} is missing; write {{x: [...], {value}: [...]}}, or "
-                f"{{file: law.csv, x: column, {value}: column}}"
+                f"the key {key!r} is missing; write {{{place}: [...], {value}: [...]}}, or "
+                f"{{file: law.csv, {place}: column, {value}: column}}"
             )
     if "file" not in table:
-        x, y = (np.array([one.number() for one in table[key].items()]) for key in ("x", value))
+        x, y = (np.array([one.number() for one in table[key].items()]) for key in (place, value))
         return Points(x, y, words)
     file = Path(node.file).parent / beside(table["file"])
     found = read_table(file, max_cells=10 * MAX_POINTS)
     if len(found.values) > MAX_POINTS:
         raise FileError(f"more than {MAX_POINTS} rows; a law needs some hundred", found.source)
-    return Points(found.column(table["x"].text()), found.column(table[value].text()), words)
+    return Points(found.column(table[place].text()), found.column(table[value].text()), words)
 
 
 def beside(node: Node) -> PurePath:

@@ -22,6 +22,7 @@ from mbd_bridge.formats.joints import read_joint
 from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sidecar import Sidecar, actuated_names, read_sidecar, sidecar_path
+from mbd_bridge.formats.transmissions import commanded_joints, read_transmissions
 from mbd_bridge.formats.xacro import expand_xacro
 from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
 
@@ -143,18 +144,22 @@ def _read(
         actuated=_actuated(robot, joints)
         if beside.actuated is None
         else actuated_names(beside.actuated, joints, all_loops),
+        transmissions=read_transmissions(robot),
     )
 
 
 def _actuated(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | None:
-    """Return the joints that the file's ``<transmission>`` elements act on; None if it has none.
+    """Return the joints that the file's ``<transmission>`` elements act on, or those that
+    ``<ros2_control>`` commands; None if it has neither.
 
     What they say of joints that cannot have an actuator, or are not there, is for other programs.
     """
     free = {joint.name for joint in joints if joint.type != "fixed" and joint.mimic is None}
-    named = [one.get("name") for one in robot.iterfind("transmission/joint")]
-    found = [name for name in dict.fromkeys(named) if name in free and name is not None]
-    return tuple(found) or None
+    for named in ([one.joint for one in read_transmissions(robot)], commanded_joints(robot)):
+        found = [name for name in dict.fromkeys(named) if name in free]
+        if found:
+            return tuple(found)
+    return None
 
 
 def _check_root(robot: Element, file: str) -> None:

@@ -8,9 +8,10 @@ from mbd_bridge.plots.lines import Line, Panel, draw_panels
 from mbd_bridge.plots.polar import Rose, draw_rose
 from mbd_bridge.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.plots.style import axes_for, explain, style
-from mbd_bridge.plots.torque_speed import TorqueSpeed, draw_torque_speed
+from mbd_bridge.plots.torque_speed import LimitCurve, TorqueSpeed, draw_torque_speed
 
 __all__ = [
+    "LimitCurve",
     "Line",
     "Panel",
     "Rose",

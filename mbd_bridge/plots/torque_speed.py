@@ -24,6 +24,22 @@ FAR = 2.5
 """A limit so many times what is used lies outside of the picture, which shows what is used."""
 
 
+@dataclass(frozen=True)
+class LimitCurve:
+    """A limit of the effort over the speed, the same for both signs.
+
+    Attributes
+    ----------
+    name : "continuous", "peak"
+    speed : growing from 0; inf at the end: it goes on as far as the picture
+    effort : at these speeds
+    """
+
+    name: str
+    speed: tuple[float, ...]
+    effort: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class TorqueSpeed:
     """An actuator along a motion.
@@ -35,6 +51,9 @@ class TorqueSpeed:
     effort, effort_unit : (N,) "N m" or "N"
     speed, speed_unit : (N,) "rad/s" or "m/s"
     most_effort, most_speed : limits, None where there are none
+    limits_of : whose limits they are, for the legend
+    mean_square : root of the mean square of the effort, where it is known; None: over the rows
+    curves : limits over the speed
     """
 
     name: str
@@ -45,6 +64,9 @@ class TorqueSpeed:
     speed_unit: str = "rad/s"
     most_effort: float | None = None
     most_speed: float | None = None
+    limits_of: str = "of the file"
+    mean_square: float | None = None
+    curves: tuple[LimitCurve, ...] = ()
 
     @property
     def turns(self) -> bool:
@@ -58,13 +80,15 @@ class TorqueSpeed:
 
     @property
     def rms(self) -> float:
-        """Root of the mean square of the effort over the rows."""
+        """Root of the mean square of the effort."""
+        if self.mean_square is not None:
+            return self.mean_square
         return float(np.sqrt(np.mean(self.effort**2)))
 
 
 def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
-    """Draw one actuator: where it motors and brakes, peak, RMS and largest power, and its
-    limits.
+    """Draw one actuator: where it motors and brakes, peak, RMS, the largest power either way, and
+    its limits.
     """
     kept = envelope(curve.effort, curve.speed, most=most)
     speed, effort = curve.speed[kept], curve.effort[kept]
@@ -86,17 +110,20 @@ def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
         zorder=3,
         label=f"peak {quantity(curve.effort[peak], unit, digits=4)} at {curve.time[peak]:.4g} s",
     )
-    strongest = int(np.argmax(np.abs(curve.power)))
-    power = quantity(float(curve.power[strongest]), "W", digits=4)
-    ax.plot(
-        curve.speed[strongest],
-        curve.effort[strongest],
-        "s",
-        color=BLACK,
-        markersize=5,
-        zorder=3,
-        label=f"largest power {power} at {curve.time[strongest]:.4g} s",
-    )
+    ways = (("motoring", "s", curve.power), ("braking", "D", -curve.power))
+    for what_it_does, mark, power in ways:
+        strongest = int(np.argmax(power))
+        if power[strongest] > 0.0:
+            said = quantity(float(power[strongest]), "W", digits=4)
+            ax.plot(
+                curve.speed[strongest],
+                curve.effort[strongest],
+                mark,
+                color=BLACK,
+                markersize=5,
+                zorder=3,
+                label=f"{what_it_does} {said} at {curve.time[strongest]:.4g} s",
+            )
     for sign in (1.0, -1.0):
         ax.axhline(
             sign * curve.rms,
@@ -117,7 +144,7 @@ def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
 
 
 def _limits(ax: Axes, curve: TorqueSpeed) -> None:
-    """Draw what the file allows, and say how much of it is used."""
+    """Draw what is allowed, and say how much of it is used."""
     look: dict[str, Any] = {"color": FAINT, "linestyle": "--", "linewidth": 1.0}
     words = []
     for limit, values, unit, line, frame in (
@@ -135,4 +162,26 @@ def _limits(ax: Axes, curve: TorqueSpeed) -> None:
                 extent = max(extent, 1.1 * limit)
         frame(-extent, extent)
     for word in words:
-        ax.plot([], [], label=f"limit of the file {word}", **look)
+        ax.plot([], [], label=f"limit {curve.limits_of} {word}", **look)
+    _curves(ax, curve)
+
+
+def _curves(ax: Axes, curve: TorqueSpeed) -> None:
+    """Draw limits over the speed, in all quarters."""
+    right = ax.get_xlim()[1]
+    for one, dashes in zip(curve.curves, ("-.", "-"), strict=False):
+        speed = np.minimum(np.array(one.speed), right)
+        effort = np.array(one.effort)
+        if one.speed[-1] < np.inf:  # it ends there
+            speed, effort = np.append(speed, speed[-1]), np.append(effort, 0.0)
+        both = np.concatenate([-speed[::-1], speed])
+        size = np.concatenate([effort[::-1], effort])
+        look: dict[str, Any] = {"color": FAINT, "linestyle": dashes, "linewidth": 1.2}
+        number = quantity(float(effort.max()), curve.effort_unit, digits=4)
+        level = effort.max() == effort[: len(one.effort)].min()
+        said = f"{one.name} {curve.limits_of} {'' if level else 'up to '}{number}"
+        ax.plot(both, size, label=said, **look)
+        ax.plot(both, -size, **look)
+        top, height = ax.get_ylim()[1], 1.1 * float(effort.max())
+        if top < height < FAR * FAR * top:
+            ax.set_ylim(-height, height)

@@ -79,7 +79,7 @@ class Sizing:
     name, unit : of the actuation; N m or N
     peak, rms : its force
     speed : the largest, rad/s or m/s
-    power : the largest that it gives, W
+    motoring, braking : the largest power that it gives, and that it takes, W
     effort_limit, speed_limit : of the file; None where it has none
     """
 
@@ -88,7 +88,8 @@ class Sizing:
     peak: float
     rms: float
     speed: float
-    power: float
+    motoring: float
+    braking: float
     effort_limit: float | None = None
     speed_limit: float | None = None
 
@@ -115,7 +116,8 @@ def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
                 one.peak.value,
                 one.rms,
                 envelope.fastest,
-                envelope.power,
+                envelope.motoring,
+                envelope.braking,
                 (limit.effort or None) if limit else None,
                 (limit.velocity or None) if limit else None,
             )
@@ -148,7 +150,8 @@ def actuators(found: list[Sizing]) -> str:
                 _share(one.peak, one.effort_limit, one.unit),
                 f"{number(one.speed)} {rate}",
                 _share(one.speed, one.speed_limit, rate),
-                quantity(one.power, "W"),
+                quantity(one.motoring, "W"),
+                quantity(one.braking, "W"),
             ]
         )
     headings = (
@@ -158,7 +161,8 @@ def actuators(found: list[Sizing]) -> str:
         "peak in limit",
         ">top speed",
         "speed in limit",
-        ">peak power",
+        ">motoring",
+        ">braking",
     )
     return table(
         headings,

@@ -188,7 +188,8 @@ def test_the_envelope_of_a_actuator_holds_every_point():
             assert found.largest[k] == own.max() and found.smallest[k] == own.min()
         else:
             assert np.isnan(found.largest[k]) and np.isnan(found.smallest[k])
-    assert found.power == (speed * force).max()
+    power = speed * force
+    assert (found.motoring, found.braking) == (power.max(), -power.min())
 
 
 def test_history_of_a_follower_and_of_gears_knows_their_speeds():

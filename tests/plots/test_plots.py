@@ -172,10 +172,12 @@ def test_torque_over_speed_is_the_actuator_with_peak_rms_power_and_limits(loads,
     assert np.array_equal(both, torque)
     assert np.array_equal(drawn["motoring"].get_xdata(), speed)
     assert np.array_equal(np.isnan(braking), torque * speed >= 0.0)
-    k, p = np.argmax(np.abs(torque)), np.argmax(np.abs(torque * speed))
+    k, power = np.argmax(np.abs(torque)), torque * speed
     said = labels(ax)
     assert f"peak {torque[k]:.4g} N m at {motion.time[k]:.4g} s" in said
-    assert f"largest power {torque[p] * speed[p]:.4g} W at {motion.time[p]:.4g} s" in said
+    for name, size in (("motoring", power), ("braking", -power)):
+        p = np.argmax(size)
+        assert f"{name} {size[p]:.4g} W at {motion.time[p]:.4g} s" in said
     assert f"RMS {np.sqrt(np.mean(torque**2)):.4g} N m" in said
     assert "limit of the file 200 N m (5% used)" in said
     assert "limit of the file 2 rad/s (79% used)" in said

@@ -26,7 +26,8 @@ class Envelope:
     speeds : (B + 1,) edges of the bins
     largest, smallest : (B,) force in each bin, nan where it never is
     fastest : the largest speed, either way
-    power : W, the largest force times speed at one instant (positive: the actuation gives power)
+    motoring, braking : W, the largest power at one instant that the actuation gives, and that it
+        takes, each from 0
     """
 
     name: str
@@ -35,7 +36,8 @@ class Envelope:
     largest: Floats
     smallest: Floats
     fastest: float
-    power: float
+    motoring: float
+    braking: float
 
 
 class EnvelopeCounter:
@@ -45,7 +47,7 @@ class EnvelopeCounter:
         self._axis = Axis(BINS, signed=True)
         self._high = np.full(BINS, -np.inf)
         self._low = np.full(BINS, np.inf)
-        self._fastest, self._power = 0.0, -np.inf
+        self._fastest = self._motoring = self._braking = 0.0
 
     def add(self, speed: Floats, force: Floats) -> None:
         """Take in speed and force, each (N,)."""
@@ -59,7 +61,9 @@ class EnvelopeCounter:
         np.maximum.at(self._high, places, force)
         np.minimum.at(self._low, places, force)
         self._fastest = max(self._fastest, float(np.abs(speed).max(initial=0.0)))
-        self._power = max(self._power, float((speed * force).max(initial=-np.inf)))
+        power = speed * force
+        self._motoring = max(self._motoring, float(power.max(initial=0.0)))
+        self._braking = max(self._braking, -float(power.min(initial=0.0)))
 
     def envelope(self, name: str, unit: str) -> Envelope:
         """Return the envelope of what came so far, without the empty bins at its ends."""
@@ -68,4 +72,5 @@ class EnvelopeCounter:
         edges = self._axis.edges[part.start : part.stop + 1]
         empty = ~np.isfinite(self._high[part])
         high, low = (np.where(empty, np.nan, x[part]) for x in (self._high, self._low))
-        return Envelope(name, unit, edges, high, low, self._fastest, self._power)
+        powers = self._motoring, self._braking
+        return Envelope(name, unit, edges, high, low, self._fastest, *powers)

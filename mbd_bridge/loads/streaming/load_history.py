@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
+
+if TYPE_CHECKING:
+    from mbd_bridge.actuators.motors import Motors
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,7 @@ class LoadHistory:
     assumptions : everything that the loads assume, topic by topic
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
+    motors : what motors have to do, where that was computed, or None
     """
 
     mechanism: str
@@ -51,6 +56,7 @@ class LoadHistory:
     assumptions: Assumptions
     notes: tuple[str, ...] = ()
     file: str | None = None
+    motors: Motors | None = None
 
     @property
     def round_off(self) -> RoundOff:

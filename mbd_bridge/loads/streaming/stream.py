@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.pieces import Pieces
 from mbd_bridge.motions.table import COMPONENTS, TIME, attributes
 
+if TYPE_CHECKING:
+    from mbd_bridge.actuators.motors import MotorsCounter
+
 Answer = Callable[[Motion], JointLoads]
 """What gives the loads along a piece of a motion."""
 
@@ -33,6 +36,7 @@ def stream_loads(
     digits: int | None = None,
     exponents: Sequence[float] = EXPONENTS,
     plane: str | None = None,
+    motors: MotorsCounter | None = None,
 ) -> LoadHistory:
     """Return what is kept of the loads along a motion in pieces; write the loads if asked to.
 
@@ -45,6 +49,7 @@ def stream_loads(
     output : .parquet, .csv, .npz or .h5 file for the loads themselves
     digits : significant digits in a text; None for all
     exponents, plane : see `LoadSpectraCounter`
+    motors : what counts the motors' duties too
     """
     counter = LoadHistoryCounter(exponents, plane=plane)
     named: Flags | None = None
@@ -58,8 +63,14 @@ def stream_loads(
             if writer is not None:
                 writer.append(np.column_stack([motion.time, load_rows(loads)]))
             counter.add(loads)
+            if motors is not None:
+                motors.add(motion)
     name = fspath(output) if isinstance(output, str | PathLike) else None
     history = counter.history(pieces.notes, name, pieces.assumed)
+    if motors is not None:
+        duties = motors.motors()
+        said = history.assumptions.adding(*duties.assumed)
+        history = replace(history, motors=duties, assumptions=said)
     if named is None:
         return history
     sure = [[history[f"{j}.{c}"].determined for c in COMPONENTS] for j in history.joints]

@@ -1,0 +1,256 @@
+"""What a motor has to do along a motion, taken in piece by piece: peaks, RMS, energies, verdict.
+
+Integrals over time are those of straight lines between the rows: ∫ P dt is split where P changes
+its sign, so that what is motored less what is braked is the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.actuators.actuator import Actuator
+from mbd_bridge.actuators.motor_curve import used
+from mbd_bridge.actuators.motor_side import MotorStates
+from mbd_bridge.actuators.verdict import Use, Verdict, verdict
+from mbd_bridge.errors import StateError
+from mbd_bridge.plots.decimate import envelope
+
+Floats = NDArray[np.float64]
+
+POINTS = 4000
+"""Points of the torque-speed path that are kept, for pictures; peaks are among them."""
+
+
+CONTINUOUS, PEAK, SPEED = "continuous torque", "peak torque", "speed"
+EFFORT, VELOCITY = "joint effort", "joint velocity"
+"""Names of the limits."""
+
+
+class At(NamedTuple):
+    """A largest value, and when it is first reached, s."""
+
+    value: float = 0.0
+    time: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies along a motion, J: motoring - braking = joint + losses + rotor.
+
+    Attributes
+    ----------
+    motoring, braking : that the motor gives, and that it takes, each from 0
+    joint : that the joint takes, less what it gives
+    joint_friction, gears, motor_friction : lost
+    rotor : gained by the rotor's motion
+    """
+
+    motoring: float = 0.0
+    braking: float = 0.0
+    joint: float = 0.0
+    joint_friction: float = 0.0
+    gears: float = 0.0
+    motor_friction: float = 0.0
+    rotor: float = 0.0
+
+    @property
+    def lost(self) -> float:
+        """All that is lost."""
+        return self.joint_friction + self.gears + self.motor_friction
+
+
+ENERGIES = tuple(Energies.__dataclass_fields__)
+"""Names of the energies."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotorDuty:
+    """What one motor has to do along a motion.
+
+    Attributes
+    ----------
+    actuator : whose motor it is, with all its numbers
+    torque_unit, speed_unit : of the motor: N m and rad/s, or N and m/s of a linear one
+    begin, end : s
+    peak : torque of the largest size, with its sign
+    rms : root of the mean square of the torque over time
+    fastest : speed of the largest size, with its sign
+    mean_speed : mean of the speed's size over time
+    motoring, braking : largest power that the motor gives, and that it takes, W, each from 0
+    energies : over the motion
+    uses : of the limits that are known
+    missing : limits that are not
+    time, speed, torque : points (P,) of the path that are worth drawing
+    states : the whole path, where the motion was there as a whole; else None
+    """
+
+    actuator: Actuator
+    torque_unit: str
+    speed_unit: str
+    begin: float
+    end: float
+    peak: At
+    rms: float
+    fastest: At
+    mean_speed: float
+    motoring: At
+    braking: At
+    energies: Energies
+    uses: tuple[Use, ...]
+    missing: tuple[str, ...]
+    time: Floats
+    speed: Floats
+    torque: Floats
+    states: MotorStates | None = None
+
+    @property
+    def name(self) -> str:
+        """The degree of freedom that it moves."""
+        return self.actuator.joint
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the motor is large enough, or why that is not said."""
+        return verdict(self.uses, self.missing, self.actuator.not_counted)
+
+    def __repr__(self) -> str:
+        return (
+            f"MotorDuty({self.name!r}: peak {self.peak.value:.4g} {self.torque_unit}, RMS "
+            f"{self.rms:.4g} {self.torque_unit}, {self.verdict})"
+        )
+
+
+class DutyCounter:
+    """The duty of one motor whose states come in pieces."""
+
+    def __init__(self, actuator: Actuator, torque_unit: str, speed_unit: str) -> None:
+        self.actuator = actuator
+        self._units = torque_unit, speed_unit
+        self._first: MotorStates | None = None
+        self._last: MotorStates | None = None
+        self._pieces = 0
+        self._largest: dict[str, tuple[float, At]] = {}
+        self._sums = dict.fromkeys(("square", "speed", "thermal", *ENERGIES), 0.0)
+        self._path = np.zeros((3, 0))
+
+    def add(self, states: MotorStates) -> None:
+        """Take in the next states, (N,) with N from 1."""
+        if self._last is None:
+            self._begin = float(states.time[0])
+        self._integrate(states if self._last is None else _joined(self._last, states))
+        self._take_largest(states)
+        path = np.hstack([self._path, [states.time, states.speed, states.torque]])
+        self._path = path[:, envelope(path[2], path[1], path[1] * path[2], most=POINTS)]
+        self._pieces += 1
+        self._first = states if self._pieces == 1 else None
+        self._last = states
+
+    def _take_largest(self, states: MotorStates) -> None:
+        actuator, curve, power = self.actuator, self.actuator.curve, states.power
+        values = {"torque": states.torque, "fastest": states.speed}
+        values |= {"motoring": np.maximum(power, 0.0), "braking": np.maximum(-power, 0.0)}
+        for name, limit in ((CONTINUOUS, curve.continuous), (PEAK, curve.peak)):
+            if limit is not None:
+                values[name] = used(states.torque, states.speed, limit)
+        if curve.max_speed is not None:
+            values[SPEED] = np.abs(states.speed) / curve.max_speed
+        if actuator.effort is not None:
+            values[EFFORT] = used(states.output, states.joint_speed, actuator.effort)
+        if actuator.velocity is not None:
+            values[VELOCITY] = used(states.joint_speed, states.joint_speed, actuator.velocity)
+        for name, signed in values.items():
+            row = int(np.argmax(np.abs(signed)))
+            size = float(abs(signed[row]))
+            if name not in self._largest or size > self._largest[name][0]:
+                self._largest[name] = size, At(float(signed[row]), float(states.time[row]))
+
+    def _integrate(self, states: MotorStates) -> None:
+        step, power = np.diff(states.time), states.power
+        values = {
+            "square": _squares(step, states.torque),
+            "speed": _line(step, np.abs(states.speed)),
+            "motoring": _positive(step, power),
+            "braking": _positive(step, -power),
+            "joint": _line(step, states.joint_power),
+        }
+        for name in ("joint_friction", "gears", "motor_friction", "rotor"):
+            values[name] = _line(step, getattr(states, name))
+        if self.actuator.curve.continuous is not None:
+            share = used(states.torque, states.speed, self.actuator.curve.continuous)
+            values["thermal"] = _squares(step, share)
+        for name, value in values.items():
+            self._sums[name] += value
+
+    def duty(self) -> MotorDuty:
+        """Return the duty of what came so far."""
+        if self._last is None:
+            raise StateError("no states were counted: add() was not called")
+        sums, largest = self._sums, {name: at for name, (_, at) in self._largest.items()}
+        end = float(self._last.time[-1])
+        span = end - self._begin
+
+        def rms(name: str, at_once: str) -> float:
+            """Return a mean over time; of one row, which takes no time, its value."""
+            return float(np.sqrt(sums[name] / span)) if span else abs(largest[at_once].value)
+
+        uses = []
+        if self.actuator.curve.continuous is not None:
+            uses.append(Use(CONTINUOUS, rms("thermal", CONTINUOUS)))
+        uses += [Use(x, *largest[x]) for x in (PEAK, SPEED, EFFORT, VELOCITY) if x in largest]
+        known = [use.name for use in uses]
+        time, speed, torque = self._path.copy()
+        return MotorDuty(
+            self.actuator,
+            *self._units,
+            self._begin,
+            end,
+            largest["torque"],
+            rms("square", "torque"),
+            largest["fastest"],
+            sums["speed"] / span if span else abs(largest["fastest"].value),
+            largest["motoring"],
+            largest["braking"],
+            Energies(**{name: sums[name] for name in ENERGIES}),
+            tuple(uses),
+            tuple(name for name in (CONTINUOUS, PEAK, SPEED) if name not in known),
+            time,
+            speed,
+            torque,
+            self._first,
+        )
+
+
+def _joined(last: MotorStates, states: MotorStates) -> MotorStates:
+    """Return states with the last row of those before them in front."""
+    parts = {
+        name: np.concatenate([getattr(last, name)[-1:], getattr(states, name)])
+        for name in MotorStates.__dataclass_fields__
+    }
+    return replace(states, **parts)
+
+
+def _line(step: Floats, values: Floats) -> float:
+    """Return ∫ y dt of straight lines."""
+    return float(np.sum(0.5 * step * (values[1:] + values[:-1])))
+
+
+def _squares(step: Floats, values: Floats) -> float:
+    """Return ∫ y² dt of straight lines."""
+    if np.isinf(values).any():  # beyond the end of a curve nothing is allowed
+        return np.inf
+    a, b = values[:-1], values[1:]
+    return float(np.sum(step * (a * a + a * b + b * b)) / 3.0)
+
+
+def _positive(step: Floats, values: Floats) -> float:
+    """Return ∫ max(y, 0) dt of straight lines."""
+    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    both = (low < 0.0) & (high > 0.0)
+    area = 0.5 * (np.maximum(low, 0.0) + np.maximum(high, 0.0))
+    span = np.where(both, high - low, 1.0)
+    area = np.where(both, 0.5 * high * high / span, area)
+    return float(np.sum(step * area))

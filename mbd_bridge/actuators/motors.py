@@ -1,0 +1,136 @@
+"""What the motors of a machine have to do along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.actuators.actuator import FRICTION, ROTOR, Actuator
+from mbd_bridge.actuators.duty import DutyCounter, MotorDuty
+from mbd_bridge.actuators.motor_side import MotorStates, motor_side
+from mbd_bridge.assumptions import Assumption
+from mbd_bridge.errors import StateError, some, unknown_name
+from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.motion import Motion
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+NAMED = 6
+"""How many names a sentence gives before it counts."""
+
+ROTORS = (
+    "rotors are accelerated by their joint's rate alone; that they turn with the link that carries "
+    "them (gyroscopic moments) is neglected"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Motors:
+    """The duties of a machine's motors, by the name of what each of them moves.
+
+    Attributes
+    ----------
+    mechanism : its name
+    duties : one a motor
+    """
+
+    mechanism: str
+    duties: tuple[MotorDuty, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The degrees of freedom that are moved."""
+        return tuple(duty.name for duty in self.duties)
+
+    def __getitem__(self, name: str) -> MotorDuty:
+        """Return the duty of the motor of a degree of freedom."""
+        if name not in self.names:
+            raise StateError(unknown_name("motor", name, self.names))
+        return self.duties[self.names.index(name)]
+
+    def __iter__(self) -> Iterator[MotorDuty]:
+        return iter(self.duties)
+
+    def __len__(self) -> int:
+        return len(self.duties)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was counted of friction, rotors and gears, where it comes from, and what was not."""
+        found: dict[tuple[str, str, bool], list[str]] = {}
+        for duty in self:
+            one = duty.actuator
+            for topic, what in (("friction", FRICTION), ("rotors", ROTOR)):
+                missing = what in one.not_counted
+                text = f"{what} {'not counted' if missing else 'counted'}"
+                found.setdefault((topic, text, missing), []).append(duty.name)
+            for topic, text in one.sources:
+                found.setdefault((topic, text, False), []).append(duty.name)
+        said = [
+            Assumption(topic, f"motor of {some(names, NAMED)}: {text}", neglected=missing)
+            for (topic, text, missing), names in found.items()
+        ]
+        turning = any(duty.actuator.rotor_inertia for duty in self)
+        return (*said, *([Assumption("rotors", ROTORS, neglected=True)] if turning else []))
+
+    def plot(
+        self,
+        names: Iterable[str] | str | None = None,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw torque over speed of each motor, with its curve, and return the axes.
+
+        Parameters
+        ----------
+        names : of degrees of freedom; None for all
+        ax : axes to draw into, one a motor; None makes a figure
+        """
+        from mbd_bridge.actuators.pictures import plot_motors
+
+        return plot_motors(self, names, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"Motors({self.mechanism!r}: {'; '.join(f'{d.name} {d.verdict}' for d in self)})"
+
+
+class MotorsCounter:
+    """The motors of a machine along a motion that comes in pieces.
+
+    Parameters
+    ----------
+    actuators : bound to the model
+    inverse : gives what the actuators must do along a motion, (N, nv) N m or N
+    """
+
+    def __init__(
+        self, model: Model, actuators: Iterable[Actuator], inverse: Callable[[Motion], Floats]
+    ) -> None:
+        self._model, self._inverse = model, inverse
+        self._places: list[int] = []
+        self._counters: list[DutyCounter] = []
+        for one in actuators:
+            self._places.append(model.velocity_names.index(one.joint))
+            self._counters.append(
+                DutyCounter(one, one.torque_unit(model), f"{one.motor_unit(model)}/s")
+            )
+
+    def add(self, motion: Motion) -> list[MotorStates]:
+        """Take in the next piece of a motion, and return the states of the motors along it."""
+        tau, found = self._inverse(motion), []
+        for k, counter in zip(self._places, self._counters, strict=True):
+            columns = tau[:, k], motion.v[:, k], motion.a[:, k]
+            found.append(motor_side(counter.actuator, motion.time, *columns))
+            counter.add(found[-1])
+        return found
+
+    def motors(self) -> Motors:
+        """Return the duties of what came so far."""
+        return Motors(self._model.name, tuple(counter.duty() for counter in self._counters))

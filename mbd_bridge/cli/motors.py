@@ -1,0 +1,230 @@
+"""``mbd motors``: what motors have to do along a motion, and whether they are large enough."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli.parser import Names, add_actuators, add_robot, whole_number
+from mbd_bridge.cli.plot import check_picture, save_picture
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mbd_bridge.actuators import Actuator, MotorDuty, Motors
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.formats.table import Column
+
+SUMMARY = "torque, speed and power of motors along a motion; are they large enough?"
+DESCRIPTION = f"""\
+Compute what the motors of a machine have to do along a motion: torque, speed and power at their
+shafts, with gears, rotors and friction, and how much of their curves that takes.
+
+  mbd motors urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --ratio lbr_iiwa_joint_2=100 \\
+      --rotor-inertia lbr_iiwa_joint_2=1e-4 --efficiency lbr_iiwa_joint_2=0.8,0.7
+
+What is not given here comes from NAME.actuators.yaml beside ROBOT, then from ROBOT itself
+(<transmission>, ros2_control, <dynamics>, <limit>). "fits" is only said where friction, rotor and
+the motor's limits are known; else the line says what is not.
+
+{motion_file.TEXT}
+Numbers are at the motor's shaft. Motoring is power that the motor gives, braking what it takes.
+With -o the motors' torque, speed and power along the motion go into a table.
+"""
+
+OPTIONS = {
+    "ratio": ("N", "speed of the motor by that of the joint, rad/rad (rad/m of a slide)"),
+    "rotor-inertia": ("J", "of the rotor and what turns with it, kg m²"),
+    "efficiency": ("e[,e]", "of the gears where the motor moves the joint, and in braking"),
+    "motor-friction": ("C[,c[,mu]]", "at the shaft: Coulomb N m, viscous N m s/rad, share of load"),
+    "joint-friction": ("C[,c[,mu]]", "the same at the joint (N, N s/m of a slide)"),
+    "continuous": ("T", "torque that the motor gives for ever, N m"),
+    "peak": ("T", "torque that it gives for a short time, N m"),
+    "max-speed": ("w", "of the motor, rad/s"),
+}
+"""Options that take JOINT=NUMBERS: what the numbers are, and how many of them at most there are."""
+
+MOST = {"efficiency": 2, "motor-friction": 3, "joint-friction": 3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    parser.add_argument(
+        "--joints", nargs="+", action=Names, metavar="JOINT", help="of the motors; default: all"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .npz or .h5")
+    parser.add_argument("--plot", metavar="FILE", help="torque over speed: .png, .svg or .pdf")
+    add_actuators(parser)
+    group = parser.add_argument_group("the motors (repeatable; JOINT 'all' stands for all)")
+    for name, (numbers, text) in OPTIONS.items():
+        group.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            type=_assigned(MOST.get(name, 1)),
+            metavar=f"JOINT={numbers}",
+            help=text,
+        )
+    external.add_arguments(parser)
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute, show and write."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.tables import check_output
+
+    if options.plot is not None:
+        check_picture(options.plot)
+    if options.output is not None:
+        check_output(options.output)
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    robot = _with_options(robot, options)
+    motors, rows, notes = _count(robot, options)
+    for note in (*notes, *screen.forces_said(robot), *map(str, motors.assumed)):
+        screen.say(note)
+    console = screen.stdout()
+    screen.show(console, *tables(motors))
+    if options.plot is not None:
+        save_picture(motors.plot, options.plot)
+    if options.output is not None:
+        screen.say(f"{rows} rows written to {options.output}")
+    return 0
+
+
+def tables(motors: Motors) -> tuple[Table | str, ...]:
+    """Return what the command line shows of motors."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.loads.round_off import ROUND_OFF
+    from mbd_bridge.readable import number
+
+    heads = [*("motor of", ">peak", ">RMS", "unit", ">top speed", "unit", ">motoring", ">braking")]
+    heads += ["unit", ">energy out", ">back", ">lost", "unit"]
+    rows = []
+    for duty in motors:
+        energy, power = duty.energies, max(duty.motoring.value, duty.braking.value)
+        floor, none = ROUND_OFF * power, ROUND_OFF * max(energy.motoring, energy.braking)
+        rows.append(
+            (
+                duty.name,
+                number(duty.peak.value),
+                number(duty.rms),
+                duty.torque_unit,
+                number(abs(duty.fastest.value)),
+                duty.speed_unit,
+                number(duty.motoring.value, floor),
+                number(duty.braking.value, floor),
+                "W",
+                number(energy.motoring, none),
+                number(energy.braking, none),
+                number(energy.lost, none),
+                "J",
+            )
+        )
+    verdicts = [(duty.name, str(duty.verdict)) for duty in motors]
+    return screen.table(heads, rows), "", screen.table(("motor of", "verdict"), verdicts)
+
+
+def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, tuple[str, ...]]:
+    """Return the motors' duties, the number of rows and what there is to say of the motion."""
+    from mbd_bridge.formats.tables import TableWriter
+    from mbd_bridge.motions.table import TIME, attributes
+
+    joints = None if options.joints in (None, ["all"]) else options.joints
+    counter = robot.motors_counter(
+        True,
+        joints,
+        external=external.read(options, robot),
+        actuated=options.actuated,
+        minimum_norm=options.minimum_norm,
+        threads=options.threads,
+    )
+    assert counter is not None
+    rows = 0
+    with contextlib.ExitStack() as stack:
+        pieces = stack.enter_context(motion_file.pieces(options, robot.model))
+        writer = None
+        for motion in pieces:
+            states = counter.add(motion)
+            rows += len(motion.time)
+            if options.output is None:
+                continue
+            if writer is None:
+                said = attributes(f"motors of {robot.name} along {pieces.name}", pieces.notes)
+                columns = [TIME, *(c for duty in counter.motors() for c in _columns(duty))]
+                writer = stack.enter_context(TableWriter(options.output, columns, said))
+            parts = [column for one in states for column in (one.torque, one.speed, one.power)]
+            writer.append(np.column_stack([motion.time, *parts]))
+        notes = pieces.notes
+    return counter.motors(), rows, notes
+
+
+def _columns(duty: MotorDuty) -> list[Column]:
+    from mbd_bridge.formats.table import Column
+
+    units = {"torque": duty.torque_unit, "speed": duty.speed_unit, "power": "W"}
+    return [Column(f"{duty.name}.motor.{what}", unit) for what, unit in units.items()]
+
+
+def _with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
+    """Return the machine with the actuators that the options give."""
+    from mbd_bridge.actuators import Actuator, Actuators
+
+    given = {
+        name: values for name in OPTIONS if (values := getattr(options, name.replace("-", "_")))
+    }
+    if not given:
+        return robot
+    known = Actuators() if robot.stated_actuators is None else robot.stated_actuators
+    found = {one.joint: one for one in known}
+    every = [one.joint for one in robot.actuators] or [*found]
+    for name, values in given.items():
+        for joint, numbers in values:
+            for one in every if joint == "all" else [joint]:
+                found[one] = _changed(found.get(one, Actuator(one)), name, numbers)
+    return robot.with_actuators(Actuators.of(robot, Actuators((*found.values(),), known.use)))
+
+
+def _changed(one: Actuator, name: str, numbers: tuple[float, ...]) -> Actuator:
+    from mbd_bridge.actuators import Efficiency, Friction
+
+    key = name.replace("-", "_")
+    if key in ("continuous", "peak", "max_speed"):
+        limits: dict[str, Any] = {key: numbers[0]}
+        return replace(one, curve=replace(one.curve, **limits))
+    value: Any = numbers[0]
+    if key == "efficiency":
+        value = Efficiency(*numbers)
+    elif key.endswith("friction"):
+        value = Friction(*numbers)
+    field: dict[str, Any] = {key: value}
+    return replace(one, **field)
+
+
+def _assigned(most: int) -> Any:
+    """Return what reads JOINT=NUMBERS."""
+
+    def read(text: str) -> tuple[str, tuple[float, ...]]:
+        joint, equals, rest = text.partition("=")
+        try:
+            numbers = tuple(float(part) for part in rest.split(","))
+        except ValueError:
+            numbers = ()
+        if not joint or not equals or not 1 <= len(numbers) <= most:
+            many = "a number" if most == 1 else f"up to {most} numbers with commas between"
+            raise argparse.ArgumentTypeError(f"expected JOINT= and {many}, got {text!r}")
+        return joint, numbers
+
+    return read
