@@ -39,6 +39,7 @@ from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
+from mbd_bridge.motions.smoothing import Smooth, Smoothing
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
@@ -116,14 +117,16 @@ def load_motion(
     near: InitialGuess = None,
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
+    smooth: Smooth = "auto",
+    cutoff: float | None = None,
 ) -> Motion:
     """Read a motion of a mechanism: a table with time and coordinates, or joint states in a bag.
 
     Parameters
     ----------
     path : .csv, .parquet, .npz, .h5 or .hdf5, columns named after coordinates; or a ROS bag: a
-        rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines
-        (``.notes`` says so)
+        rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines, smoothing
+        ones where the data are noisy (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
     ignore : names of columns that are no part of the motion; * and ? stand for any characters
     topic : of a bag: with joint states; None if there is one of them only
@@ -133,12 +136,21 @@ def load_motion(
         the motion is completed from the configuration nearest to these coordinates
     frames : frames whose poses the file has: name -> link, or (link, xyz) or (link, xyz, rpy)
     given : joints and frames whose columns determine the motion; the others' are compared
+    smooth : how noise is kept out of rates: "auto"; "spline", "savgol" or "lowpass" for all that is
+        derived; "off" or None, so that positions are interpolated; or a `Smoothing`
+    cutoff : Hz, of the smoothing; None: what noise and motion ask for
     """
     _check(mechanism, "load_motion", "motion.csv")
     bag = {"topic": topic, "joints": joints, "clock": clock}
     completion = CompletionOptions(near, frames, given)
     return motion_from_file(
-        path, mechanism.model, rest=rest, bag=bag, ignore=ignore, completion=completion
+        path,
+        mechanism.model,
+        rest=rest,
+        smoothing=Smoothing.of(smooth, cutoff),
+        bag=bag,
+        ignore=ignore,
+        completion=completion,
     )
 
 
@@ -209,6 +221,8 @@ def load_history(
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
     motors: bool | None = None,
+    smooth: Smooth = "auto",
+    cutoff: float | None = None,
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -222,7 +236,7 @@ def load_history(
     progress : is called with the bytes read since the last call
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     external, external_in : forces on links: numbers (6,), tables, files; see there
-    near, frames, given : see `load_motion`
+    near, frames, given, smooth, cutoff : see `load_motion`
     motors : compute what motors have to do (`LoadHistory.motors`), of what the file says alone if
         it says no more; None: if the machine has actuators
     """
@@ -233,6 +247,7 @@ def load_history(
         mechanism.model,
         rest=rest,
         ignore=ignore,
+        smoothing=Smoothing.of(smooth, cutoff),
         progress=progress,
         completion=CompletionOptions(near, frames, given),
     )

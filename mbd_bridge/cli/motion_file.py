@@ -20,7 +20,8 @@ coordinate (mbd info lists their names), and where you have them '<name>.vel' an
 (rates of a ball joint or a floating base by the names under v: 'hip.wx.vel'). SI units; others in
 brackets: 'elbow [deg]', 'rail.vel [mm/s]'. Or it is a ROS bag (a rosbag2 folder, .mcap, .db3) with
 joint states. Rates that are not there are derived by a spline of degree 5 through the positions
-(through the rotation for quaternions), and this is said.
+(through the rotation for quaternions), and where these are noisy by smoothing splines. It is said
+what was done.
 Of a machine with loops MOTION may have the actuated joints only, or any part that determines the
 others; or the pose of a link or --frame in the world: 'tool.x', '.y', '.z' and 'tool.qx' to '.qw'
 or 'tool.roll', '.pitch', '.yaw'. The rest follows from the loops, from the configuration nearest to
@@ -41,6 +42,20 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
         action=Names,
         metavar="COLUMN",
         help="columns of MOTION that are no part of the motion; * and ? stand for any characters",
+    )
+    parser.add_argument(
+        "--smooth",
+        choices=("auto", "spline", "savgol", "lowpass", "off"),
+        default="auto",
+        help="how noise is kept out of velocities and accelerations: by smoothing splines where "
+        "data are noisy (auto, default) or everywhere, by Savitzky-Golay or low-pass filters, or "
+        "not at all",
+    )
+    parser.add_argument(
+        "--cutoff",
+        type=float,
+        metavar="Hz",
+        help="at which the smoothing halves a sine; default: what noise and motion ask for",
     )
     part = parser.add_argument_group("of a part of a motion")
     if near:
@@ -100,17 +115,20 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.motions import motion_from_file
+    from mbd_bridge.motions.smoothing import Smoothing
 
     size = None  # a pipe has none, and of a bag messages are counted
     if not is_bag(options.motion):
         with contextlib.suppress(OSError):  # the reader has the better message
             size = stat(options.motion).st_size or None
     bag = {"topic": options.topic, "joints": _renamed(options.rename), "clock": options.clock}
+    smoothing = Smoothing.of(options.smooth, options.cutoff)
     with screen.progress("reading", size) as step:
         return motion_from_file(
             options.motion,
             model,
             rest=options.rest,
+            smoothing=smoothing,
             progress=step,
             bag=bag,
             ignore=ignored(options),
@@ -127,6 +145,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
     from mbd_bridge.motions import MotionParts, motion_pieces
+    from mbd_bridge.motions.smoothing import Smoothing
 
     if is_bag(options.motion) or options.topic or options.rename or options.clock:
         yield MotionParts(read(options, model), options.motion)
@@ -139,6 +158,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
             model,
             rest=options.rest,
             ignore=ignored(options),
+            smoothing=Smoothing.of(options.smooth, options.cutoff),
             progress=step,
             completion=completion(options, model),
         )

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
+from mbd_bridge.errors import some, unknown_name
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import UNITS
+from mbd_bridge.motions.table import LOAD, UNDETERMINED, is_load
+from mbd_bridge.motions.warnings import NAMED
 
 Floats = NDArray[np.float64]
 
+_PARENTHESES = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
+FOLLOWS = 1e-3
+"""How far, rad or m, the column of a ``<mimic>`` joint may be from what its leader makes it."""
 CLOCK_JUMP = 1e4
 """A step of so many usual ones is no gap: another clock took over."""
 
@@ -71,3 +80,63 @@ def in_si(table: Table, name: str, measures: str) -> Floats:
             column=name,
         )
     return np.asarray(values * unit.factor)
+
+
+def compare_followers(table: Table, model: Model, q: Floats) -> None:
+    """Complain of a coupled joint's column that contradicts its leader's, in q (N, nq)."""
+    for joint in model.joints:
+        if joint.follows is None or joint.name not in table.names:
+            continue
+        body = model.bodies[joint.body]
+        leader = model.joints[joint.follows].name
+        unit = "m" if joint.type.name == "prismatic" else "rad"
+        own = in_si(table, joint.name, unit)
+        apart = np.abs(own - (body.ratio * q[:, body.q.start] + body.offset))
+        row = int(np.argmax(apart))
+        if apart[row] > FOLLOWS:
+            raise table.error(
+                f"the joint follows {leader!r} (<mimic>): expected {body.ratio:g} * "
+                f"{leader} + {body.offset:g}, which is {apart[row]:.3g} {unit} away; correct "
+                f"the column, or leave it out",
+                row,
+                joint.name,
+            )
+
+
+def in_our_words(table: Table, model: Model) -> Table:
+    """Return the table with ``t`` called time; complain of units in parentheses."""
+    for name in table.names:
+        said = _PARENTHESES.fullmatch(name)
+        known = name in model.coordinate_names or name in model.joint_index
+        if said and not known and not name.endswith(UNDETERMINED):
+            message = f"units go in brackets: '{said['name']} [{said['unit']}]'; rename the column"
+            raise table.error(message, column=name)
+    if "time" in table.names or "t" not in table.names or "t" in model.coordinate_names:
+        return table
+    columns = [replace(c, name="time") if c.name == "t" else c for c in table.columns]
+    return replace(table, columns=tuple(columns))
+
+
+def check_names(table: Table, model: Model) -> None:
+    """Complain of columns that mean nothing."""
+    known = ["time", *model.coordinate_names]
+    known += [name + suffix for suffix in (".vel", ".acc") for name in model.velocity_names]
+    followers = [joint.name for joint in model.joints if joint.follows is not None]
+    known += [name + suffix for name in followers for suffix in ("", ".vel", ".acc")]
+    unknown = [name for name in table.names if name not in known]
+    if LOAD in table.attributes:  # loads that were written beside the motion
+        unknown = [name for name in unknown if not is_load(name, model)]
+    if not unknown:
+        return
+    name = unknown[0]
+    joint = model.joint_index.get(name)
+    if joint is not None:
+        own = [n for n in model.coordinate_names if n.startswith(f"{name}.")]
+        instead = f"its coordinates are {', '.join(own)}" if own else "a fixed joint has none"
+        message = f"this is a joint, not a coordinate: {instead}"
+    else:
+        message = unknown_name("coordinate or rate", name, known)
+    more = (
+        f"; {len(unknown)} columns are unknown: {some(unknown, NAMED)}" if len(unknown) > 1 else ""
+    )
+    raise table.error(f"{message}{more}; rename or remove what is not known", column=name)

@@ -16,6 +16,7 @@ from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.partial import CompletionOptions, PartialMotion
 from mbd_bridge.motions.pieces import MotionPieces, Pieces
+from mbd_bridge.motions.smoothing import Smoothing
 from mbd_bridge.motions.warnings import MotionWarnings
 
 
@@ -25,6 +26,7 @@ def motion_pieces(
     *,
     rest: bool = False,
     rows: int | None = None,
+    smoothing: Smoothing | None = None,
     ignore: Sequence[str] | str = (),
     progress: Callable[[float], None] | None = None,
     completion: CompletionOptions | None = None,
@@ -38,10 +40,24 @@ def motion_pieces(
     heads = tuple(column for column in source.columns if keep(column.name))
     empty = Table(heads, np.zeros((0, len(heads))), None, source.path, source.attributes)
     if options.given is None and not is_partial(empty, model, options.frames):
-        return MotionPieces(source, model, rest=rest, rows=rows, ignore=ignore, progress=progress)
+        return MotionPieces(
+            source,
+            model,
+            rest=rest,
+            rows=rows,
+            smoothing=smoothing,
+            ignore=ignore,
+            progress=progress,
+        )
     columns = GivenColumns(model, empty, options.frames)
     recorded = MotionPieces(
-        source, columns.stand_in, rows=rows, ignore=ignore, progress=progress, of=columns.of
+        source,
+        columns.stand_in,
+        rows=rows,
+        smoothing=smoothing,
+        ignore=ignore,
+        progress=progress,
+        of=columns.of,
     )
     return CompletedPieces(recorded, PartialMotion(model, columns, options, rest))
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.mechanism import JointType
+from mbd_bridge.motions.quaternions import in_child, near_signs, vector_part
 
 Floats = NDArray[np.float64]
 
@@ -70,31 +71,13 @@ def joint_rates(time: Floats, kind: JointType, q: Floats) -> tuple[Floats, Float
     if kind.nq == 4:
         return turn, turn_rate
     along, along_rate = derivatives(time, q[:, :3], (1, 2))
-    v = _in_child(q[:, 3:], along)
-    v_rate = _in_child(q[:, 3:], along_rate) - np.cross(turn, v)
+    v = in_child(q[:, 3:], along)
+    v_rate = in_child(q[:, 3:], along_rate) - np.cross(turn, v)
     return np.hstack([v, turn]), np.hstack([v_rate, turn_rate])
 
 
 def rotation_rates(time: Floats, quaternions: Floats) -> tuple[Floats, Floats]:
     """Return ω and ω̇ (N, 3), in the child's axes, of unit quaternions (N, 4), x, y, z, w."""
-    s = quaternions * _signs(quaternions)[:, None]
+    s = quaternions * near_signs(quaternions)[:, None]
     first, second = derivatives(time, s, (1, 2))
-    return 2.0 * _vector_part(s, first), 2.0 * _vector_part(s, second)
-
-
-def _signs(quaternions: Floats) -> Floats:
-    """Return the signs with which each quaternion is the near one of the two of its rotation."""
-    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0
-    return np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
-
-
-def _vector_part(s: Floats, t: Floats) -> Floats:
-    """Return the vector part of s̄ ⊗ t, row by row."""
-    part = s[:, 3:] * t[:, :3] - t[:, 3:] * s[:, :3] - np.cross(s[:, :3], t[:, :3])
-    return np.asarray(part)
-
-
-def _in_child(s: Floats, vectors: Floats) -> Floats:
-    """Return Rᵀ x, row by row, for unit quaternions s: R = 1 + 2 w ũ + 2 ũ², u = vec(s)."""
-    once = np.cross(s[:, :3], vectors)
-    return np.asarray(vectors - 2.0 * s[:, 3:] * once + 2.0 * np.cross(s[:, :3], once))
+    return 2.0 * vector_part(s, first), 2.0 * vector_part(s, second)

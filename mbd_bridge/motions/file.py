@@ -14,6 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.columns import kept
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.partial import CompletionOptions, whole_motion
+from mbd_bridge.motions.smoothing import Smoothing
 from mbd_bridge.motions.warnings import NAMED
 
 
@@ -22,6 +23,7 @@ def motion_from_file(
     model: Model,
     *,
     rest: bool = False,
+    smoothing: Smoothing | None = None,
     progress: Callable[[float], None] | None = None,
     bag: Mapping[str, Any] | None = None,
     ignore: Sequence[str] | str = (),
@@ -33,6 +35,7 @@ def motion_from_file(
     ----------
     path : .csv, .parquet, .npz, .h5, .hdf5; .mcap, .db3, .bag or a rosbag2 folder
     rest : hold the coordinates that the file has not at zero (no rotation), at rest
+    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
     progress : see `formats.tables.read_table` and `formats.bags.read_bag`
     ignore : patterns of names of columns that are no part of it, such as "wrench*"
     bag : topic, joints and clock of a bag, None where not given; see `formats.bags.read_bag`
@@ -43,7 +46,7 @@ def motion_from_file(
         if given:
             raise FileError(f"{', '.join(given)}: only for ROS bags", fspath(path))
         table = read_table(path, keep=kept(ignore), progress=progress)
-        return whole_motion(table, model, rest, completion)
+        return whole_motion(table, model, rest, completion, smoothing)
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     names = (*model.coordinate_names, *followers)
     for here in (given.get("joints") or {}).values():
@@ -59,5 +62,5 @@ def motion_from_file(
             f"is missing at zero with --rest (rest=True)",
             fspath(path),
         )
-    motion = whole_motion(found.table, model, rest, completion)
+    motion = whole_motion(found.table, model, rest, completion, smoothing)
     return replace(motion, notes=(*found.notes, *motion.notes))

@@ -8,13 +8,14 @@ It is read from a table whose columns are named after the model's coordinates:
     <velocity>.acc             rad/s² or m/s², e.g. elbow.acc, hip.wx.acc
 
 A unit in brackets is obeyed: ``elbow [deg]``. Velocities and accelerations that are not there are
-derived by a spline (see `derivatives`): accelerations from the velocities where the table has
-them, from the positions otherwise. What was derived or held still is said in `Motion.notes`.
+derived. Where positions (and velocities) are exact, by an interpolating spline (see
+`derivatives`): accelerations from the velocities where the table has them, from the positions
+otherwise. Where they are noisy, by smoothing splines through both (see `smoothing`). What was
+derived, smoothed or held still is said in `Motion.notes`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -25,13 +26,27 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
 from mbd_bridge.assumptions import Assumption
-from mbd_bridge.errors import StateError, count, some, unknown_name
+from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Body, Model, ModelJoint
-from mbd_bridge.mechanism.units import RATE, model_units
-from mbd_bridge.motions.columns import in_si, times
+from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.motions.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motions.derivatives import FEWEST, degree, derivatives, rates_of
-from mbd_bridge.motions.table import LOAD, UNDETERMINED, is_load, save_motion
+from mbd_bridge.motions.smoothing import (
+    OFF,
+    Channel,
+    JointToSmooth,
+    MotionNoise,
+    MotionUncertainty,
+    Plan,
+    Smoothing,
+    States,
+    blocks_of,
+    coordinate_noise,
+    make_plan,
+)
+from mbd_bridge.motions.smoothing.notes import noise_notes
+from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 
 if TYPE_CHECKING:
@@ -42,12 +57,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_PARENTHESES = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
 
 LENGTH = 1e-3
 """How far from 1 the length of a quaternion may be: files round to a few digits."""
-FOLLOWS = 1e-3
-"""How far, rad or m, the column of a ``<mimic>`` joint may be from what its leader makes it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +71,13 @@ class Motion:
     time : (N,) s
     q, v, a : (N, nq), (N, nv), (N, nv): rad or m, and their rates
     coordinates, velocities : names of the entries of q, and of v and a
-    notes : what was derived, held still or looks odd
+    notes : what was derived, smoothed, held still or looks odd
     model : whose states these are
     assumed : what was done to it (topics completed, rates, smoothing, uncertainty, ...), which
         loads along it assume
     completed : how well the recorded part determines it, of a motion that was completed; else None
+    noise : found in the data, and what was done about it; None: nobody looked for noise
+    uncertainty : how exactly the states are known; None: as exactly as the numbers
     """
 
     time: Floats
@@ -76,6 +90,8 @@ class Motion:
     model: Model | None = None
     assumed: tuple[Assumption, ...] = ()
     completed: Completed | None = None
+    noise: MotionNoise | None = None
+    uncertainty: MotionUncertainty | None = None
 
     def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
         """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.
@@ -120,7 +136,12 @@ class Motion:
 
 
 def motion_from_table(
-    table: Table, model: Model, *, rest: bool = False, warnings: MotionWarnings | None = None
+    table: Table,
+    model: Model,
+    *,
+    rest: bool = False,
+    smoothing: Smoothing | Plan | None = None,
+    warnings: MotionWarnings | None = None,
 ) -> Motion:
     """Return the motion that a table gives to a model.
 
@@ -128,6 +149,8 @@ def motion_from_table(
     ----------
     table : see the module's text
     rest : hold the coordinates that the table has not at zero (no rotation), at rest
+    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``. Or the plan
+        that was made for the whole motion of which the table is a piece
     warnings : what takes in what looks odd, of a motion in pieces; else this is among the notes
 
     Raises
@@ -137,46 +160,106 @@ def motion_from_table(
         few rows to derive what is missing. The row's line and the column are named.
     """
     found = MotionWarnings(model) if warnings is None else warnings
-    motion = _Reader(_in_our_words(table, model), model).motion(rest, found)
+    reader = _Reader(in_our_words(table, model), model, rest)
+    motion = reader.motion(Smoothing() if smoothing is None else smoothing, found)
     return (
         motion if warnings is not None else replace(motion, notes=(*motion.notes, *found.notes()))
     )
 
 
+def measured_states(
+    table: Table, model: Model, rest: bool = False
+) -> tuple[States, list[JointToSmooth]]:
+    """Return what a table says of a model's states, and the joints whose rates are not all there.
+
+    From some such pieces of a motion a `smoothing.Plan` is made; see `motion_from_table`.
+    """
+    reader = _Reader(in_our_words(table, model), model, rest)
+    return States(reader.time, reader.q, reader.v), reader.to_smooth()
+
+
 class _Reader:
     """The motion as far as it is known: the entries of q, v and a, and which of them are known."""
 
-    def __init__(self, table: Table, model: Model) -> None:
+    def __init__(self, table: Table, model: Model, rest: bool) -> None:
         self.table, self.model = table, model
         self.notes, self.assumed = list[str](), list[Assumption]()
         self.time = times(table)
-        _check_names(table, model)
+        check_names(table, model)
         of_q, of_v = model_units(model)
         self.q, self.has_q = self._columns(model.coordinate_names, "", of_q)
         names, (_, per_s, per_s2) = model.velocity_names, RATE
         self.v, self.has_v = self._columns(names, ".vel", [unit + per_s for unit in of_v])
         self.a, self.has_a = self._columns(names, ".acc", [unit + per_s2 for unit in of_v])
-
-    def motion(self, rest: bool, warnings: MotionWarnings) -> Motion:
-        """Return the whole motion."""
-        model = self.model
         self._hold(rest)
         for joint, body in _independent(model):
             if joint.type.nq > joint.type.nv:
                 self._unit_quaternion(joint, body)
-        given = self.has_v.copy()
-        derived = self._derive()
-        self._compare_followers()
-        warnings.add(self.time, self.q, derived)
-        warnings.compare_rates(self.time, self.q, self.v, given)
+
+    def motion(self, smoothing: Smoothing | Plan, warnings: MotionWarnings) -> Motion:
+        """Return the whole motion."""
+        model = self.model
+        warnings.compare_rates(self.time, self.q, self.v, self.has_v)
+        compare_followers(self.table, model, self.q)
+        measured = self.q.copy()
+        smoothed, noise, uncertainty = self._smooth(smoothing)
+        derived = [*smoothed, *self._derive()]
+        warnings.add(self.time, self.q, derived, measured)
         names = model.coordinate_names, model.velocity_names
-        notes, assumed = tuple(self.notes), tuple(self.assumed)
-        return Motion(self.time, self.q, self.v, self.a, *names, notes, model, assumed)
+        states = self.time, self.q, self.v, self.a
+        said = tuple(self.notes), model, tuple(self.assumed)
+        return Motion(*states, *names, *said, None, noise, uncertainty)
 
     def _say(self, topic: str, note: str) -> None:
         """Note what was done to the motion: loads along it assume it."""
         self.notes.append(note)
         self.assumed.append(Assumption(topic, note))
+
+    def to_smooth(self) -> list[JointToSmooth]:
+        """Return the joints whose accelerations are to be derived from all that is measured."""
+        found = []
+        for joint, body in _independent(self.model):
+            has_v, has_a = self.has_v[body.v], self.has_a[body.v]
+            if has_a.any() or (has_v.any() and not has_v.all()):
+                continue
+            units = [
+                self.table.columns[self.table.names.index(name)].unit
+                for name in self.model.coordinate_names[body.q]
+            ]
+            factors = tuple(UNITS[unit or ""].factor for unit in units)
+            found.append(JointToSmooth(joint, body, bool(has_v.any()), factors))
+        return found
+
+    def _smooth(
+        self, smoothing: Smoothing | Plan
+    ) -> tuple[list[ModelJoint], MotionNoise | None, MotionUncertainty | None]:
+        """Smooth what is noisy; return the joints, what was found, and what is left of it."""
+        joints = self.to_smooth()
+        if not joints or smoothing == OFF or len(self.time) < FEWEST:
+            return [], None, None
+        states = States(self.time, self.q, self.v)
+        if isinstance(smoothing, Smoothing):
+            smoothing = make_plan(smoothing, joints, blocks_of(states))
+        self.time = smoothing.times(self.time)
+        states = replace(states, time=self.time)
+        channels, found = list[Channel](), list[ModelJoint]()
+        for one in joints:
+            if not smoothing.smooths(one.joint.name):
+                continue
+            motion = smoothing.smoothed(one, states)
+            self.q[:, one.body.q] = motion.q
+            self.v[:, one.body.v], self.a[:, one.body.v] = motion.v, motion.a
+            self.has_v[one.body.v] = self.has_a[one.body.v] = True
+            channels += motion.channels
+            found.append(one.joint)
+        method = smoothing.options.method
+        noise = MotionNoise(method, coordinate_noise(smoothing, joints), smoothing.clock)
+        for note in noise_notes(noise, len(list(_independent(self.model)))):
+            self._say("smoothing", note)
+        if found:
+            names = some([joint.name for joint in found], NAMED)
+            self.assumed.append(Assumption("rates", f"those of the smoothing: {names}"))
+        return found, noise, MotionUncertainty(tuple(channels)) if channels else None
 
     def _columns(
         self, names: Sequence[str], suffix: str, units: Sequence[str]
@@ -308,68 +391,9 @@ class _Reader:
             return f" of all {count(len(self.model.coordinate_names), 'coordinate')}"
         return f": {some(names, NAMED)}"
 
-    def _compare_followers(self) -> None:
-        """Complain of a coupled joint's column that contradicts its leader's."""
-        for joint in self.model.joints:
-            if joint.follows is None or joint.name not in self.table.names:
-                continue
-            body = self.model.bodies[joint.body]
-            leader = self.model.joints[joint.follows].name
-            unit = "m" if joint.type.name == "prismatic" else "rad"
-            own = in_si(self.table, joint.name, unit)
-            apart = np.abs(own - (body.ratio * self.q[:, body.q.start] + body.offset))
-            row = int(np.argmax(apart))
-            if apart[row] > FOLLOWS:
-                raise self.table.error(
-                    f"the joint follows {leader!r} (<mimic>): expected {body.ratio:g} * "
-                    f"{leader} + {body.offset:g}, which is {apart[row]:.3g} {unit} away; correct "
-                    f"the column, or leave it out",
-                    row,
-                    joint.name,
-                )
-
 
 def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:
     """Yield the joints that have coordinates of their own, with their bodies."""
     for joint in model.joints:
         if joint.moving and joint.follows is None:
             yield joint, model.bodies[joint.body]
-
-
-def _in_our_words(table: Table, model: Model) -> Table:
-    """Return the table with ``t`` called time; complain of units in parentheses."""
-    for name in table.names:
-        said = _PARENTHESES.fullmatch(name)
-        known = name in model.coordinate_names or name in model.joint_index
-        if said and not known and not name.endswith(UNDETERMINED):
-            message = f"units go in brackets: '{said['name']} [{said['unit']}]'; rename the column"
-            raise table.error(message, column=name)
-    if "time" in table.names or "t" not in table.names or "t" in model.coordinate_names:
-        return table
-    columns = [replace(c, name="time") if c.name == "t" else c for c in table.columns]
-    return replace(table, columns=tuple(columns))
-
-
-def _check_names(table: Table, model: Model) -> None:
-    """Complain of columns that mean nothing."""
-    known = ["time", *model.coordinate_names]
-    known += [name + suffix for suffix in (".vel", ".acc") for name in model.velocity_names]
-    followers = [joint.name for joint in model.joints if joint.follows is not None]
-    known += [name + suffix for name in followers for suffix in ("", ".vel", ".acc")]
-    unknown = [name for name in table.names if name not in known]
-    if LOAD in table.attributes:  # loads that were written beside the motion
-        unknown = [name for name in unknown if not is_load(name, model)]
-    if not unknown:
-        return
-    name = unknown[0]
-    joint = model.joint_index.get(name)
-    if joint is not None:
-        own = [n for n in model.coordinate_names if n.startswith(f"{name}.")]
-        instead = f"its coordinates are {', '.join(own)}" if own else "a fixed joint has none"
-        message = f"this is a joint, not a coordinate: {instead}"
-    else:
-        message = unknown_name("coordinate or rate", name, known)
-    more = (
-        f"; {len(unknown)} columns are unknown: {some(unknown, NAMED)}" if len(unknown) > 1 else ""
-    )
-    raise table.error(f"{message}{more}; rename or remove what is not known", column=name)

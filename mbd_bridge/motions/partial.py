@@ -25,6 +25,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.smoothing import Smoothing
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 from mbd_bridge.solve.assembly import InitialGuess, check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
@@ -200,13 +201,17 @@ class PartialMotion:
 
 
 def whole_motion(
-    table: Table, model: Model, rest: bool, options: CompletionOptions | None = None
+    table: Table,
+    model: Model,
+    rest: bool,
+    options: CompletionOptions | None = None,
+    smoothing: Smoothing | None = None,
 ) -> Motion:
     """Return the motion that a table gives, completed where it has a part of one."""
     options = options or CompletionOptions()
     if options.given is not None or is_partial(table, model, options.frames):
-        return completed_motion(table, model, rest=rest, options=options)
-    return motion_from_table(table, model, rest=rest)
+        return completed_motion(table, model, rest=rest, options=options, smoothing=smoothing)
+    return motion_from_table(table, model, rest=rest, smoothing=smoothing)
 
 
 def completed_motion(
@@ -216,6 +221,7 @@ def completed_motion(
     rest: bool = False,
     options: CompletionOptions | None = None,
     check: bool = True,
+    smoothing: Smoothing | None = None,
 ) -> Motion:
     """Return the motion that a table with a part of it determines.
 
@@ -224,6 +230,7 @@ def completed_motion(
     table : see `given_columns`
     rest : hold what the columns leave open where the guess has it
     check : raise at the first row that cannot be reached; else it is nan there
+    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
 
     Raises
     ------
@@ -235,7 +242,8 @@ def completed_motion(
     options = options or CompletionOptions()
     columns = GivenColumns(model, table, options.frames)
     partial = PartialMotion(model, columns, options, rest)
-    motion = partial.complete(motion_from_table(columns.of(table), columns.stand_in), check=check)
+    given = motion_from_table(columns.of(table), columns.stand_in, smoothing=smoothing)
+    motion = partial.complete(given, check=check)
     warnings = MotionWarnings(model)
     assert motion.completed is not None
     reached = motion.completed.reached

@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 from mbd_bridge.assumptions import Assumption
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
+from mbd_bridge.formats.tables.source import Block
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.columns import kept
-from mbd_bridge.motions.motion import Motion, motion_from_table
+from mbd_bridge.motions.derivatives import FEWEST
+from mbd_bridge.motions.motion import Motion, measured_states, motion_from_table
+from mbd_bridge.motions.smoothing import OFF, Plan, Smoothing, make_plan
+from mbd_bridge.motions.smoothing.plan import BLOCKS, WHOLE
+from mbd_bridge.motions.smoothing.plan import ROWS as SAMPLED
 from mbd_bridge.motions.table import is_load
 from mbd_bridge.motions.warnings import MotionWarnings
 
@@ -95,12 +100,14 @@ class MotionPieces:
     rest : hold coordinates that the file has not at zero, at rest
     rows : of a piece
     ignore : patterns of names of columns that are no part of the motion
+    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
 
     Attributes
     ----------
     name, model, notes : see `Pieces`
+    overlap : rows that a piece sees beyond its own; known when the first piece is
     seam : the largest difference of rates where two pieces meet beyond what roundings make,
         relative to the largest rate of these pieces
     """
@@ -113,13 +120,17 @@ class MotionPieces:
         rest: bool = False,
         rows: int | None = None,
         ignore: Sequence[str] | str = (),
+        smoothing: Smoothing | None = None,
         progress: Callable[[float], None] | None = None,
         of: Callable[[Table], Table] | None = None,
     ) -> None:
         self._of = of
         self.name, self.model = source.path, model
         self._source, self._rest, self._kept = source, rest, kept(ignore)
+        self._smoothing = Smoothing() if smoothing is None else smoothing
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
+        self.overlap, self._head = OVERLAP, list[Table]()
+        self._reading: Iterator[Block] | None = None
         self._progress = progress
         self._warnings = MotionWarnings(model)
         self._said: tuple[str, ...] = ()
@@ -145,9 +156,12 @@ class MotionPieces:
 
     def __iter__(self) -> Iterator[Motion]:
         last: Motion | None = None
+        plan = self._plan()
         for table, begin, end in self._tables():
             table = table if self._of is None else self._of(table)
-            whole = motion_from_table(table, self.model, rest=self._rest, warnings=self._warnings)
+            whole = motion_from_table(
+                table, self.model, rest=self._rest, smoothing=plan, warnings=self._warnings
+            )
             self._said, self._assumed = self._said or whole.notes, self._assumed or whole.assumed
             if last is not None:
                 self._compare(last, _part(whole, begin - 1, begin))
@@ -165,27 +179,70 @@ class MotionPieces:
             if apart > 0.0 and largest > 0.0:
                 self.seam = max(self.seam, float(apart / largest))
 
+    def _plan(self) -> Smoothing | Plan:
+        """Return how the motion is smoothed, from blocks of its rows."""
+        if self._smoothing == OFF:
+            return OFF
+        blocks = self._sample()
+        if self._of is not None:
+            blocks = [self._of(table) for table in blocks]
+        read = [measured_states(table, self.model, self._rest) for table in blocks]
+        if len(read[0][0].time) < FEWEST:
+            return OFF  # and the error that too few rows make is raised where they are read
+        plan = make_plan(self._smoothing, read[0][1], [states for states, _ in read])
+        self.overlap = max(OVERLAP, plan.overlap)
+        self._rows = max(self._rows, self.overlap)
+        return plan
+
+    def _sample(self) -> list[Table]:
+        """Return the rows that `smoothing.blocks_of` would take of the whole motion."""
+        held, start, stride = self._empty(), 0, 1
+        sample: list[Table] = []
+        for block in self._blocks(again=True):
+            held = _joined(held, block)
+            if self._source.once and len(held.values) > WHOLE:
+                self._head = [held]
+                break
+            if not sample and len(held.values) <= WHOLE:
+                continue
+            while len(held.values) >= SAMPLED:
+                if start % (stride * SAMPLED) == 0:
+                    sample.append(replace(_rows(held, 0, SAMPLED), start=start))
+                held, start = _rows(held, SAMPLED, None), start + SAMPLED
+                if len(sample) > BLOCKS:
+                    sample, stride = sample[::2], 2 * stride
+        else:
+            if self._source.once:  # it is read to its end
+                self._head, self._reading = [held], iter(())
+        return sample or [held]
+
     def _tables(self) -> Iterator[tuple[Table, int, int]]:
         """Yield tables with the overlap at both ends, and where the rows between begin and end."""
         held, start, begin = self._empty(), 0, 0
         for block in self._blocks():
             held = _joined(held, block)
-            while len(held.values) >= begin + self._rows + OVERLAP:
+            while len(held.values) >= begin + self._rows + self.overlap:
                 end = begin + self._rows
-                yield replace(_rows(held, 0, end + OVERLAP), start=start), begin, end
-                cut = end - OVERLAP
-                held, start, begin = _rows(held, cut, None), start + cut, OVERLAP
+                yield replace(_rows(held, 0, end + self.overlap), start=start), begin, end
+                cut = end - self.overlap
+                held, start, begin = _rows(held, cut, None), start + cut, self.overlap
         if len(held.values) > begin:
             yield replace(held, start=start), begin, len(held.values)
 
-    def _blocks(self) -> Iterator[Table]:
+    def _blocks(self, again: bool = False) -> Iterator[Table]:
+        """Yield the rows; without telling the progress, where they are read `again`."""
         source, columns = self._source, self._columns()
         places = source.places([column.name for column in columns])
-        for block in source.checked(READ, places):
+        yield from self._head
+        self._head = []
+        if self._reading is None:
+            self._reading = source.checked(READ, places)
+        for block in self._reading:
+            if self._progress is not None and (source.once or not again):
+                self._progress(block.size)
             if len(block.values):
                 yield replace(self._empty(), values=block.values, lines=block.lines)
-            if self._progress is not None:
-                self._progress(block.size)
+        self._reading = None
 
     def _columns(self) -> tuple[Column, ...]:
         """Return the columns of the motion: loads beside it are not read."""

@@ -89,20 +89,27 @@ class MotionWarnings:
         self._rates: dict[int, tuple[float, float, float]] = {}
         self._gap, self._steps = 0.0, list[float]()
 
-    def add(self, time: Floats, q: Floats, derived: Sequence[ModelJoint]) -> None:
+    def add(
+        self,
+        time: Floats,
+        q: Floats,
+        derived: Sequence[ModelJoint],
+        measured: Floats | None = None,
+    ) -> None:
         """Take in a piece of a motion.
 
         Parameters
         ----------
         time, q : (N,) s and (N, nq)
         derived : the joints whose positions were differentiated: jumps matter to these
+        measured : (N, nq) positions before they were smoothed, in which jumps show
         """
         self._lowest = np.minimum(self._lowest, q.min(axis=0))
         self._highest = np.maximum(self._highest, q.max(axis=0))
         if not derived:
             return
         for joint in derived:
-            self._add_jumps(joint, time, q)
+            self._add_jumps(joint, time, q if measured is None else measured)
         steps = np.diff(time)
         self._gap = max(self._gap, float(steps.max()))
         self._steps.append(float(np.median(steps)))

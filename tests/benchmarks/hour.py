@@ -42,17 +42,21 @@ def write_motion(path: Path, seconds: int, noise: float) -> None:
             out.append(np.column_stack([t, q + noise * rng.normal(size=q.shape)]))
 
 
-def stream(motion: str, output: str) -> Figures:
+def stream(motion: str, output: str, smooth: str) -> Figures:
     """Compute, write and count; return seconds, peak memory and what was found."""
     import mbd_bridge as mbd
+    from mbd_bridge.formats.tables import open_table
+    from mbd_bridge.motions import MotionPieces
+    from mbd_bridge.motions.smoothing import Smoothing
 
     arm = mbd.load(ROBOT)
     arm.load_solver(JOINTS)  # the machine code is made once and kept on disk
     start = time.perf_counter()
-    history = mbd.load_history(motion, arm, JOINTS, output=output, threads=2)
+    history = mbd.load_history(motion, arm, JOINTS, output=output, threads=2, smooth=smooth)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    mbd.report(arm, Path(output).with_suffix(".html"), motion, JOINTS, threads=2)
+    pieces = MotionPieces(open_table(motion), arm.model, smoothing=Smoothing(smooth))
+    mbd.report(arm, Path(output).with_suffix(".html"), pieces, JOINTS, threads=2)
     page = time.perf_counter() - start
     cycles = max(one.cycles for one in history.spectra.spectra)
     return {
@@ -73,33 +77,40 @@ def _peak() -> float:
     return float(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) / 2**20
 
 
-def measure(seconds: int = SECONDS, noises: tuple[float, ...] = (0.0, NOISE)) -> list[Figures]:
+CASES = ((0.0, "auto"), (NOISE, "auto"), (NOISE, "off"))
+"""Noise, rad, and what is done about it."""
+
+
+def measure(
+    seconds: int = SECONDS, cases: tuple[tuple[float, str], ...] = CASES
+) -> list[dict[str, float | str]]:
     """Return the figures of one motion after another, each in a process of its own."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         motion, output = Path(folder) / "motion.parquet", Path(folder) / "loads.parquet"
-        for noise in noises:
+        for noise, smooth in cases:
             write_motion(motion, seconds, noise)
             words = [sys.executable, "-m", "tests.benchmarks.hour", str(motion), str(output)]
+            words.append(smooth)
             done = subprocess.run(words, capture_output=True, text=True, check=True)
             figures = json.loads(done.stdout)
             sizes = {"MB in": motion.stat().st_size / 1e6, "MB out": output.stat().st_size / 1e6}
-            found.append({"noise": noise} | figures | sizes)
+            found.append({"noise": noise, "smooth": smooth} | figures | sizes)
     return found
 
 
-def run() -> list[Figures]:
+def run() -> list[dict[str, float | str]]:
     """Measure and print."""
     found = measure()
     for one in found:
         print(
-            f"{one['rows']:.0f} rows, noise {one['noise']:g} rad, up to {one['cycles']:.0f} cycles "
-            f"a component: {one['seconds']:.1f} s, the report {one['report']:.1f} s, "
-            f"{one['GiB']:.2f} GiB at most; "
+            f"{one['rows']:.0f} rows, noise {one['noise']:g} rad, smooth={one['smooth']!r}, up to "
+            f"{one['cycles']:.0f} cycles a component: {one['seconds']:.1f} s, "
+            f"the report {one['report']:.1f} s, {one['GiB']:.2f} GiB at most; "
             f"{one['MB in']:.0f} MB in, {one['MB out']:.0f} MB out"
         )
     return found
 
 
 if __name__ == "__main__":
-    print(json.dumps(stream(sys.argv[1], sys.argv[2])))
+    print(json.dumps(stream(*sys.argv[1:4])))

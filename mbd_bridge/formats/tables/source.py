@@ -55,12 +55,14 @@ class TableSource(ABC):
     columns : names and units, no name twice
     attributes : what the file says about itself: content, convention, who made it, ...
     rows : how many there are; None where only reading tells (CSV)
+    once : whether it can be read only once (a pipe)
     """
 
     path: str
     columns: tuple[Column, ...]
     attributes: dict[str, str]
     rows: int | None
+    once = False
 
     def __init__(
         self,

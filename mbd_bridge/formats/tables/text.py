@@ -72,6 +72,7 @@ class TextSource(TableSource):
             self._rest: Iterator[Line] | None = None
             if not stat.S_ISREG(mode):
                 self._rest, self._open = lines, stack.pop_all()
+                self.once = True
         super().__init__(path, columns, attributes, None, header.number)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:

@@ -1,0 +1,214 @@
+"""How one signal of a joint is to be smoothed: its noise, and the smoothing that it asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbd_bridge.motions.smoothing.basis import Floats
+from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
+from mbd_bridge.motions.smoothing.noise import (
+    FEWEST,
+    UNIFORM,
+    repeats,
+    rounding_step,
+    white_noise,
+)
+from mbd_bridge.motions.smoothing.options import Smoothing
+from mbd_bridge.motions.smoothing.signals import Signal
+from mbd_bridge.motions.smoothing.spline import (
+    Data,
+    Equations,
+    Spline,
+    at_times,
+    parts_of,
+    usual_step,
+)
+
+ROUNDING = 1e-12
+"""Noise relative to the largest position (or to 1 rad or m) that is a rounding of floats."""
+MATTERS = 1e-4
+"""Noise of the interpolated acceleration, relative to the largest acceleration, from which on it is
+smoothed."""
+INTERPOLATED = 4.4, 1.8
+"""What an interpolating spline makes of white noise of size 1 at steps of 1: standard deviations of
+its second (π²/√5) and of its first derivative (π/√3)."""
+APART = 2.0
+"""Ratio of the squares of these differences to what noise explains from which on they count."""
+FIRST_REPEATS = 0.1
+"""s, over which equal values count as one, before the cut-off is known."""
+
+
+@dataclass(frozen=True)
+class SignalPlan:
+    """How a signal is smoothed.
+
+    Attributes
+    ----------
+    smoothed : whether it is
+    sigma : standard deviation of its noise
+    step : to which it was rounded, or 0
+    rate_sigma : standard deviation of measured rates, None if none are used
+    choice : of the spline, for data with the weights of `data_of`
+    lumped : rows over which equal values count as one
+    """
+
+    smoothed: bool
+    sigma: float
+    step: float = 0.0
+    rate_sigma: float | None = None
+    choice: Choice | None = None
+    lumped: float = 1.0
+
+
+def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
+    """Return the data of each column of a signal, with weights."""
+    weights = np.full(len(time), plan.sigma**-2.0)
+    if plan.step > 0.0 and plan.lumped > 1.0:
+        weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
+    if plan.rate_sigma is None or signal.rates is None:
+        return [Data(time, column, weights) for column in signal.values.T]
+    more = np.full(len(time), plan.rate_sigma**-2.0)
+    return [
+        Data(time, column, weights, rate, more)
+        for column, rate in zip(signal.values.T, signal.rates.T, strict=True)
+    ]
+
+
+def estimate(
+    times: Sequence[Floats],
+    signals: Sequence[Signal],
+    options: Smoothing,
+    factor: float,
+    exact_rates: bool = False,
+) -> SignalPlan:
+    """Return how a signal, which comes in blocks, is smoothed.
+
+    Parameters
+    ----------
+    factor : of the unit in which it was written; see `rounding_step`
+    exact_rates : the measured rates are without noise: nothing need be smoothed
+    """
+    pairs = list(zip(times, signals, strict=True))
+    steps = {rounding_step(t, s.values[:, 0], factor) for t, s in pairs}
+    step = max(steps) if signals[0].kind != "turn" else 0.0
+    white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
+    size = max(1.0, *(float(np.abs(s.values).max()) for s in signals))
+    sigma = max(white, UNIFORM * step)
+    rates = None
+    if signals[0].rates is not None:
+        rates = _noise([(t, s.rates) for t, s in pairs if s.rates is not None], signals[0].freedom)
+    quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
+    forced = options.method == "spline" or options.cutoff is not None
+    if ((quiet or exact_rates) and not forced) or len(times[0]) < FEWEST:
+        return SignalPlan(False, sigma, step)
+    plan = SignalPlan(True, max(sigma, ROUNDING * size), step)
+    plan = _chosen(plan, pairs, options)
+    if rates is not None:
+        rates = max(rates, _apart(plan, pairs))
+    if not forced and not _matters(plan, pairs, rates):
+        return _left(plan)
+    if rates is None:
+        return plan
+    floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
+    return _chosen(replace(plan, rate_sigma=max(rates, floor)), pairs, options)
+
+
+def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:
+    """Return the median over blocks of the white noise of a signal."""
+    found = [math.sqrt(float(np.sum(white_noise(t, x) ** 2)) / freedom) for t, x in pairs]
+    return float(np.median(found))
+
+
+def _left(plan: SignalPlan) -> SignalPlan:
+    """Return the plan of a signal whose noise is too small to matter."""
+    return SignalPlan(False, plan.sigma, plan.step)
+
+
+def _chosen(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], options: Smoothing
+) -> SignalPlan:
+    """Return the plan with the smoothing of largest likelihood, and the noise that it leaves."""
+    step = usual_step([t for t, _ in pairs])
+    lumped = [FIRST_REPEATS / step, None] if plan.step > 0.0 else [None]
+    for rows in lumped:
+        if plan.choice is not None:
+            rows = 0.5 / (plan.choice.cutoff * step)
+        plan = replace(plan, lumped=max(1.0, rows or 1.0))
+        blocks = Blocks([data for t, s in pairs for data in data_of(plan, t, s)])
+        choice = blocks.choose(ORDERS, options.cutoff)
+        plan = replace(plan, choice=choice)
+    first = pairs[0][1]
+    lost = first.values.shape[1] / first.freedom  # a quaternion's length is no noise
+    scale = choice.scale * math.sqrt(lost)
+    if plan.step > 0.0:
+        scale = max(scale, UNIFORM * plan.step / plan.sigma)
+    return replace(plan, choice=replace(choice, scale=scale))
+
+
+def _fits(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]]
+) -> Iterator[tuple[Floats, Signal, list[Spline]]]:
+    """Yield blocks with the splines of their columns."""
+    assert plan.choice is not None
+    step = usual_step([time for time, _ in pairs])
+    order, weight = plan.choice.order, plan.choice.weight
+    spacing = knot_spacing(order, plan.choice.cutoff, step)
+    for time, signal in pairs:
+        data = data_of(plan, time, signal)
+        for part in parts_of(time, step):
+            splines = [Equations(one.rows(part), order, spacing).solve(weight) for one in data]
+            rates = None if signal.rates is None else signal.rates[part]
+            yield time[part], replace(signal, values=signal.values[part], rates=rates), splines
+
+
+def _matters(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], rates: float | None) -> bool:
+    """Return whether noise shows in accelerations that are interpolated."""
+    assert plan.choice is not None
+    step = usual_step([t for t, _ in pairs])
+    noise = plan.sigma * plan.choice.scale * INTERPOLATED[0] / step**2
+    if rates is not None:
+        noise = rates * INTERPOLATED[1] / step
+    largest = max(
+        float(np.abs(spline(time, (2,))[0]).max())
+        for time, _, splines in _fits(plan, pairs)
+        for spline in splines
+    )
+    return noise > MATTERS * largest
+
+
+def _apart(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]]) -> float:
+    """Return how far measured rates are from those of the smoothed positions, beyond their errors.
+
+    White noise is one part of it; the filters and delays of a drive are another.
+    """
+    assert plan.choice is not None
+    squares, known, count = 0.0, 0.0, 0
+    for time, signal, splines in _fits(plan, pairs):
+        knots, covariance = splines[0].covariance()
+        variance = at_times(time, knots, covariance)[:, 1, 1] * plan.choice.scale**2
+        assert signal.rates is not None
+        for spline, rates in zip(splines, signal.rates.T, strict=True):
+            left = rates - spline(time, (1,))[0]
+            squares += float(np.sum(left * left))
+            known += float(np.sum(variance))
+            count += len(time)
+    return math.sqrt((squares - known) / count) if squares > APART * known else 0.0
+
+
+def exact(times: Sequence[Floats], rates: Sequence[Floats]) -> bool:
+    """Return whether no noise shows in the derivatives of measured velocities (N, n) in blocks."""
+    step = usual_step(times)
+    noise = [white_noise(t, v) for t, v in zip(times, rates, strict=True)]
+    sizes = [
+        np.abs(np.gradient(v, t, axis=0)).max(axis=0) for t, v in zip(times, rates, strict=True)
+    ]
+    largest = np.max(sizes, axis=0)
+    rounded = [
+        rounding_step(t, column) for t, v in zip(times, rates, strict=True) for column in v.T
+    ]
+    white = np.median(noise, axis=0) * INTERPOLATED[1] / step
+    return bool(np.all(white <= MATTERS * largest)) and not any(rounded)

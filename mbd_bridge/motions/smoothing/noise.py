@@ -1,0 +1,141 @@
+"""The noise of sampled signals, estimated from high divided differences, and their rounding steps.
+
+A divided difference of order d removes polynomials below degree d, and most of a smooth motion, but
+white noise passes. Scaled to the noise's standard deviation, white noise gives the same number at
+every order from some order on; what still shrinks from order to order is motion. Medians are taken,
+so that corners of the motion do not count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ORDERS = (2, 3, 4, 6, 8, 10)
+"""Orders of the differences that are compared."""
+FEWEST = 40
+"""Rows from which on the noise can be estimated: four times the highest order."""
+MEDIAN_OF_NORMAL = 0.6744897501960817
+"""Median of the size of a standard normal variable."""
+SETTLED = 1.7
+"""Ratio of the estimates of orders 8 and 10 below which the differences are noise. Of a sine with f
+samples in a period it is 3.8 / (2 sin(π/f))²: 10 for ten samples, 2.7 for five."""
+MOST_DIGITS = 9
+"""Decimals to which numbers may have been rounded, at most: rounding to more is no noise."""
+ON_GRID = 1e-3
+"""Share of a rounding step by which values on its grid may be off: roundings of floats."""
+ON_COUNTS = 0.05
+"""The same for the counts of an encoder that were written with a few digits."""
+SAME_LEVEL = 1e-10
+"""Values that differ by less, relative to the largest, are the same."""
+LEVELS = 4
+"""Different values, at least, that show a grid."""
+UNIFORM = 12.0**-0.5
+"""Standard deviation of what is distributed uniformly over one step."""
+MOVING = 95.0
+"""Percentile of the differences that is looked at where a signal rests most of the time."""
+MOVING_NORMAL = 1.959963984540054
+"""That percentile of the size of a standard normal variable."""
+ROUNDED = 0.25
+"""Share of what rounding would make of the differences from which on there was rounding; exact
+numbers that happen to stand on a grid, such as 0.01 k, make none."""
+
+
+def white_noise(time: Floats, values: Floats) -> Floats:
+    """Return the standard deviation (n,) of the white noise in signals (N, n) at times (N,).
+
+    It is 0 where there are too few rows, or where no noise shows beside the motion.
+    """
+    if len(time) < FEWEST:
+        return np.zeros(values.shape[1])
+    found = _by_order(time, values, 50.0, MEDIAN_OF_NORMAL)
+    settled = found[ORDERS[-2]] <= SETTLED * found[ORDERS[-1]]
+    return np.where(settled, np.min(list(found.values()), axis=0), 0.0)
+
+
+def moving_noise(time: Floats, values: Floats) -> Floats:
+    """Return what differences make of noise (n,), or of motion, where signals move most."""
+    if len(time) < FEWEST:
+        return np.zeros(values.shape[1])
+    found = _by_order(time, values, MOVING, MOVING_NORMAL)
+    return np.asarray(np.min(list(found.values()), axis=0))
+
+
+def _by_order(time: Floats, values: Floats, percent: float, normal: float) -> dict[int, Floats]:
+    """Return by order the standard deviations (n,) of which differences have a percentile."""
+    found: dict[int, Floats] = {}
+    difference, factors = values, np.ones((1, len(time)))
+    for order in range(1, ORDERS[-1] + 1):
+        spans = time[order:] - time[:-order]
+        difference = (difference[1:] - difference[:-1]) / spans[:, None]
+        weights = np.zeros((order + 1, len(spans)))
+        weights[1:] += factors[:, 1:]
+        weights[:-1] -= factors[:, :-1]
+        factors = weights / spans
+        if order in ORDERS:
+            norms = np.sqrt(np.sum(factors * factors, axis=0))
+            sizes = np.abs(difference) / norms[:, None]
+            found[order] = np.percentile(sizes, percent, axis=0) / normal
+    return found
+
+
+def rounding_step(time: Floats, values: Floats, factor: float = 1.0) -> float:
+    """Return the step to which numbers (N,) at times (N,) were rounded, 0 if none shows.
+
+    Decimals of the file, or the counts of an encoder: all differences are whole multiples of it.
+
+    Parameters
+    ----------
+    factor : of the file's unit: values / factor is what stood there
+    """
+    if len(values) < FEWEST:
+        return 0.0
+    step = _decimals(values / factor) * factor or _counts(values)
+    if step == 0.0:
+        return 0.0
+    moving = moving_noise(time, values[:, None])[0]
+    return step if moving > ROUNDED * UNIFORM * step or _staircase(values, step) else 0.0
+
+
+def _decimals(written: Floats) -> float:
+    """Return the last decimal that differs from 0, as 0.001; 0 if there are too many."""
+    if len(np.unique(written)) < LEVELS:
+        return 0.0
+    for digits in range(MOST_DIGITS + 1):
+        scaled = written * 10.0**digits
+        if np.abs(scaled - np.round(scaled)).max() < ON_GRID:
+            return float(10.0**-digits)
+    return 0.0
+
+
+def _counts(values: Floats) -> float:
+    """Return the smallest difference of two levels if all others are whole multiples, else 0."""
+    levels = np.unique(values)
+    levels = levels[np.append(True, np.diff(levels) > SAME_LEVEL * np.abs(levels).max())]
+    if len(levels) < LEVELS:
+        return 0.0
+    step = float(np.diff(levels).min())
+    counts = np.round((levels - levels[0]) / step)
+    step = float((levels[-1] - levels[0]) / counts[-1])
+    off = np.abs((levels - levels[0]) / step - counts).max()
+    return step if off < ON_COUNTS else 0.0
+
+
+def _staircase(values: Floats, step: float) -> bool:
+    """Return whether most changes are jumps of about one step between equal values."""
+    change = np.round(np.diff(values) / step)
+    rises = np.flatnonzero(change[1:-1]) + 1
+    if not len(rises):
+        return False
+    lonely = (change[rises - 1] == 0.0) | (change[rises + 1] == 0.0)
+    return bool(np.mean(lonely) > 0.5)
+
+
+def repeats(values: Floats) -> Floats:
+    """Return for each value (N,) how many equal ones stand side by side with it."""
+    changes = np.flatnonzero(np.diff(values) != 0.0) + 1
+    edges = np.concatenate([[0], changes, [len(values)]])
+    lengths = np.diff(edges)
+    return np.repeat(lengths, lengths).astype(np.float64)

@@ -1,0 +1,63 @@
+"""Sentences about the noise of a motion, and what was done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mbd_bridge.errors import count, some
+from mbd_bridge.motions.smoothing.records import CoordinateNoise, MotionNoise
+
+NAMED = 6
+"""How many names a sentence gives before it counts."""
+METHODS = {
+    "auto": "smoothing splines",
+    "spline": "smoothing splines",
+    "savgol": "Savitzky-Golay filters",
+    "lowpass": "Butterworth low-pass filters, run forwards and backwards",
+}
+
+
+def noise_notes(noise: MotionNoise, coordinates: int) -> list[str]:
+    """Return a sentence about the clock, and one about each kind of coordinate that was smoothed.
+
+    Parameters
+    ----------
+    coordinates : how many the model has
+    """
+    found = []
+    if noise.clock is not None:
+        clock = noise.clock
+        found.append(
+            f"time stamps jitter by {clock.jitter * 1e3:.2g} ms (standard deviation) about an even "
+            f"clock of {1.0 / clock.period:.5g} Hz; its times are used"
+        )
+    smoothed = [one for one in noise.coordinates if one.smoothed]
+    for unit in dict.fromkeys(one.unit for one in smoothed):
+        part = [one for one in smoothed if one.unit == unit]
+        found.append(_sentence(noise, part, unit, coordinates))
+    return found
+
+
+def _sentence(
+    noise: MotionNoise, part: Sequence[CoordinateNoise], unit: str, coordinates: int
+) -> str:
+    names = some([one.name for one in part], NAMED)
+    if len(part) == coordinates > 1:
+        names = f"all {count(coordinates, 'coordinate')}"
+    text = f"rates of {names} by {METHODS[noise.method]}, cut-off {_range(part, 'cutoff')} Hz"
+    text += f": noise of {_range(part, 'sigma')} {unit} (standard deviation)"
+    rounded = [one for one in part if one.step > 0.0]
+    if rounded:
+        text += f", rounded to {_range(rounded, 'step')} {unit}"
+    if any(one.velocity_sigma is not None for one in part):
+        both = [one for one in part if one.velocity_sigma is not None]
+        text += (
+            f"; with the measured velocities, known to {_range(both, 'velocity_sigma')} {unit}/s"
+        )
+    return text
+
+
+def _range(part: Sequence[CoordinateNoise], what: str) -> str:
+    values = [float(getattr(one, what)) for one in part]
+    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,289 @@
+"""How a motion is smoothed: found from some blocks of its rows, then done to all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.mechanism import Body, ModelJoint
+from mbd_bridge.mechanism.units import velocity_units
+from mbd_bridge.motions.derivatives import derivatives
+from mbd_bridge.motions.smoothing.basis import Floats
+from mbd_bridge.motions.smoothing.clock import Clock, better, rows_of_influence, ticks
+from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact
+from mbd_bridge.motions.smoothing.filters import LENGTHS, filtered, noise_covariance
+from mbd_bridge.motions.smoothing.likelihood import knot_spacing
+from mbd_bridge.motions.smoothing.options import Smoothing
+from mbd_bridge.motions.smoothing.records import Channel, CoordinateNoise
+from mbd_bridge.motions.smoothing.signals import Derivatives, Signal, motion_of, signals_of
+from mbd_bridge.motions.smoothing.spline import Equations, parts_of, reach, usual_step
+
+WHOLE = 16_384
+"""Rows up to which a motion is looked at as a whole."""
+ROWS, BLOCKS = 4096, 8
+"""Rows of a block of a longer one, and the most blocks that are looked at."""
+EVEN = 0.01
+"""Share of a step by which steps may differ for filters that need even times."""
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Rows of a motion as far as they were measured.
+
+    Attributes
+    ----------
+    time, q : (N,) s and (N, nq)
+    v : (N, nv), of which the measured ones are meant
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+
+
+@dataclass(frozen=True)
+class JointToSmooth:
+    """A joint whose velocities or accelerations are not known.
+
+    Attributes
+    ----------
+    joint, body : of the model
+    measured : whether its velocities are measured
+    factors : of the units in which its coordinates were written
+    """
+
+    joint: ModelJoint
+    body: Body
+    measured: bool
+    factors: tuple[float, ...]
+
+    def factor(self, signal: int) -> float:
+        """Return the factor of the unit in which one of its signals was written."""
+        return self.factors[signal]
+
+    def signals(self, states: States) -> list[Signal]:
+        """Return its signals."""
+        v = states.v[:, self.body.v] if self.measured else None
+        return signals_of(self.joint.type, states.q[:, self.body.q], v)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedJoint:
+    """Positions, velocities and accelerations of a joint, and their errors."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+    channels: tuple[Channel, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How the rows of a motion are smoothed.
+
+    Attributes
+    ----------
+    options : what was asked for
+    clock : whose times replace the stamps, or None
+    origin, step : s, the first time of the motion and the usual step
+    signals : by name of the joint, those of its signals
+    """
+
+    options: Smoothing
+    clock: Clock | None
+    origin: float
+    step: float
+    signals: Mapping[str, tuple[SignalPlan, ...]] = field(default_factory=dict)
+
+    @property
+    def overlap(self) -> int:
+        """Rows beyond a piece of a motion that have an influence on it."""
+        lasting = [0.0]
+        for plans in self.signals.values():
+            for plan in plans:
+                if plan.smoothed and plan.choice is not None:
+                    cutoff = plan.choice.cutoff
+                    lasting += [reach(cutoff, plan.choice.order), LENGTHS / cutoff]
+        clock = 0 if self.clock is None else rows_of_influence()
+        return math.ceil(max(lasting) / self.step) + clock
+
+    def smooths(self, joint: str) -> bool:
+        """Return whether anything of a joint is smoothed."""
+        return any(plan.smoothed for plan in self.signals.get(joint, ()))
+
+    def times(self, stamps: Floats) -> Floats:
+        """Return the times at time stamps (N,)."""
+        even = ticks(stamps) if self.clock is not None else None
+        return stamps if even is None else even[0]
+
+    def smoothed(self, one: JointToSmooth, states: States) -> SmoothedJoint:
+        """Return a joint's motion, smoothed."""
+        parts: list[Derivatives] = []
+        channels: list[Channel] = []
+        pairs = zip(one.signals(states), self.signals[one.joint.name], strict=True)
+        for signal, plan in pairs:
+            if not plan.smoothed:
+                parts.append((signal.values, *_two(states.time, signal.values)))
+                continue
+            if self.options.method in ("savgol", "lowpass"):
+                part, knots, covariance = self._filtered(plan, states.time, signal)
+            else:
+                part, knots, covariance = self._splined(plan, states.time, signal)
+            parts.append(part)
+            axes = range(3) if signal.kind == "turn" else (signal.axis,)
+            start = signal.axis if signal.kind == "plain" else 0
+            turn = 3 if signal.kind == "turn" and one.joint.type.nq > 4 else 0
+            channels += [
+                Channel(
+                    signal.kind,
+                    axis,
+                    one.body.q.start + start + turn,
+                    one.body.v.start + start + turn,
+                    knots,
+                    covariance * signal.angle**2,
+                )
+                for axis in axes
+            ]
+        return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels))
+
+    def _splined(
+        self, plan: SignalPlan, time: Floats, signal: Signal
+    ) -> tuple[Derivatives, Floats, Floats]:
+        assert plan.choice is not None
+        order = plan.choice.order
+        spacing = knot_spacing(order, plan.choice.cutoff, self.step)
+        data = data_of(plan, time, signal)
+        derived = np.empty((3, *signal.values.shape))
+        all_knots, covariances = list[Floats](), list[Floats]()
+        for part in parts_of(time, self.step):
+            begin = self.origin + spacing * math.floor((time[part][0] - self.origin) / spacing)
+            for column, one in enumerate(data):
+                spline = Equations(one.rows(part), order, spacing, begin).solve(plan.choice.weight)
+                derived[:, part, column] = spline(time[part])
+            knots, covariance = spline.covariance()
+            all_knots.append(knots)
+            covariances.append(covariance * plan.choice.scale**2)
+        values, first, second = derived
+        return (values, first, second), np.concatenate(all_knots), np.concatenate(covariances)
+
+    def _filtered(
+        self, plan: SignalPlan, time: Floats, signal: Signal
+    ) -> tuple[Derivatives, Floats, Floats]:
+        assert plan.choice is not None
+        assert self.options.method in ("savgol", "lowpass")
+        cutoff, steps = plan.choice.cutoff, np.diff(time)
+        if np.ptp(steps) > EVEN * self.step:
+            raise StateError(
+                f"smooth={self.options.method!r}: expected even times, got steps of "
+                f"{steps.min():g} to {steps.max():g} s; use smooth='spline'"
+            )
+        if cutoff * self.step >= 0.5:
+            raise StateError(
+                f"cutoff: expected less than half the sampling rate, {0.5 / self.step:g} Hz, got "
+                f"{cutoff:g} Hz"
+            )
+        values, first, second = filtered(self.options.method, time, signal.values, cutoff)
+        covariance = plan.sigma**2 * noise_covariance(self.options.method, cutoff, self.step)
+        knots = np.array([time[0], time[-1]])
+        return (values, first, second), knots, np.array([covariance, covariance])
+
+
+def _two(time: Floats, values: Floats) -> tuple[Floats, Floats]:
+    first, second = derivatives(time, values, (1, 2))
+    return first, second
+
+
+def block_stride(rows: int) -> int:
+    """Return at every how many blocks of `ROWS` rows a motion of so many rows is looked at."""
+    stride = 1
+    while -(-(rows // ROWS) // stride) > BLOCKS:
+        stride *= 2
+    return stride
+
+
+def blocks_of(states: States) -> list[States]:
+    """Return the rows of a motion from which its noise is estimated."""
+    rows = len(states.time)
+    if rows <= WHOLE:
+        return [states]
+    begins = range(0, rows - ROWS + 1, ROWS * block_stride(rows))
+    return [
+        States(*(part[k : k + ROWS] for part in (states.time, states.q, states.v))) for k in begins
+    ]
+
+
+def make_plan(
+    options: Smoothing, joints: Sequence[JointToSmooth], blocks: Sequence[States]
+) -> Plan:
+    """Return how a motion is smoothed, from blocks of its rows (`blocks_of`)."""
+    clock, times = _clock(joints, blocks) if options.method != "off" else (None, None)
+    times = [states.time for states in blocks] if times is None else times
+    step = usual_step(times)
+    plan = Plan(options, clock, float(times[0][0]), step)
+    if options.method == "off":
+        return plan
+    signals = {}
+    for one in joints:
+        each = [one.signals(states) for states in blocks]
+        known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
+        signals[one.joint.name] = tuple(
+            estimate(times, [parts[k] for parts in each], options, one.factor(k), known)
+            for k in range(len(each[0]))
+        )
+    return Plan(options, clock, float(times[0][0]), step, signals)
+
+
+def _clock(
+    joints: Sequence[JointToSmooth], blocks: Sequence[States]
+) -> tuple[Clock | None, list[Floats] | None]:
+    """Return the clock behind the stamps, and its times in each block, if there is a better one."""
+    found = [ticks(states.time) for states in blocks]
+    each = [one for one in found if one is not None]
+    if not joints or len(each) < len(blocks):
+        return None, None
+    values = [
+        np.hstack([s.values for one in joints for s in one.signals(states)]) for states in blocks
+    ]
+    even = [times for times, _ in each]
+    if not better([states.time for states in blocks], even, values):
+        return None, None
+    clocks = [clock for _, clock in each]
+    period = float(np.median([clock.period for clock in clocks]))
+    jitter = float(np.median([clock.jitter for clock in clocks]))
+    return Clock(period, jitter), even
+
+
+def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[CoordinateNoise, ...]:
+    """Return what is to be told of each noisy signal."""
+    found = []
+    for one in joints:
+        units = velocity_units(one.joint.type)
+        for place, signal in enumerate(plan.signals.get(one.joint.name, ())):
+            if signal.sigma == 0.0:
+                continue
+            turn = place == 3 or one.joint.type.nq == 4
+            angle = 2.0 if turn else 1.0
+            names = one.joint.type.velocities
+            name = one.joint.name
+            if not turn and len(names) > 1:
+                name += names[place]
+            choice = signal.choice
+            scale = 1.0 if choice is None else choice.scale
+            rate = None if signal.rate_sigma is None else signal.rate_sigma * scale * angle
+            found.append(
+                CoordinateNoise(
+                    name,
+                    "rad" if turn else units[place],
+                    signal.sigma * scale * angle,
+                    signal.step,
+                    rate,
+                    signal.smoothed,
+                    0 if choice is None else choice.order,
+                    0.0 if choice is None else choice.cutoff,
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,143 @@
+"""Claims about recordings: noisy ones give the true loads, exact ones are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import StateError
+from mbd_bridge.motions.smoothing import OFF, Smoothing
+from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
+
+PEAK, WORST = 0.01, 0.03
+"""Errors of the elbow's peak and at the worst sample, relative to the peak, of the table below: a
+third of what is asked for."""
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return ur5()
+
+
+def record(kind, time, rng):
+    """Return stamps and positions as a recorder gives them."""
+    q = ur5_motion(time).q
+    if "noise" in kind:
+        q = q + float(kind.split("=")[1]) * rng.normal(size=q.shape)
+    if kind == "three decimals":
+        q = np.round(q, 3)
+    stamps = time + 5e-4 * rng.normal(size=len(time)) if "jitter" in kind else time
+    if kind == "uneven sampling":
+        stamps = time + 5e-4 * rng.normal(size=len(time))
+        q = ur5_motion(stamps).q
+    return stamps, q
+
+
+@pytest.mark.parametrize(
+    "kind", ["noise=1e-5", "noise=1e-4", "three decimals", "jitter", "uneven sampling"]
+)
+def test_the_elbow_of_a_ur5_has_its_true_peak(arm, kind):
+    """11.6 N m at 125 Hz, where interpolation gives up to 240."""
+    time = np.arange(1250) / UR5_RATE
+    truth = ur5_motion(time)
+    elbow = ["elbow_joint"]
+    true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation[:, 0]
+    assert abs(np.abs(true).max() - 11.6) < 0.05
+    stamps, q = record(kind, time, np.random.default_rng(5))
+    motion = recorded(arm, stamps, q)
+    if kind == "uneven sampling":
+        truth = ur5_motion(stamps)
+        true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation[:, 0]
+    found = arm.joint_loads(motion, joints=elbow).actuation[:, 0]
+    peak = np.abs(true).max()
+    assert abs(np.abs(found).max() - peak) < PEAK * peak
+    assert np.abs(found - true).max() < WORST * peak
+    assert (motion.noise.clock is not None) == (kind == "jitter")
+    rough = arm.joint_loads(recorded(arm, stamps, q, smooth=OFF), joints=elbow)
+    if kind != "uneven sampling":
+        assert np.abs(rough.actuation).max() > 1.1 * peak
+
+
+def test_exact_positions_are_interpolated_as_before_to_the_bit(arm):
+    time = np.arange(1250) / UR5_RATE
+    for q in (ur5_motion(time).q, np.round(ur5_motion(time).q, 12)):
+        motion, plain = recorded(arm, time, q), recorded(arm, time, q, smooth=OFF)
+        for name in ("time", "q", "v", "a"):
+            assert np.array_equal(getattr(motion, name), getattr(plain, name))
+        assert motion.notes == plain.notes and motion.uncertainty is None
+
+
+def test_measured_velocities_help(arm):
+    rng = np.random.default_rng(6)
+    time = np.arange(1250) / UR5_RATE
+    truth = ur5_motion(time)
+    q = truth.q + 1e-3 * rng.normal(size=truth.q.shape)
+    v = truth.v + 1e-3 * rng.normal(size=truth.v.shape)
+    both, alone = recorded(arm, time, q, v), recorded(arm, time, q)
+    errors = [np.sqrt(np.mean((motion.a - truth.a) ** 2)) for motion in (both, alone)]
+    assert errors[0] < 0.5 * errors[1]
+    assert "with the measured velocities" in both.notes[0]
+    (noise, *_) = both.noise.coordinates
+    assert abs(noise.sigma / 1e-3 - 1.0) < 0.1 and abs(noise.velocity_sigma / 1e-3 - 1.0) < 0.1
+
+
+def test_a_free_body_is_smoothed_along_and_about_its_axes():
+    from scipy.spatial.transform import Rotation
+
+    b = mbd.Builder("brick", root="brick")
+    b.link("brick", 2.0, (0.1, 0, 0), (0.01, 0.02, 0.03))
+    brick = mbd.Mechanism.build(b, floating=True)
+    rng = np.random.default_rng(7)
+    time = np.arange(2000) / 500
+    place = np.stack([np.sin(3 * time), np.cos(2 * time), time], axis=1)
+    turn = Rotation.from_rotvec(np.outer(np.sin(4 * time), [2.0, 1.0, -1.0]))
+    exact = recorded(brick, time, np.hstack([place, turn.as_quat()]), smooth=OFF)
+    shaken = Rotation.from_rotvec(1e-3 * rng.normal(size=(2000, 3)))
+    quaternions = (turn * shaken).as_quat() * rng.choice([-1.0, 1.0], 2000)[:, None]
+    noisy = np.hstack([place + 1e-3 * rng.normal(size=place.shape), quaternions])
+    motion, rough = recorded(brick, time, noisy), recorded(brick, time, noisy, smooth=OFF)
+    size = np.abs(exact.a).max(axis=0)
+    assert np.all(np.abs(motion.a - exact.a)[100:-100].max(axis=0) < 0.06 * size)
+    assert np.all(np.abs(rough.a - exact.a)[100:-100].max(axis=0) > 10.0 * size)
+    assert np.allclose(np.linalg.norm(motion.q[:, 3:], axis=1), 1.0, atol=1e-14)
+    for one in motion.noise.coordinates:
+        assert abs(one.sigma / 1e-3 - 1.0) < 0.1
+
+
+@pytest.mark.parametrize("method", ["spline", "savgol", "lowpass"])
+def test_filters_of_a_cutoff_do_what_their_names_say(arm, method):
+    time = np.arange(2500) / 250
+    truth = ur5_motion(time)
+    q = truth.q + 1e-4 * np.random.default_rng(8).normal(size=truth.q.shape)
+    motion = recorded(arm, time, q, smooth=Smoothing(method, 4.0))
+    inner = slice(150, -150)
+    assert np.abs(motion.a - truth.a)[inner].max() < 0.1 * np.abs(truth.a).max()
+    tone = 0.1 * np.sin(2 * np.pi * 4.0 * time)[:, None] * np.ones(6)
+    heard = recorded(arm, time, tone, smooth=Smoothing(method, 4.0)).q[inner, 0]
+    assert abs(np.ptp(heard) / 0.2 - 0.5) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("smooth", "cutoff", "words"),
+    [
+        ("median", None, "expected one of auto, spline"),
+        ("auto", -1.0, "expected a positive frequency"),
+        ("auto", "5", "expected a frequency in Hz"),
+        ("off", 5.0, "leave one of them out"),
+        (Smoothing("spline"), 5.0, "stands in smooth=Smoothing"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(smooth, cutoff, words):
+    with pytest.raises(StateError, match=words):
+        mbd.load_motion("motion.csv", mbd.load("urdf/pendulum.urdf"), smooth=smooth, cutoff=cutoff)
+
+
+def test_rows_that_are_missing_for_long_part_a_recording():
+    rod = mbd.load("urdf/pendulum.urdf")
+    time = np.arange(2000) / 250
+    time[1000:] += 30.0
+    q = np.sin(3 * time)[:, None] + 1e-4 * np.random.default_rng(9).normal(size=(2000, 1))
+    motion = recorded(rod, time, q)
+    assert np.abs(motion.a[:, 0] + 9.0 * np.sin(3 * time)).max() < 0.5
+    assert any("gap of 30" in note for note in motion.notes)

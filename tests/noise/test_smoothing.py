@@ -1,0 +1,136 @@
+"""Claims about smoothing splines: what they minimise, how far off they are, which one is chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mbd_bridge.motions.smoothing import spline as spline_module
+from mbd_bridge.motions.smoothing.likelihood import Blocks
+from mbd_bridge.motions.smoothing.noise import rounding_step, white_noise
+from mbd_bridge.motions.smoothing.spline import (
+    Data,
+    Equations,
+    inverse_band,
+    penalty_weight,
+)
+
+SAME_SPLINE = 1e-9
+"""Two ways to the same smoothing spline, with condition numbers of 1e6."""
+LANES = 1e-9
+"""What is left of a datum's influence where a lane of Takahashi's recursion begins."""
+
+
+def dense(band):
+    """Return the symmetric matrix of a band."""
+    size = band.shape[1]
+    matrix = np.zeros((size, size))
+    for d, diagonal in enumerate(band):
+        places = np.arange(size - d)
+        matrix[places + d, places] = matrix[places, places + d] = diagonal[: size - d]
+    return matrix
+
+
+def test_it_is_the_spline_of_scipy_where_the_second_derivative_is_penalised():
+    from scipy.interpolate import make_smoothing_spline
+
+    rng = np.random.default_rng(0)
+    time = np.arange(200) * 0.01
+    values = np.sin(5 * time) + 0.01 * rng.normal(size=200)
+    weights = rng.uniform(0.5, 2.0, 200)
+    ours = Equations(Data(time, values, weights), 2, 0.01).solve(1e-5)
+    theirs = make_smoothing_spline(time, values, weights, lam=1e-5)
+    for order, found in enumerate(ours(time)):
+        wanted = theirs.derivative(order)(time)
+        assert np.abs(found - wanted).max() < SAME_SPLINE * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("order", [3, 4, 5])
+def test_errors_are_those_of_the_whole_inverse(order):
+    """Value, velocity and acceleration of the Gaussian process, from a dense inverse matrix."""
+    rng = np.random.default_rng(1)
+    time = np.sort(rng.uniform(0.0, 1.0, 60))
+    data = Data(time, np.cos(3 * time), rng.uniform(0.5, 2.0, 60), -np.sin(time), np.ones(60))
+    equations = Equations(data, order, 0.04)
+    spline = equations.solve(penalty_weight(3.0, order, 60.0))
+    factor = np.tril(dense(spline.factor))
+    inverse = np.linalg.inv(factor @ factor.T)
+    knots, covariance = spline.covariance()
+    cell = spline.basis.cells_of(knots)
+    rows = np.zeros((3, len(knots), spline.basis.size))
+    for k in range(3):
+        values = spline.basis.rows(knots, cell, k)
+        for j in range(len(values)):
+            rows[k, np.arange(len(knots)), cell + j] = values[j]
+    wanted = np.einsum("ank,kl,bnl->nab", rows, inverse, rows)
+    assert np.allclose(covariance, wanted, rtol=1e-8, atol=0.0)
+
+
+def test_lanes_of_the_inverse_do_not_show(monkeypatch):
+    time = np.arange(5000) * 0.01
+    for order in (3, 5):
+        spline = Equations(Data(time, time, np.ones(5000)), order, 0.01).solve(
+            penalty_weight(12.0, order, 100.0)
+        )
+        lanes = inverse_band(spline.factor, spline._overlap())
+        with monkeypatch.context() as patch:
+            patch.setattr(spline_module, "CHUNK", 10_000)
+            alone = inverse_band(spline.factor, 0)
+        assert np.allclose(lanes, alone, rtol=LANES, atol=0.0)
+
+
+def step_motion(time):
+    """Return a motion with jumps of its acceleration, every half second."""
+    acceleration = np.where((2.0 * time).astype(int) % 2, -1.0, 1.0)
+    step = time[1] - time[0]
+    return np.cumsum(np.cumsum(acceleration)) * step**2
+
+
+@pytest.mark.parametrize("sigma", [1e-5, 1e-3])
+def test_smooth_motions_ask_for_a_higher_order_than_jerky_ones(sigma):
+    rng = np.random.default_rng(2)
+    time = np.arange(1500) / 250
+    for values, orders in ((np.sin(4 * time), (5,)), (step_motion(time), (3,))):
+        noisy = values + sigma * rng.normal(size=len(time))
+        choice = Blocks([Data(time, noisy, np.ones(len(time)))]).choose()
+        assert choice.order in orders
+        assert abs(choice.scale / sigma - 1.0) < 0.08
+        halves = [Data(time[k], noisy[k], np.ones(750)) for k in (slice(750), slice(750, None))]
+        shared = Blocks(halves).choose()
+        assert abs(shared.scale / choice.scale - 1.0) < 0.01
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_noise_is_told_from_motion(uneven):
+    rng = np.random.default_rng(3)
+    steps = rng.uniform(0.5, 1.5, 2000) if uneven else np.ones(2000)
+    time = np.cumsum(steps) * 0.004
+    motions = [np.sin(6 * time), 1e3 + time**3]
+    for motion in [*motions, *([] if uneven else [step_motion(time)])]:
+        for sigma in (1e-6, 1e-3):
+            noisy = motion + sigma * rng.normal(size=2000)
+            assert abs(white_noise(time, noisy[:, None])[0] / sigma - 1.0) < 0.1
+        assert white_noise(time, motion[:, None])[0] < 1e-12 * np.abs(motion).max()
+
+
+@pytest.mark.parametrize(
+    ("step", "factor", "motion"),
+    [
+        (1e-3, 1.0, lambda t: np.sin(t)),
+        (1e-2, np.pi / 180, lambda t: np.sin(t)),
+        (2 * np.pi / 4096, 1.0, lambda t: np.sin(t)),
+        (1e-3, 1.0, lambda t: 0.003 * t),  # a staircase
+        (1e-3, 1.0, lambda t: np.where(t < 8.0, 0.5, 0.5 + 0.3 * np.sin(t - 8.0) ** 2)),  # rests
+    ],
+)
+def test_rounding_is_seen_and_exact_numbers_are_not_taken_for_rounded_ones(step, factor, motion):
+    time = np.arange(1250) / 125
+    written = np.round(motion(time) / factor / step) * step
+    assert np.isclose(rounding_step(time, written * factor, factor), step * factor, rtol=1e-3)
+    assert rounding_step(time, motion(time), factor) == 0.0
+
+
+def test_numbers_that_stand_on_a_grid_by_themselves_are_exact():
+    time = np.arange(500) * 0.01
+    for motion in (np.arange(500) * 0.01, np.minimum(np.arange(500), 200) * 0.5, np.zeros(500)):
+        assert rounding_step(time, np.asarray(motion, dtype=float)) == 0.0
