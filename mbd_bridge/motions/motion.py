@@ -207,8 +207,8 @@ class _Reader:
         warnings.add(self.time, self.q, derived, measured)
         names = model.coordinate_names, model.velocity_names
         states = self.time, self.q, self.v, self.a
-        said = tuple(self.notes), model, tuple(self.assumed)
-        return Motion(*states, *names, *said, None, noise, uncertainty)
+        notes, assumed = tuple(self.notes), tuple(self.assumed)
+        return Motion(*states, *names, notes, model, assumed, None, noise, uncertainty)
 
     def _say(self, topic: str, note: str) -> None:
         """Note what was done to the motion: loads along it assume it."""
