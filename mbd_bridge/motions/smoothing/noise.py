@@ -38,7 +38,7 @@ MOVING = 95.0
 """Percentile of the differences that is looked at where a signal rests most of the time."""
 MOVING_NORMAL = 1.959963984540054
 """That percentile of the size of a standard normal variable."""
-ROUNDED = 0.25
+ROUNDING_SHARE = 0.25
 """Share of what rounding would make of the differences from which on there was rounding; exact
 numbers that happen to stand on a grid, such as 0.01 k, make none."""
 
@@ -96,7 +96,7 @@ def rounding_step(time: Floats, values: Floats, factor: float = 1.0) -> float:
     if step == 0.0:
         return 0.0
     moving = moving_noise(time, values[:, None])[0]
-    return step if moving > ROUNDED * UNIFORM * step or _staircase(values, step) else 0.0
+    return step if moving > ROUNDING_SHARE * UNIFORM * step or _staircase(values, step) else 0.0
 
 
 def _decimals(written: Floats) -> float:
