@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -14,8 +15,10 @@ from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
 from mbd_bridge.external import ExternalForces, ExternalGiven, external_forces
 from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.motions import Motion
+from mbd_bridge.motions.sample import MotionSample
+from mbd_bridge.readable import quantity
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.solve.wrenches import Axes
@@ -24,6 +27,8 @@ from mbd_bridge.spatial import Array
 if TYPE_CHECKING:
     from mbd_bridge.loads.streaming import LoadHistory
     from mbd_bridge.motions import Pieces
+    from mbd_bridge.view.source import Source
+    from mbd_bridge.view.web.description import Description
 
 SIZE = (1200, 800)
 """Width and height of the machine's picture, pixels."""
@@ -51,6 +56,11 @@ def report(
     threads: int = 1,
     external: ExternalGiven | None = None,
     external_in: Axes = "link",
+    project: str = "",
+    author: str = "",
+    revision: str = "",
+    date: str | datetime.date | None = None,
+    view: bool = True,
 ) -> LoadHistory:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
@@ -65,6 +75,10 @@ def report(
     external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there
     exponents : Woehler exponents of the damage-equivalent loads
     picture : draw the machine and its loads at the largest force (with pybullet)
+    view : show the machine along the motion in 3-D, to be turned and played
+    project, author, revision : texts of the title block
+    date : of the title block, as a date or YYYY-MM-DD; None: now. With a date the page is the same
+        whenever it is made
     check : ask pinocchio, and pybullet where it is installed
 
     Returns
@@ -75,7 +89,8 @@ def report(
     from mbd_bridge import __version__
     from mbd_bridge.formats.whole_file import check_place
     from mbd_bridge.loads.streaming import load_history, stream_loads
-    from mbd_bridge.reports import Subject, write_report
+    from mbd_bridge.reports import Subject, TitleBlock, write_report
+    from mbd_bridge.view.source import Source, of_simulation
 
     if not fspath(path).lower().endswith((".html", ".htm")):
         raise FileError(
@@ -83,7 +98,8 @@ def report(
             fspath(path),
         )
     check_place(path)
-    worst, forces = _Worst(), None
+    title = TitleBlock.of(project, author, revision, date)
+    worst, forces, sample = _Worst(), None, MotionSample()
     if isinstance(what, Simulation):
         if external is not None:
             raise StateError("a simulation has its own external forces; leave out external=")
@@ -93,6 +109,10 @@ def report(
         loads = what.joint_loads(joints, on=on, at=at, in_=in_)
         worst.look(what, loads)
         history = load_history(loads, exponents)
+
+        def shown() -> Source | None:
+            return of_simulation(what, loads.joints)
+
     elif isinstance(what, Mechanism):
         mechanism = what
         if motion is None:
@@ -114,7 +134,18 @@ def report(
         def answer(piece: Motion) -> JointLoads:
             found = solver.along(piece, forces, threads=threads)
             worst.look(piece, found)
+            if view:
+                sample.add(piece)
             return found
+
+        def shown() -> Source | None:
+            kept = () if worst.motion is None else (worst.motion,)
+            found = sample.motion(*kept)
+            if found is None:
+                return None
+            plain = mechanism.solver(replace(solver.request, convention=Convention()))
+            states = plain.along(found, forces, threads=threads)
+            return Source(mechanism.model, found.time, found.q, states, what.forces)
 
         pieces = _pieces(mechanism, motion)
         said = pieces.name.rpartition("/")[2]
@@ -134,9 +165,20 @@ def report(
         drawn,
         caption,
         crosscheck(mechanism.model, states=STATES) if check else None,
+        title,
+        _scene(shown(), worst.time) if view else None,
     )
     write_report(path, subject)
     return history
+
+
+def _scene(source: Source | None, time: float) -> Description | None:
+    """Return what the 3-D view shows, first at a time, s."""
+    from mbd_bridge.view.web import describe
+
+    if source is None or not len(source.model.links):
+        return None
+    return describe(source, keep=time)
 
 
 def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str]) -> Pieces:
@@ -219,5 +261,5 @@ def _picture(
         return None, f"No picture: {reason}"
     return drawn, (
         f"At t = {worst.time:g} s, where the force of {worst.joint} is largest: "
-        f"{worst.force:.5g} N."
+        f"{quantity(worst.force, 'N')}."
     )

@@ -50,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
+    title = parser.add_argument_group("of the title block")
+    for name in ("project", "author", "revision"):
+        title.add_argument(f"--{name}", default="", metavar="TEXT")
+    title.add_argument(
+        "--date", metavar="YYYY-MM-DD", help="default: now; with a date the page is reproducible"
+    )
+    parser.add_argument("--no-view", action="store_true", help="leave the 3-D view out")
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
     parser.add_argument(
@@ -76,6 +83,11 @@ def run(options: argparse.Namespace) -> int:
             check=not options.no_check,
             threads=options.threads,
             external=forces,
+            project=options.project,
+            author=options.author,
+            revision=options.revision,
+            date=options.date,
+            view=not options.no_view,
         )
     for note in history.notes:
         screen.say(note)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.assumptions import NONE, TOPICS, Assumption, Assumptions, Number
+from mbd_bridge.assumptions import NONE, Assumption, Assumptions, Number
 from mbd_bridge.errors import count, some
 from mbd_bridge.forces.base import ForceElement, replaced_by
 from mbd_bridge.loads.request import LoadRequest
@@ -65,7 +65,7 @@ def assumptions_of(
         tuple(undetermined),
         loads.round_off if round_off is None else round_off,
     )
-    default = Assumptions(tuple(PROVIDERS[topic](basis) for topic in TOPICS))
+    default = Assumptions(tuple(provider(basis) for provider in PROVIDERS.values()))
     return default.stating(*loads.assumed).stating(*assumed)
 
 

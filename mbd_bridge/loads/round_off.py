@@ -17,9 +17,9 @@ from mbd_bridge.mechanism import Model
 
 Floats = NDArray[np.float64]
 
-ROUND_OFF = 1e-11
-"""ε: share of the machine's own loads. Rounding leaves 1e-15 of them (1e-12 near a singular
-position); the smallest loads that physics gives in the machines of `urdf/` are 1e-10."""
+ROUND_OFF = 1e-9
+"""ε: share of the machine's own loads. Rounding leaves 1e-15 of them, and 1e-10 in loops that are
+simulated; the smallest loads that physics gives in the machines of `urdf/` are 1e-6."""
 
 
 class RoundOff(NamedTuple):

@@ -45,6 +45,7 @@ SETTINGS: dict[Any, Any] = {
     "legend.handlelength": 1.8,
     "lines.linewidth": 1.3,
     "svg.fonttype": "none",
+    "svg.hashsalt": "mbd_bridge",
 }
 
 

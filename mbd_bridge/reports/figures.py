@@ -51,6 +51,8 @@ def along_time(history: LoadHistory) -> str:
                 for name, full in ((name, f"{joint}.{name}") for name in names)
             )
             panel = Panel(joint, what, unit, lines, floor=round_off.floor(unit))
+            if panel.largest <= panel.floor:
+                continue
             sheet, ax = _chart()
             draw_panels(traces.times, "time [s]", [panel], ax=ax)
             drawn.append(_svg(sheet, f"{what} of {joint} along time"))

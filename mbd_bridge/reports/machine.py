@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mbd_bridge.errors import count
 from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.warnings import left_out
 from mbd_bridge.reports import outline
-from mbd_bridge.reports.page import Cell, paragraph, sentence, table
+from mbd_bridge.reports.page import Cell, paragraph, table
 from mbd_bridge.solve import LoopReport
 
 
@@ -22,9 +21,6 @@ def machine(model: Model, loops: LoopReport | None) -> str:
     parts = [paragraph(_sizes(model)), table(headings, drawn, outline.legend(model))]
     if loops is not None:
         parts.append(_loops(model, loops))
-    unused = left_out(model, "these loads")
-    if unused:
-        parts.append(paragraph(sentence(unused), "note"))
     return "\n".join(parts)
 
 

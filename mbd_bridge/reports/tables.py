@@ -4,23 +4,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mbd_bridge.assumptions import Assumptions
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
 from mbd_bridge.readable import Shown, number, quantity, shown_in
-from mbd_bridge.reports.page import Cell, sentence, table
+from mbd_bridge.reports.page import Cell, details, paragraph, sentence, table
 
 
 def loads(history: LoadHistory) -> str:
     """Return extremes, mean and RMS of every component as HTML."""
     rows: list[list[Cell]] = []
+    empty, unsure = list[str](), list[str]()
     joint, units = "", readable_units(history)
     for one in history.statistics:
         signal = one.signal
+        if abs(one.peak.value) <= history.round_off.floor(signal.unit):
+            (empty if one.determined else unsure).append(signal.name)
+            continue
         shown, least = units[signal.joint, signal.unit], history.round_off.floor(signal.unit)
         rows.append(
             [
@@ -34,9 +39,22 @@ def loads(history: LoadHistory) -> str:
         )
         joint = signal.joint
     headings = ("joint", "", ">largest", ">at, s", ">smallest", ">at, s", ">mean", ">RMS", "unit")
-    return table(
-        headings, rows, f"{sentence(history.convention)} Rows force and moment: their lengths."
-    )
+    said = f"{sentence(history.convention)} Rows force and moment: their lengths."
+    there = table(headings, rows, said) if rows else ""
+    return there + folded(empty, "signal") + folded(unsure, "signal", UNSURE)
+
+
+ZERO = "zero throughout"
+UNSURE = "undetermined, and zero in the smallest solution"
+
+
+def folded(names: Sequence[str], noun: str, what: str = ZERO) -> str:
+    """Return the names of what needs no row, folded away; "" if there is none."""
+    if not names:
+        return ""
+    verb = "is" if len(names) == 1 else "are"
+    text = f"{count(len(names), noun)} {verb} {what}"
+    return details(text, paragraph(", ".join(names), "note"))
 
 
 def assumptions(found: Assumptions) -> str:
@@ -92,6 +110,16 @@ class Sizing:
     braking: float
     effort_limit: float | None = None
     speed_limit: float | None = None
+
+    @property
+    def excess(self) -> str:
+        """What is beyond the limits, in words: ``speed 126% of its limit``."""
+        pairs = (("peak", self.peak, self.effort_limit), ("speed", self.speed, self.speed_limit))
+        return ", ".join(
+            f"{name} {abs(asked) / limit:.0%} of its limit"
+            for name, asked, limit in pairs
+            if limit is not None and abs(asked) > limit
+        )
 
     @property
     def too_much(self) -> bool:

@@ -129,7 +129,10 @@ def test_the_page_needs_no_other_file(which, request):
     assert places and all(place.startswith(("#", "data:")) for place in places)
     style = "".join(tree.xpath("//style/text()"))
     assert "url(" not in style and "@import" not in style
-    assert not tree.xpath("//script")
+    kinds = [script.get("type") for script in tree.xpath("//script")]
+    assert kinds == ["application/json", None]  # the 3-D view: its data, and ours alone
+    code = tree.xpath("//script[not(@type)]/text()")[0]
+    assert not re.search(r"fetch|XMLHttp|import\(|https?:|WebSocket", code)
     anchors = {place[1:] for place in places if place.startswith("#")}
     assert anchors == set(tree.xpath("//section/@id"))
 
@@ -137,8 +140,13 @@ def test_the_page_needs_no_other_file(which, request):
 def test_undetermined_components_are_marked_and_warned_of(linkage_page):
     text = linkage_page.read_text(encoding="utf-8")
     assert "crank: fy, mx, mz; elbow: fy, mx, mz;" in text
-    marked = {row[1] for row in table(linkage_page, "Joint loads")[1:]}
-    assert {"fy (undetermined)", "fx", "fz"} <= marked and "fy" not in marked
+    shown = {row[1] for row in table(linkage_page, "Joint loads")[1:]}
+    assert {"fx", "fz", "force (undetermined)"} <= shown and "fy" not in shown
+    (section,) = html.parse(linkage_page).xpath("//section[h2='Joint loads']")
+    folded = {one[0].text: one[1].text_content() for one in section.findall("details")}
+    (unsure,) = (names for title, names in folded.items() if "undetermined" in title)
+    assert "crank.fy, crank.mx, crank.mz" in unsure
+    assert table(linkage_page, "In short")[1][1] == f"{58.921:.5g} N without fy"
     assert "3 of them redundant" in text
     assert "1 degree of freedom with the loops closed" in text
 
@@ -176,14 +184,15 @@ def test_too_much_for_a_actuator_is_said(arm, tmp_path):
     heavy = arm.with_payload("lbr_iiwa_link_7", 500.0, (0.0, 0.0, 0.5))
     path = tmp_path / "heavy.html"
     mbd.report(heavy, path, motion, ["lbr_iiwa_joint_4"], picture=False, check=False)
-    assert "Beyond the file&#x27;s limits of torque or speed: lbr_iiwa_joint_4" in path.read_text()
+    assert "Beyond limits: lbr_iiwa_joint_4 (peak " in path.read_text()
 
 
 def test_actuators_without_limits_are_not_said_to_keep_them(arm, tmp_path):
     motion, path = mbd.load_motion(MOTION, arm), tmp_path / "x.html"
     options = {"picture": False, "check": False}
     mbd.report(arm, path, motion, JOINTS, **options)
-    assert "All actuators stay within the file&#x27;s limits." in path.read_text()
+    said = "All actuators stay within their limits. Not counted: friction and damping; rotors"
+    assert said in path.read_text()
     text = ARM.read_text().replace('effort="200" velocity="2"', 'effort="0" velocity="0"', 1)
     assert text != ARM.read_text()
     (tmp_path / "arm.urdf").write_text(text)
@@ -210,7 +219,7 @@ def test_names_cannot_break_the_page(tmp_path):
     path = tmp_path / "names.html"
     mbd.report(run, path, picture=False, check=False)
     tree = html.parse(path)
-    assert not tree.xpath("//script") and not tree.xpath("//i")
+    assert len(tree.xpath("//script")) == 2 and not tree.xpath("//i")
     assert tree.findtext(".//h1") == "Joint loads of <b>&co</b>"
 
 
@@ -278,7 +287,7 @@ def test_the_command_writes_the_page_and_says_what_was_derived(tmp_path, capsys,
     assert main([*words, "--no-picture", "--no-check"]) == 0
     assert "201 states in arm.html" in capsys.readouterr().err
     text = (tmp_path / "arm.html").read_text(encoding="utf-8")
-    assert "along kuka_iiwa_motion.csv" in text and "Note: rates derived" in text
+    assert "along kuka_iiwa_motion.csv" in text and "rates derived" in text
     assert main([*words[:-2], "--joints", "elbow"]) == 2
     assert "no joint named 'elbow'" in capsys.readouterr().err
 
@@ -316,7 +325,8 @@ def test_a_browser_opens_it_without_complaint_or_request(page, linkage_page, wid
             seen.on("pageerror", lambda error, to=complaints: to.append(str(error)))
             seen.on("request", lambda request, to=requests: to.append(request.url))
             seen.goto(path.as_uri())
-            assert not complaints
+            # without a graphics card the browser's own driver tells that it is slow
+            assert not [text for text in complaints if "GPU stall due to ReadPixels" not in text]
             assert [u for u in requests if not u.startswith("data:")] == [path.as_uri()]
             # every picture is drawn, and nothing makes the page wider than the screen
             drawn = "[...document.images].every(i => i.complete && i.naturalWidth > 100)"

@@ -1,0 +1,63 @@
+"""Some states of a motion that comes in pieces, evenly apart: what a film of it needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbd_bridge.motions.motion import Motion
+
+MOST = 512
+"""Rows that are kept at most; of longer motions every second, fourth, ... row, MOST / 2 or more."""
+
+
+class MotionSample:
+    """Every k-th row of a motion, with k as small as there is room.
+
+    Parameters
+    ----------
+    most : rows that are kept at most
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most, self._step, self._rows = most, 1, 0
+        self._kept: list[Motion] = []
+
+    def add(self, motion: Motion) -> None:
+        """Take in the next piece."""
+        first = -self._rows % self._step
+        self._kept.append(_rows(motion, slice(first, None, self._step)))
+        self._rows += len(motion.time)
+        while sum(len(piece.time) for piece in self._kept) > self._most:
+            whole = joined(self._kept)
+            self._kept, self._step = [_rows(whole, slice(None, None, 2))], 2 * self._step
+
+    def motion(self, *others: Motion) -> Motion | None:
+        """Return what was kept, with other states of the motion in their places; None of nothing.
+
+        Parameters
+        ----------
+        others : single states that are to be among them, whether they were kept or not
+        """
+        whole = [piece for piece in (*self._kept, *others) if len(piece.time)]
+        if not whole:
+            return None
+        motion = joined(whole)
+        _, rows = np.unique(motion.time, return_index=True)
+        return _rows(motion, rows)
+
+
+def joined(pieces: list[Motion]) -> Motion:
+    """Return motions of one machine, one after another."""
+    time, q, v, a = (
+        np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ("time", "q", "v", "a")
+    )
+    return replace(pieces[0], time=time, q=q, v=v, a=a)
+
+
+def _rows(motion: Motion, rows: slice | np.ndarray) -> Motion:
+    return replace(
+        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
+    )

@@ -1,0 +1,204 @@
+"""What a machine along time looks like, as a plain dictionary: the data of the page that shows it.
+
+Arrays are base64 texts of little-endian numbers; lengths are m, times s, forces N, moments N m, in
+the world's axes. The same description serves a report, a page of its own and a notebook.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.forces import HydropneumaticUnit, PointSpring
+from mbd_bridge.formats.mesh import Colour, Surface
+from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.readable import FROM, SMALL
+from mbd_bridge.spatial import Array
+from mbd_bridge.view import arrows
+from mbd_bridge.view.joints import ShownLoad, shown_loads
+from mbd_bridge.view.scale import Scale
+from mbd_bridge.view.source import Source
+from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
+from mbd_bridge.view.take import LONGEST, Take
+from mbd_bridge.view.web.simplify import within
+
+Description = dict[str, Any]
+
+TRIANGLES = 20_000
+"""Most triangles of all surfaces: some 300 kB of the page."""
+
+NUMBERS = 60_000
+"""Most numbers of places and loads along time: some 300 kB of the page."""
+
+MOST, FEWEST = 240, 12
+"""Instants that are kept: more are not told apart in a film of some seconds, fewer jerk."""
+
+GRID = 65_535
+"""Steps of a surface's coordinates along each edge of its box."""
+
+
+def describe(source: Source, *, keep: float | None = None, title: str = "") -> Description:
+    """Return the description of a machine's states and loads.
+
+    Parameters
+    ----------
+    keep : s, a time that is among the instants that are kept, and shown first
+    title : of the scene
+    """
+    source = source.records(instants(source, keep))
+    take = Take(source)
+    bodies = take.bodies(source.q)
+    surfaces = [part.surface for part in take.scene.parts]
+    distinct = list({id(surface): surface for surface in surfaces}.values())
+    place = {id(surface): k for k, surface in enumerate(distinct)}
+    loads = [] if source.loads is None else shown_loads(source.model, source.loads, bodies)
+    low, high = take.reach.min(axis=0), take.reach.max(axis=0)
+    floors = RoundOff.of(None) if source.loads is None else source.loads.round_off
+    return {
+        "title": title or source.model.name,
+        "meshes": [_mesh(surface) for surface in within(distinct, TRIANGLES)],
+        "parts": [
+            {
+                "mesh": place[id(part.surface)],
+                "colour": _colour(part.colour),
+                "body": int(part.body),
+                "pose": [round(float(x), 9) for x in part.pose[:3].ravel()],
+            }
+            for part in take.scene.parts
+        ],
+        "time": _floats(source.time),
+        "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
+        "bodies": {"count": int(bodies.shape[1]), "poses": _floats(poses(bodies))},
+        "springs": _springs(source, bodies, take.span),
+        "loads": [_load(load, floors) for load in loads],
+        "scale": _scale(take.scale, take.span),
+        "colours": {
+            "force": _colour(arrows.FORCE),
+            "moment": _colour(arrows.MOMENT),
+            "actuation": _colour(arrows.ACTUATION),
+            "undetermined": _colour(arrows.UNDETERMINED),
+        },
+        "box": [*_rounded(low), *_rounded(high)],
+        "up": _rounded(_up(source.model.gravity)),
+        "ground": bool(take.floor()),
+        "readable": {"from": FROM, "small": SMALL},
+    }
+
+
+def instants(source: Source, keep: float | None) -> NDArray[np.int64]:
+    """Return the rows that are kept: evenly in time, with both ends and that of `keep`."""
+    loads = 0 if source.loads is None else 16 * len(source.loads.joints)
+    most = min(MOST, max(FEWEST, NUMBERS // (7 * len(source.model.bodies) + loads)))
+    count = len(source.time)
+    if count <= most:
+        return np.arange(count)
+    wanted = np.linspace(source.time[0], source.time[-1], most)
+    rows = {int(row) for row in np.searchsorted(source.time, wanted).clip(0, count - 1)}
+    if keep is not None:
+        rows.add(int(np.abs(source.time - keep).argmin()))
+    return np.array(sorted(rows))
+
+
+def poses(bodies: Array) -> Array:
+    """Return positions and unit quaternions x, y, z, w (N, B, 7) of bodies (N, B, 4, 4).
+
+    Quaternions go on from instant to instant without a change of sign.
+    """
+    from scipy.spatial.transform import Rotation
+
+    count, number = bodies.shape[:2]
+    turns = Rotation.from_matrix(bodies[..., :3, :3].reshape(-1, 3, 3)).as_quat()
+    quaternions = turns.reshape(count, number, 4)
+    for k in range(1, count):
+        against = np.einsum("ij,ij->i", quaternions[k], quaternions[k - 1]) < 0.0
+        quaternions[k, against] *= -1.0
+    return np.concatenate([bodies[..., :3, 3], quaternions], axis=-1)
+
+
+def _mesh(surface: Surface) -> Description:
+    points = np.asarray(surface.vertices, dtype=np.float64)
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    steps = np.round((points - low) / np.where(span > 0.0, span, 1.0) * GRID)
+    wide = len(points) > GRID
+    return {
+        "low": [float(f"{x:.7g}") for x in low],
+        "step": [float(f"{x / GRID:.7g}") for x in span],
+        "points": _text(steps.astype("<u2")),
+        "triangles": _text(np.asarray(surface.triangles).astype("<u4" if wide else "<u2")),
+        "wide": wide,
+    }
+
+
+def _springs(source: Source, bodies: Array, span: float) -> list[Description]:
+    """Return where the force elements between points are along time, (N, 2, 3) m each."""
+    elements = between(source.forces)
+    if not elements:
+        return []
+    places = [np.array(list(ends_of(source.model, source.forces, each))) for each in bodies]
+    along = np.array(places)
+    coils = [isinstance(element, PointSpring | HydropneumaticUnit) for element in elements]
+    return [
+        {
+            "name": element.name,
+            "coil": coil,
+            "colour": _colour(SPRING if coil else OTHER),
+            "radius": THICKNESS * span,
+            "ends": _floats(along[:, k]),
+        }
+        for k, (element, coil) in enumerate(zip(elements, coils, strict=True))
+    ]
+
+
+def _load(load: ShownLoad, floors: RoundOff) -> Description:
+    """Return a joint's load; what is nothing but rounding is left out."""
+    found: Description = {"joint": load.joint, "point": _floats(load.point)}
+    for name, unit in (("force", "N"), ("moment", "N m")):
+        for kind in (name, f"open_{name}"):
+            vectors = getattr(load, kind)
+            if np.linalg.norm(vectors, axis=1).max(initial=0.0) > floors.floor(unit):
+                found[kind] = _floats(vectors)
+    if load.axis is not None and load.actuation is not None:
+        unit = "N m" if load.turns else "N"
+        if np.abs(load.actuation).max(initial=0.0) > floors.floor(unit):
+            found |= {"axis": _floats(load.axis), "actuation": _floats(load.actuation)}
+            found["turns"] = load.turns
+    return found
+
+
+def _scale(scale: Scale, span: float) -> Description:
+    """Return lengths of arrows: m/N, m/(N m), and parts of the largest arc per N m."""
+    longest = LONGEST * span
+    return {
+        "force": scale.force,
+        "moment": scale.moment,
+        "actuation": scale.actuation,
+        "longest": longest,
+        "shortest": arrows.SHORTEST * longest,
+        "arc": arrows.FULL,
+    }
+
+
+def _up(gravity: Array) -> Array:
+    """Return which way is up: against gravity, along z where there is none."""
+    size = float(np.linalg.norm(gravity))
+    return np.array([0.0, 0.0, 1.0]) if size == 0.0 else -np.asarray(gravity) / size
+
+
+def _colour(colour: Colour) -> list[float]:
+    return [round(float(x), 4) for x in colour[:3]]
+
+
+def _rounded(values: Array | Sequence[float]) -> list[float]:
+    return [float(f"{x:.7g}") for x in values]
+
+
+def _floats(values: Array) -> str:
+    return _text(np.asarray(values).astype("<f4"))
+
+
+def _text(values: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")

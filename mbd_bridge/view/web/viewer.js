@@ -1,0 +1,471 @@
+(function () {
+  "use strict";
+  const holder = document.currentScript.parentElement;
+  const scene = JSON.parse(holder.querySelector('script[type="application/json"]').textContent);
+
+  // ---------------------------------------------------------------- data
+  function decoded(text, Kind) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Kind(bytes.buffer);
+  }
+  const time = decoded(scene.time, Float32Array), last = time.length - 1;
+  const poses = decoded(scene.bodies.poses, Float32Array), bodyCount = scene.bodies.count;
+  const loads = scene.loads.map((load) => {
+    const out = { joint: load.joint, turns: load.turns };
+    for (const name of ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"])
+      if (load[name]) out[name] = decoded(load[name], Float32Array);
+    return out;
+  });
+  const springs = scene.springs.map((s) => ({ ...s, ends: decoded(s.ends, Float32Array) }));
+
+  // ---------------------------------------------------------------- small vectors
+  const add = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
+  const scaled = (a, s) => [a[0] * s, a[1] * s, a[2] * s];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const cross = (a, b) => [
+    a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const size = (a) => Math.hypot(a[0], a[1], a[2]);
+  const unit = (a) => scaled(a, 1 / (size(a) || 1));
+  function square(axis) { // a unit vector square to a unit vector
+    const k = [0, 1, 2].reduce((b, i) => (Math.abs(axis[i]) < Math.abs(axis[b]) ? i : b), 0);
+    return unit(cross([+(k === 0), +(k === 1), +(k === 2)], axis));
+  }
+  function multiplied(a, b) { // 4 x 4, columns one after the other
+    const out = new Float32Array(16);
+    for (let c = 0; c < 4; c++)
+      for (let r = 0; r < 4; r++)
+        for (let k = 0; k < 4; k++) out[4 * c + r] += a[4 * k + r] * b[4 * c + k];
+    return out;
+  }
+  function framed(x, y, z, p) {
+    return new Float32Array([...x, 0, ...y, 0, ...z, 0, ...p, 1]);
+  }
+  function posed(p, [x, y, z, w]) {
+    return framed(
+      [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],
+      [2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)],
+      [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)], p);
+  }
+
+  // ---------------------------------------------------------------- page
+  function element(kind, parent, properties = {}, text = "") {
+    const made = Object.assign(document.createElement(kind), properties);
+    if (text) made.textContent = text;
+    parent.append(made);
+    return made;
+  }
+  const stage = element("div", holder, { className: "stage" });
+  const canvas = element("canvas", stage);
+  const legend = element("div", stage, { className: "legend" });
+  const controls = element("div", holder, { className: "controls" });
+  const gl = canvas.getContext("webgl", { antialias: true, preserveDrawingBuffer: true });
+  if (!gl) {
+    element("p", legend, {}, "This browser shows no 3-D pictures (no WebGL).");
+    return;
+  }
+  const ink = (colour) => `color-mix(in srgb, rgb(${
+    colour.map((c) => Math.round(255 * c)).join(" ")}) 70%, var(--view-ink))`;
+
+  function readable(value, name) { // as mbd_bridge.readable does
+    const names = ["n", "µ", "m", "", "k", "M", "G"];
+    let power = 3, shown = Math.abs(value);
+    if (shown >= 1e-10) {
+      while (shown >= scene.readable.from && power < 6) { shown /= 1e3; power++; }
+      while (shown < scene.readable.small && power > 0) { shown *= 1e3; power--; }
+    }
+    return `${Number(shown.toPrecision(4))} ${names[power]}${name}`;
+  }
+  function round(value) { // the largest of 1, 2, 5, 10, ... that is not above
+    const power = 10 ** Math.floor(Math.log10(value) + 1e-12);
+    return power * [5, 2, 1].find((k) => k * power <= value * (1 + 1e-9));
+  }
+
+  // ---------------------------------------------------------------- shapes
+  const program = gl.createProgram();
+  for (const [kind, text] of [
+    [gl.VERTEX_SHADER, `attribute vec3 at, normal; uniform mat4 place, eye, lens;
+      varying vec3 side, seen; void main() { vec4 p = eye * place * vec4(at, 1.0);
+      side = mat3(eye) * (mat3(place) * normal); seen = p.xyz; gl_Position = lens * p; }`],
+    [gl.FRAGMENT_SHADER, `precision mediump float; uniform vec4 colour; uniform float flatness;
+      varying vec3 side, seen; void main() { vec3 n = normalize(side);
+      if (dot(n, seen) > 0.0) n = -n;
+      float light = 0.42 + 0.5 * max(dot(n, normalize(vec3(0.35, 0.7, 0.65))), 0.0)
+        + 0.22 * max(dot(n, normalize(vec3(-0.7, 0.1, 0.5))), 0.0);
+      vec3 shown = colour.rgb * mix(light, 1.0, flatness);
+      gl_FragColor = vec4(min(shown, 1.0) * colour.a, colour.a); }`],
+  ]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  }
+  gl.linkProgram(program);
+  gl.useProgram(program);
+  const place = {};
+  for (const name of ["place", "eye", "lens", "colour", "flatness"])
+    place[name] = gl.getUniformLocation(program, name);
+  const atPlace = gl.getAttribLocation(program, "at");
+  const normalPlace = gl.getAttribLocation(program, "normal");
+  gl.enableVertexAttribArray(atPlace);
+  gl.enableVertexAttribArray(normalPlace);
+
+  function shape(numbers, kind = gl.TRIANGLES) { // of points and normals, six numbers each
+    const buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.STATIC_DRAW);
+    return { buffer, count: numbers.length / 6, kind };
+  }
+  const CREASE = Math.cos((40 * Math.PI) / 180);
+  function surface(mesh) { // smooth where it is round, with edges where it has some
+    const steps = decoded(mesh.points, Uint16Array);
+    const corners = decoded(mesh.triangles, mesh.wide ? Uint32Array : Uint16Array);
+    const points = [];
+    for (let k = 0; k < steps.length; k += 3)
+      points.push([0, 1, 2].map((i) => mesh.low[i] + mesh.step[i] * steps[k + i]));
+    const sides = [], around = new Map(), key = (k) => `${steps[3*k]},${steps[3*k+1]},${steps[3*k+2]}`;
+    for (let t = 0; t < corners.length; t += 3) {
+      const [a, b, c] = [0, 1, 2].map((i) => points[corners[t + i]]);
+      sides.push(cross(add(b, a, -1), add(c, a, -1)));
+      for (let i = 0; i < 3; i++) {
+        const name = key(corners[t + i]);
+        if (!around.has(name)) around.set(name, []);
+        around.get(name).push(t / 3);
+      }
+    }
+    const units = sides.map(unit), out = [];
+    for (let t = 0; t < corners.length; t++) {
+      const own = Math.floor(t / 3);
+      let sum = [0, 0, 0];
+      for (const other of around.get(key(corners[t])).slice(0, 64))
+        if (dot(units[own], units[other]) > CREASE) sum = add(sum, sides[other]);
+      out.push(...points[corners[t]], ...unit(size(sum) ? sum : units[own]));
+    }
+    return shape(out);
+  }
+  function turned(profile, corners = 20) { // [distance, height] pairs, turned about z
+    const out = [];
+    for (let k = 0; k + 1 < profile.length; k++) {
+      const [[r, h], [s, j]] = [profile[k], profile[k + 1]];
+      const across = unit([j - h, 0, r - s]);
+      for (let c = 0; c < corners; c++) {
+        const point = (d, z, n) => {
+          const angle = (2 * Math.PI * (c + n)) / corners, x = Math.cos(angle), y = Math.sin(angle);
+          out.push(d * x, d * y, z, across[0] * x, across[0] * y, across[2]);
+        };
+        point(r, h, 0); point(s, j, 0); point(s, j, 1);
+        point(r, h, 0); point(s, j, 1); point(r, h, 1);
+      }
+    }
+    return shape(out);
+  }
+  const rod = turned([[0, 0], [1, 0], [1, 1], [0, 1]]), cone = turned([[0, -1], [1, -1], [0, 0]]);
+  const meshes = scene.meshes.map(surface);
+
+  // ---------------------------------------------------------------- camera
+  const low = scene.box.slice(0, 3), high = scene.box.slice(3), up = scene.up;
+  const first = square(up), second = cross(up, first);
+  const centre = scaled(add(low, high), 0.5), reach = 0.5 * size(add(high, low, -1)) || 1;
+  const camera = { yaw: 0.9, pitch: 0.35, away: 1, target: centre };
+  const ANGLE = 0.6;
+  function looking() {
+    const { yaw, pitch } = camera;
+    const way = add(add(scaled(first, Math.cos(pitch) * Math.cos(yaw)),
+      second, Math.cos(pitch) * Math.sin(yaw)), up, Math.sin(pitch));
+    const wide = canvas.width / canvas.height || 1;
+    const distance = (camera.away * 1.02 * reach) / Math.sin(ANGLE / 2) / Math.min(1, wide);
+    const from = add(camera.target, way, distance);
+    const right = unit(cross(up, way)), above = cross(way, right);
+    const eye = new Float32Array([right[0], above[0], way[0], 0, right[1], above[1], way[1], 0,
+      right[2], above[2], way[2], 0, -dot(right, from), -dot(above, from), -dot(way, from), 1]);
+    const f = 1 / Math.tan(ANGLE / 2), near = 0.02 * distance, far = distance + 60 * reach;
+    const lens = new Float32Array([f / wide, 0, 0, 0, 0, f, 0, 0,
+      0, 0, (far + near) / (near - far), -1, 0, 0, (2 * far * near) / (near - far), 0]);
+    return { eye, lens, right, above, distance };
+  }
+
+  // ---------------------------------------------------------------- drawing
+  let now = time[scene.first], chosen = loads.length > 3 ? "largest" : "all", playing = false;
+  const shown = { force: true, moment: true, actuation: true, numbers: true };
+  function draw(form, matrix, colour, alpha = 1, flatness = 0) {
+    gl.bindBuffer(gl.ARRAY_BUFFER, form.buffer);
+    gl.vertexAttribPointer(atPlace, 3, gl.FLOAT, false, 24, 0);
+    gl.vertexAttribPointer(normalPlace, 3, gl.FLOAT, false, 24, 12);
+    gl.uniformMatrix4fv(place.place, false, matrix);
+    gl.uniform4f(place.colour, ...colour, alpha);
+    gl.uniform1f(place.flatness, flatness);
+    gl.drawArrays(form.kind, 0, form.count);
+  }
+  function along(form, start, way, radius, length) { // a shape along z, put along a unit vector
+    const x = square(way), y = cross(way, x);
+    return [form, framed(scaled(x, radius), scaled(y, radius), scaled(way, length), start)];
+  }
+  const { longest, shortest, arc } = scene.scale;
+  const thick = 0.02 * longest, head = 0.16 * longest;
+  function arrow(pieces, start, vector, colour, heads, dashed) {
+    const length = size(vector);
+    if (!(length >= shortest)) return null;
+    const way = unit(vector), tip = Math.min(head, length / 2), radius = thick * Math.min(1, length / head);
+    let end = length;
+    for (let k = 0; k < heads; k++, end -= 0.55 * tip)
+      pieces.push([...along(cone, add(start, way, end), way, 0.36 * tip, tip), colour]);
+    end = Math.max(end + 0.55 * tip - tip, 0);
+    const dash = longest / 28;
+    if (!dashed) pieces.push([...along(rod, start, way, radius, end), colour]);
+    else for (let z = 0; z < end; z += 2 * dash)
+      pieces.push([...along(rod, add(start, way, z), way, radius, Math.min(dash, end - z)), colour]);
+    return add(start, vector);
+  }
+  function turn(pieces, start, axis, share, colour) { // an arc about an axis, with a head
+    const angle = arc * Math.min(Math.abs(share), 1), radius = 0.28 * longest;
+    if (!(angle >= arc / 32)) return null;
+    const z = scaled(axis, Math.sign(share)), x = square(z), y = cross(z, x);
+    const at = (a) => add(add(start, x, radius * Math.cos(a)), y, radius * Math.sin(a));
+    const steps = Math.max(2, Math.ceil(angle / 0.22));
+    for (let k = 0; k < steps; k++) {
+      const a = at((angle * k) / steps), way = add(at((angle * (k + 1)) / steps), a, -1);
+      pieces.push([...along(rod, a, unit(way), 0.8 * thick, 1.04 * size(way)), colour]);
+    }
+    const ahead = add(scaled(x, -Math.sin(angle)), y, Math.cos(angle));
+    pieces.push([...along(cone, add(at(angle), ahead, 0.6 * head), ahead, 0.22 * head, 0.6 * head), colour]);
+    return at(angle);
+  }
+  function moment() { // which instants are around the time, and how far it is between them
+    let k = 0, end = last;
+    while (end - k > 1) { const m = (k + end) >> 1; if (time[m] <= now) k = m; else end = m; }
+    const next = Math.min(k + 1, last), step = time[next] - time[k];
+    return { k, next, part: step > 0 ? Math.min(Math.max((now - time[k]) / step, 0), 1) : 0 };
+  }
+  function mixed(values, width, index, { k, next, part }) {
+    const out = [];
+    for (let i = 0; i < width; i++) {
+      const a = values[k * (values.length / (last + 1)) + index + i];
+      out.push(a + part * (values[next * (values.length / (last + 1)) + index + i] - a));
+    }
+    return out;
+  }
+  const largest = loads.reduce((best, load) => {
+    const top = load.force ? peak(load.force) : 0;
+    return top > best.top ? { top, joint: load.joint } : best;
+  }, { top: -1, joint: "" }).joint;
+  function peak(vectors) {
+    let top = 0;
+    for (let k = 0; k < vectors.length; k += 3)
+      top = Math.max(top, Math.hypot(vectors[k], vectors[k + 1], vectors[k + 2]));
+    return top;
+  }
+  function isShown(load) {
+    if (chosen === "all") return true;
+    return load.joint === (chosen === "largest" ? largest : chosen);
+  }
+  const labels = [];
+  function render() {
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const width = Math.max(1, Math.round(stage.clientWidth * ratio));
+    const height = Math.max(1, Math.round(stage.clientHeight * ratio));
+    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    const seen = looking(), when = moment();
+    gl.uniformMatrix4fv(place.eye, false, seen.eye);
+    gl.uniformMatrix4fv(place.lens, false, seen.lens);
+    if (floor) draw(floor, framed([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]), [0.5, 0.55, 0.6], 0.45, 1);
+    const bodies = [];
+    for (let b = 0; b < bodyCount; b++) {
+      const pose = mixed(poses, 7, 7 * b, when), turned = pose.slice(3), length = Math.hypot(...turned);
+      bodies.push(posed(pose.slice(0, 3), turned.map((x) => x / length)));
+    }
+    for (const part of scene.parts) {
+      const p = part.pose;
+      const own = new Float32Array([p[0], p[4], p[8], 0, p[1], p[5], p[9], 0, p[2], p[6], p[10], 0,
+        p[3], p[7], p[11], 1]);
+      draw(meshes[part.mesh], multiplied(bodies[part.body], own), part.colour);
+    }
+    const rods = [];
+    for (const spring of springs) {
+      const ends = mixed(spring.ends, 6, 0, when), start = ends.slice(0, 3);
+      const way = add(ends.slice(3), start, -1), length = size(way);
+      if (!(length > 0)) continue;
+      const z = unit(way), x = square(z), corners = [start];
+      if (spring.coil)
+        for (let k = 0; k <= 10; k++)
+          corners.push(add(add(start, way, 0.15 + 0.07 * k), x, k % 10 ? (k % 2 ? 5 : -5) * spring.radius : 0));
+      corners.push(ends.slice(3));
+      for (let k = 0; k + 1 < corners.length; k++) {
+        const step = add(corners[k + 1], corners[k], -1);
+        rods.push([...along(rod, corners[k], unit(step), spring.radius, size(step)), spring.colour]);
+      }
+    }
+    for (const [form, matrix, colour] of rods) draw(form, matrix, colour);
+    const pieces = [], texts = [], { colours, scale } = scene;
+    for (const load of loads.filter(isShown)) {
+      const at = mixed(load.point, 3, 0, when);
+      for (const [name, colour, heads, unitName, dashed] of [
+        ["force", colours.force, 1, "N", false], ["open_force", colours.undetermined, 1, "N ?", true],
+        ["moment", colours.moment, 2, "N m", false], ["open_moment", colours.undetermined, 2, "N m ?", true]]) {
+        const kind = name.replace("open_", "");
+        if (!load[name] || !shown[kind]) continue;
+        const vector = mixed(load[name], 3, 0, when);
+        const tip = arrow(pieces, at, scaled(vector, scale[kind]), colour, heads, dashed);
+        if (tip) texts.push([tip, readable(size(vector), unitName), colour]);
+      }
+      if (load.axis && shown.actuation) {
+        const axis = unit(mixed(load.axis, 3, 0, when)), [value] = mixed(load.actuation, 1, 0, when);
+        const tip = load.turns ? turn(pieces, at, axis, scale.actuation * value, colours.actuation)
+          : arrow(pieces, at, scaled(axis, scale.force * value), colours.actuation, 1, false);
+        if (tip) texts.push([tip, readable(value, load.turns ? "N m" : "N"), colours.actuation]);
+      }
+    }
+    gl.disable(gl.DEPTH_TEST); // arrows inside of the machine are seen through it, faintly
+    for (const [form, matrix, colour] of pieces) draw(form, matrix, colour, 0.25, 1);
+    gl.enable(gl.DEPTH_TEST);
+    for (const [form, matrix, colour] of pieces) draw(form, matrix, colour);
+    write(texts, multiplied(seen.lens, seen.eye));
+    clock.textContent = `${now.toFixed(digits)} s`;
+    slider.value = now;
+  }
+  function write(texts, matrix) {
+    const wanted = shown.numbers ? texts : [];
+    while (labels.length < wanted.length) labels.push(element("span", stage, { className: "label" }));
+    labels.forEach((label, k) => {
+      label.hidden = k >= wanted.length;
+      if (label.hidden) return;
+      const [p, text, colour] = wanted[k];
+      const [x, y, , w] = [0, 1, 2, 3].map((r) =>
+        matrix[r] * p[0] + matrix[4 + r] * p[1] + matrix[8 + r] * p[2] + matrix[12 + r]);
+      label.textContent = text;
+      label.style.color = ink(colour);
+      const right = ((x / w + 1) / 2) * stage.clientWidth, down = ((1 - y / w) / 2) * stage.clientHeight;
+      const left = Math.min(right + 6, stage.clientWidth - label.offsetWidth - 2);
+      label.style.transform = `translate(${left}px, ${down - 8}px)`;
+    });
+  }
+  const floor = scene.ground ? tiles() : null;
+  function tiles() {
+    const edge = round(0.3 * reach), depth = Math.min(dot(low, up), dot(high, up)) - 0.002 * reach;
+    const a = dot(centre, first), b = dot(centre, second), far = 8 * edge, numbers = [];
+    const begin = (x) => edge * Math.round(x / edge);
+    const point = (x, y) => numbers.push(...add(add(scaled(first, x), second, y), up, depth), ...up);
+    for (let k = -8; k <= 8; k++) {
+      const x = begin(a) + k * edge, y = begin(b) + k * edge;
+      point(x, begin(b) - far); point(x, begin(b) + far);
+      point(begin(a) - far, y); point(begin(a) + far, y);
+    }
+    return shape(numbers, gl.LINES);
+  }
+
+  // ---------------------------------------------------------------- controls
+  const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(time[last] - time[0] || 1))));
+  const play = element("button", controls, { type: "button" }, "▶ Play");
+  const slider = element("input", controls, { type: "range", min: time[0], max: time[last], step: "any" });
+  slider.setAttribute("aria-label", "time, s");
+  const clock = element("span", controls, { className: "time" });
+  for (const part of [play, slider, clock]) part.hidden = last === 0;
+  if (loads.length) {
+    const list = element("select", controls);
+    list.setAttribute("aria-label", "joints whose loads are shown");
+    const options = [["all", `all ${loads.length} joints`], ["none", "no loads"],
+      ...(loads.length > 1 ? [["largest", `largest force: ${largest}`]] : []),
+      ...loads.map((load) => [load.joint, load.joint])];
+    for (const [value, text] of options) element("option", list, { value }, text);
+    list.value = chosen;
+    list.onchange = () => { chosen = list.value; ask(); };
+    for (const name of Object.keys(shown)) {
+      const label = element("label", controls);
+      const box = element("input", label, { type: "checkbox", checked: true });
+      label.append(` ${name}`);
+      box.onchange = () => { shown[name] = box.checked; ask(); };
+    }
+    for (const [name, unitName] of [["force", "N"], ["moment", "N m"]]) {
+      if (!scene.scale[name]) continue;
+      const whole = round(longest / scene.scale[name]);
+      const length = Number((whole * scene.scale[name]).toPrecision(3));
+      element("span", legend, { style: `color: ${ink(scene.colours[name])}` },
+        `${name}, on the child: ${length} m = ${readable(whole, unitName)}`);
+    }
+    if (scene.scale.actuation)
+      element("span", legend, { style: `color: ${ink(scene.colours.actuation)}` }, "actuation");
+    if (loads.some((load) => load.open_force || load.open_moment))
+      element("span", legend, { style: `color: ${ink(scene.colours.undetermined)}` },
+        "? not determined by rigid-body mechanics");
+  }
+  const whole = element("button", controls, { type: "button" }, "Full screen");
+  whole.hidden = !holder.requestFullscreen;
+  whole.onclick = () =>
+    document.fullscreenElement ? document.exitFullscreen() : holder.requestFullscreen();
+  slider.oninput = () => { now = Number(slider.value); playing = false; tell(); ask(); };
+  function tell() { play.textContent = playing ? "❚❚ Pause" : "▶ Play"; }
+  let before = 0, waiting = false;
+  play.onclick = () => {
+    playing = !playing;
+    if (playing && now >= time[last]) now = time[0];
+    before = performance.now();
+    tell();
+    ask();
+  };
+  function ask() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame((at) => {
+      waiting = false;
+      if (playing) {
+        now += Math.max(0, at - before) / 1e3;
+        before = at;
+        if (now >= time[last]) { now = time[last]; playing = false; tell(); }
+      }
+      render();
+      if (playing) ask();
+    });
+  }
+  const fingers = new Map();
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const old = fingers.get(event.pointerId);
+    if (!old) return;
+    const dx = event.clientX - old.clientX, dy = event.clientY - old.clientY;
+    const other = [...fingers.values()].find((one) => one.pointerId !== event.pointerId);
+    if (other) {
+      const gap = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
+      nearer(gap(old) / gap(event));
+      moved(dx / 2, dy / 2);
+    } else if (event.shiftKey || event.buttons & 6) moved(dx, dy);
+    else {
+      camera.yaw -= 0.008 * dx;
+      camera.pitch = Math.min(1.55, Math.max(-1.55, camera.pitch + 0.008 * dy));
+    }
+    fingers.set(event.pointerId, event);
+    ask();
+  });
+  for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
+    canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !document.fullscreenElement && !fingers.size && !focused) return;
+    event.preventDefault();
+    nearer(Math.exp(0.0015 * event.deltaY));
+    ask();
+  }, { passive: false });
+  let focused = false; // the wheel moves the page until the picture was clicked
+  canvas.addEventListener("click", () => { focused = true; });
+  canvas.addEventListener("pointerleave", () => { focused = false; });
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  canvas.addEventListener("dblclick", () => {
+    Object.assign(camera, { yaw: 0.9, pitch: 0.35, away: 1, target: centre });
+    ask();
+  });
+  canvas.title = "drag: turn; right button or two fingers: move; click, then wheel: zoom; double click: reset";
+  function nearer(factor) { camera.away = Math.min(20, Math.max(0.05, camera.away * factor)); }
+  function moved(dx, dy) {
+    const { right, above, distance } = looking();
+    const step = (2 * distance * Math.tan(ANGLE / 2)) / stage.clientHeight;
+    camera.target = add(add(camera.target, right, -dx * step), above, dy * step);
+  }
+  new ResizeObserver(ask).observe(stage);
+  window.addEventListener("beforeprint", render);
+  render();
+})();

@@ -1,0 +1,195 @@
+"""Claims: the report can be signed: whose it is, what it assumes, and no number of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import html
+
+import mbd_bridge as mbd
+from mbd_bridge.assumptions import TOPICS
+from mbd_bridge.crosscheck import Report, Row
+from mbd_bridge.errors import StateError
+from mbd_bridge.loads import assumed
+from mbd_bridge.readable import PREFIXES, quantity
+from mbd_bridge.reports import Case
+from mbd_bridge.reports.cases import load_cases
+from mbd_bridge.reports.summary import checked_in_words
+
+ROOT = Path(__file__).parents[2]
+ARM, MOTION = ROOT / "urdf" / "kuka_iiwa.urdf", ROOT / "urdf" / "kuka_iiwa_motion.csv"
+JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
+FAST = {"picture": False, "check": False}
+BLOCK = {"project": "Cell <7>", "author": "A. \\ Engineer", "revision": "B", "date": "2026-03-31"}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return mbd.load(ARM).with_payload("lbr_iiwa_link_ee", 2000.0)
+
+
+@pytest.fixture(scope="module")
+def motion(arm):
+    return mbd.load_motion(MOTION, arm)
+
+
+@pytest.fixture(scope="module")
+def page(arm, motion, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "arm.html"
+    mbd.report(arm, path, motion, JOINTS, **FAST, **BLOCK)
+    return path
+
+
+def si(text):
+    """Return a number with its unit in SI."""
+    value, _, unit = text.partition(" ")
+    power = PREFIXES.index(unit[0]) - 3 if unit[0] in PREFIXES and unit != "m" else 0
+    return float(value) * 1e3**power
+
+
+def rows(page, heading, place=0):
+    (section,) = html.parse(page).xpath(f"//section[h2='{heading}']")
+    found = section.findall(".//table")[place].findall(".//tr")[1:]
+    return [[cell.text_content() for cell in row] for row in found]
+
+
+def test_one_line_for_each_joint_says_what_the_api_says(arm, motion, page):
+    loads = arm.joint_loads(motion, joints=JOINTS)
+    found = {row[0]: row[1:] for row in rows(page, "In short")}
+    assert list(found) == JOINTS
+    for k, joint in enumerate(JOINTS):
+        for column, vectors in ((0, loads.force[:, k]), (2, loads.moment[:, k])):
+            sizes = np.linalg.norm(vectors, axis=1)
+            assert si(found[joint][column]) == pytest.approx(sizes.max(), rel=1e-4)
+
+            assert float(found[joint][column + 1]) == motion.time[sizes.argmax()]
+    actuation = loads.actuation[:, 0]
+    peak = actuation[np.abs(actuation).argmax()]
+    rms = np.sqrt(np.mean(actuation**2))
+    assert [si(text) for text in found[JOINTS[0]][4:]] == pytest.approx([peak, rms], rel=1e-4)
+    assert found[JOINTS[1]][4:] == ["", ""]
+
+
+def test_the_title_block_is_there_and_the_page_is_the_same_every_time(arm, motion, page, tmp_path):
+    tree = html.parse(page)
+    block = {row[0].text: row[1].text for row in tree.findall(".//dl/div")}
+    assert block == {"Project": "Cell <7>", "Author": "A. \\ Engineer", "Revision": "B",
+                     "Date": "2026-03-31"}  # fmt: skip
+    again = tmp_path / "again.html"
+    mbd.report(arm, again, motion, JOINTS, **FAST, **BLOCK)
+    assert again.read_bytes() == page.read_bytes()
+    foot = tree.xpath("//style/text()")[0].rpartition("@bottom-left")[2]
+    assert "Joint loads of kuka" in foot and "<7>" not in foot and "\\00003c7" in foot
+
+
+@pytest.mark.parametrize("date", ["31.3.2026", "2026-13-01", 20260331, "today"])
+def test_a_date_is_one(arm, motion, tmp_path, date):
+    with pytest.raises(StateError, match="expected YYYY-MM-DD"):
+        mbd.report(arm, tmp_path / "x.html", motion, date=date, **FAST)
+
+
+def test_the_report_says_every_assumption(arm, motion, page):
+    shown = {row[0]: row[1] for row in rows(page, "Assumptions")}
+    loads = arm.joint_loads(motion, joints=JOINTS)
+    assert list(shown) == list(TOPICS.values())
+    assert {one.heading: one.text for one in loads.assumptions.entries} == shown
+    assert "2000 kg on lbr_iiwa_link_ee" in shown["Payload"]
+
+
+@pytest.mark.parametrize("topic", ["payload", "friction", "round_off"])
+def test_without_an_assumption_there_is_no_report(arm, motion, tmp_path, monkeypatch, topic):
+    kept = {name: one for name, one in assumed.PROVIDERS.items() if name != topic}
+    monkeypatch.setattr(assumed, "PROVIDERS", kept)
+    with pytest.raises(StateError, match=f"nothing is said about {topic}"):
+        mbd.report(arm, tmp_path / "x.html", motion, JOINTS, **FAST)
+    assert not list(tmp_path.iterdir())
+
+
+def test_joints_that_carry_nothing_are_folded_away(tmp_path):
+    builder = mbd.Builder("tool")
+    builder.link("rod", mass=1.0, centre=(0, 0, 0.5), inertia=(0.1, 0.1, 0.1))
+    builder.joint("pin", "revolute", "base", "rod", axis=(0, 1, 0))
+    builder.link("flange")
+    builder.joint("mark", "fixed", "rod", "flange")
+    run = mbd.simulate(mbd.Mechanism.build(builder), 0.05)
+    path = tmp_path / "tool.html"
+    history = mbd.report(run, path, **FAST)
+    assert history.joints == ("pin", "mark")
+    assert [row[0] for row in rows(path, "In short")] == ["pin"]
+    (section,) = html.parse(path).xpath("//section[h2='In short']")
+    assert section.find("details")[1].text_content() == "mark"
+    drawn = html.parse(path).xpath("//section[h2='Joint loads']//img/@alt")
+    assert drawn == ["force of pin along time"]  # no moment, nothing of the massless flange
+
+
+def test_the_verdict_is_in_words():
+    row = Row("joint loads", "pinocchio", 3e-13, 1e-11, "elbow")
+    good = Report("arm", 20, (row,), ("pinocchio 3.1, its own reading", "pinocchio 3.1, loops"))
+    assert checked_in_words(good) == (
+        "Checked: an independent program (pinocchio 3.1) computes the same for this machine, to "
+        "better than one part in a billion, in 20 random states."
+    )
+    bad = Report("arm", 20, (Row("joint loads", "pybullet", 1e-3, 1e-6, "elbow", passed=False),),
+                 ("pinocchio", "pybullet"))  # fmt: skip
+    assert checked_in_words(bad).startswith(
+        "NOT CONFIRMED: 2 independent programs (pinocchio and pybullet) found otherwise: joint "
+    )
+    silent = Report("arm", 20, (Row("joint loads", "x", 0.0, 1e-6, compared=False),), ())
+    assert checked_in_words(silent).startswith("Not checked")
+
+
+def test_load_cases_stand_side_by_side_with_the_one_that_decides(arm, motion, tmp_path):
+    light = mbd.load(ARM)
+    histories = [mbd.load_history(MOTION, robot, JOINTS) for robot in (light, arm)]
+    cases = [Case("empty", histories[0], 3.0), Case("loaded", histories[1])]
+    text = f"<html><body><section><h2>Load cases</h2>{load_cases(cases)}</section></body></html>"
+    path = tmp_path / "cases.html"
+    path.write_text(text, encoding="utf-8")
+    first = rows(path, "Load cases")
+    assert [row[:3] for row in first] == [["empty", "3", "2"], ["loaded", "1", "2"]]
+    for row in rows(path, "Load cases", 1):
+        assert row[2] == row[4] == "loaded"
+        assert row[1] == quantity(histories[1][f"{row[0]}.force"].largest.value, "N")
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_the_view_shows_the_loads_of_the_api_and_paper_has_pages(arm, motion, page):
+    playwright = pytest.importorskip("playwright.sync_api")
+    loads = arm.joint_loads(motion, joints=JOINTS)
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        seen = browser.new_page(viewport={"width": 900, "height": 900})
+        seen.goto(page.as_uri())
+        shot = "document.querySelector('.mbd-view canvas').toDataURL()"
+        first = seen.evaluate(shot)
+        for row in (0, 150):
+            seen.evaluate(
+                "t => { const s = document.querySelector('.mbd-view input[type=range]');"
+                " s.value = t; s.dispatchEvent(new Event('input')); }",
+                float(motion.time[row]),
+            )
+            seen.wait_for_timeout(200)
+            shown = seen.evaluate(
+                "[...document.querySelectorAll('.mbd-view .label')].filter(l => !l.hidden)"
+                ".map(l => l.textContent)"
+            )
+            for k in range(len(JOINTS)):
+                force = float(np.linalg.norm(loads.force[row, k]))
+                assert any(
+                    text.endswith("N") and si(text) == pytest.approx(force, rel=1e-3)
+                    for text in shown
+                ), (force, shown)
+        assert seen.evaluate(shot) != first  # the machine moved
+        seen.mouse.move(450, seen.evaluate("document.querySelector('canvas').offsetTop") + 100)
+        paper = seen.pdf(prefer_css_page_size=True)
+        assert (
+            paper.startswith(b"%PDF")
+            and paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page/") != 1
+        )
+        browser.close()
