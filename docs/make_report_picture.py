@@ -17,7 +17,8 @@ import mbd_bridge as mbd  # noqa: E402
 
 URDF = HERE.parent / "urdf"
 JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
-VIEW = {"width": 640, "height": 960}
+VIEW = {"width": 800, "height": 1180}
+TITLE = {"project": "Packing cell 7", "author": "A. Engineer", "revision": "B"}
 
 
 def main(folder: Path) -> None:
@@ -28,7 +29,8 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place, sync_playwright() as running:
         page_path = Path(place) / "report.html"
         arm = mbd.load(URDF / "kuka_iiwa.urdf")
-        mbd.report(arm, page_path, URDF / "kuka_iiwa_motion.csv", JOINTS)
+        motion = URDF / "kuka_iiwa_motion.csv"
+        mbd.report(arm, page_path, motion, JOINTS, date="2026-03-31", **TITLE)
         browser = running.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport=VIEW)
         page.goto(page_path.as_uri())

@@ -64,6 +64,7 @@ def test_one_line_for_each_joint_says_what_the_api_says(arm, motion, page):
         for column, vectors in ((0, loads.force[:, k]), (2, loads.moment[:, k])):
             sizes = np.linalg.norm(vectors, axis=1)
             assert si(found[joint][column]) == pytest.approx(sizes.max(), rel=1e-4)
+            assert ("k" in found[joint][column]) == (sizes.max() >= 1e4)
 
             assert float(found[joint][column + 1]) == motion.time[sizes.argmax()]
     actuation = loads.actuation[:, 0]
