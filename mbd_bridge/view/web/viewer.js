@@ -73,7 +73,7 @@
       while (shown >= scene.readable.from && power < 6) { shown /= 1e3; power++; }
       while (shown < scene.readable.small && power > 0) { shown *= 1e3; power--; }
     }
-    return `${Number(shown.toPrecision(4))} ${names[power]}${name}`;
+    return `${Number((Math.sign(value) * shown).toPrecision(4))} ${names[power]}${name}`;
   }
   function round(value) { // the largest of 1, 2, 5, 10, ... that is not above
     const power = 10 ** Math.floor(Math.log10(value) + 1e-12);
