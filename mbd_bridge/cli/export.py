@@ -24,7 +24,7 @@ WHAT = (
     "fmu",
 )
 
-OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque")
+OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque", "integrator")
 """Options that only a step and an FMU take."""
 
 OF_FMUS = ("step", "fmi")
@@ -77,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--integrator",
         metavar="NAME",
-        help="of a step: rk4 (default), newmark, hht, generalised_alpha, explicit_newmark",
+        help="of a step or an FMU: rk4 (default), newmark, hht, generalised_alpha or "
+        "explicit_newmark",
     )
     parser.add_argument(
         "--step", type=float, metavar="H", help="of an FMU's integration, s (0.001)"
@@ -100,7 +101,6 @@ def run(options: argparse.Namespace) -> int:
     taking = {
         "joint_loads, step or fmu": (("joints",), ("joint_loads", "step", "fmu")),
         "step or fmu": (OF_STEPS, ("step", "fmu")),
-        "step": (("integrator",), ("step",)),
         "fmu": (OF_FMUS, ("fmu",)),
     }
     for kinds, (names, kernels) in taking.items():
@@ -141,10 +141,18 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
     system, start = _system(robot, options, inputs_of_joints=True)
     path = options.output or f"{Path(options.robot).stem}.fmu"
     more = {} if options.step is None else {"step": options.step}
+    integrator: Any = options.integrator or "rk4"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         found = export_fmu(
-            system, path, q=start.q, v=start.v, fmi=options.fmi or 3, name=options.name, **more
+            system,
+            path,
+            q=start.q,
+            v=start.v,
+            fmi=options.fmi or 3,
+            name=options.name,
+            integrator=integrator,
+            **more,
         )
     for warning in caught:
         screen.say(str(warning.message), "warning")

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="after a late step, those that are due follow at once (catch up), or the clock waits "
         "(slip)",
     )
+    parser.add_argument(
+        "--integrator", default="rk4", metavar="NAME", help="rk4 (default), or an implicit one"
+    )
     parser.add_argument("--window", action="store_true", help="show it in a window")
     add_state(parser)
     inputs.add_arguments(parser)
@@ -65,7 +68,9 @@ def run(options: argparse.Namespace) -> int:
     with screen.waiting("compiling"):
         system = System(robot, torque=torque or None, prescribed=moved or None)
         start = start_of(robot, options, moved)
-        machine = RealTime(system, step=options.step, q=start.q, v=start.v)
+        machine = RealTime(
+            system, step=options.step, q=start.q, v=start.v, integrator=options.integrator
+        )
     found = machine.run(
         options.seconds,
         rate=options.rate,

@@ -24,7 +24,7 @@ COMPILERS = ("cc", "gcc", "clang")
 EQUATIONS = "equations.c"
 """The file that is compiled a second time for fused multiply-adds."""
 
-NAMES = ("step", "outputs", "residuals")
+NAMES = ("step", "outputs", "residuals", "memory")
 """Functions of it, whose second version is called NAME_fma."""
 
 

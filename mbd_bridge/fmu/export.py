@@ -27,6 +27,7 @@ from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.machine import HasModel, model_of
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.variables import Variable
 
@@ -84,6 +85,7 @@ def export_fmu(
     fmi: int = 3,
     name: str | None = None,
     compile: bool = True,
+    integrator: CompiledIntegrator | Scheme = "rk4",
 ) -> Fmu:
     """Write an FMU for co-simulation: C sources, and a binary for Linux if there is a C compiler.
 
@@ -97,6 +99,7 @@ def export_fmu(
     fmi : version, 3 or 2
     name : of the model; None: that of the mechanism
     compile : whether to make the binary; its sources are always in the archive
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
 
     Raises
     ------
@@ -106,7 +109,7 @@ def export_fmu(
         The C compiler refuses the sources.
     """
     step = real_number("step", step, "a time step in s", positive=True)
-    compile = flag("compile", compile)
+    compile, scheme = flag("compile", compile), compiled_scheme(integrator)
     fmi = whole_number("fmi", fmi)
     if fmi not in INTERFACES:
         raise StateError(f"fmi: expected 3 or 2, got {fmi}")
@@ -119,7 +122,8 @@ def export_fmu(
         torque = torque_inputs(model_of(machine, "export_fmu"))
         system = System(machine, torque=torque or None)
     title = name or system.model.name
-    model = FmuModel(Equations(system, q=q, v=v, z=z), title, identifier(title, ()), step)
+    equations = Equations(system, q=q, v=v, z=z)
+    model = FmuModel(equations, title, identifier(title, ()), step, scheme)
     files, headers = _fixed_files(fmi)
     units = sorted(one for one in [*files, *model.sources("")] if one.endswith(".c"))
     token = _token([*files.values(), *model.sources("").values(), _description(model, fmi, units)])

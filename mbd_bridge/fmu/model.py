@@ -23,9 +23,13 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism.units import model_notes
 from mbd_bridge.simulate.checks.state_watch import EACH
 from mbd_bridge.simulate.equations import Equations
+from mbd_bridge.simulate.run.halves import MOST_HALVINGS
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep
+from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.steps.source import StepGraph, inlined, step_graph
 from mbd_bridge.simulate.steps.state_functions import (
     inputs_of_state,
+    memory_function,
     outputs_function,
     residual_names,
     residuals_function,
@@ -62,8 +66,8 @@ instance_matches instance_new instance_free instance_fail instance_setup
 instance_enter_initialization instance_exit_initialization instance_terminate instance_reset
 instance_get instance_set instance_step instance_save instance_restore instance_serialize
 instance_deserialize instance_free_saved instance_serialized_size model_step model_outputs
-model_residuals model_start_values model_hidden_start model_kinds model_names model_knots
-model_residual_names
+model_residuals model_memory model_start_values model_hidden_start model_kinds model_names
+model_knots model_residual_names
 """
 """Functions and tables that get the model's name in front: several FMUs may be in one program."""
 
@@ -90,12 +94,14 @@ class FmuModel:
     equations : of the system, at its start
     name, identifier : of the model, and in C
     step : s, fixed
+    scheme : of implicit steps; None: those of Runge-Kutta
     """
 
     equations: Equations
     name: str
     identifier: str
     step: float
+    scheme: Scheme | None = None
 
     @cached_property
     def system(self) -> System:
@@ -111,7 +117,7 @@ class FmuModel:
     @cached_property
     def step_graph(self) -> StepGraph:
         """The step."""
-        return step_graph(self.equations)
+        return step_graph(self.equations, self.scheme or "rk4")
 
     @cached_property
     def outputs_graph(self) -> Graph:
@@ -123,6 +129,15 @@ class FmuModel:
     def residuals_graph(self) -> Graph:
         """What the start leaves open."""
         return trace(residuals_function(self.system), inputs_of_state(self.system), calls=True)
+
+    @cached_property
+    def state_graphs(self) -> dict[str, Graph]:
+        """The functions of a state by name; that of the memory where steps have one."""
+        found = {"outputs": self.outputs_graph, "residuals": self.residuals_graph}
+        if self.scheme is not None:
+            function = memory_function(self.system, self.equations.rows, self.scheme)
+            found["memory"] = trace(function, inputs_of_state(self.system), calls=True)
+        return found
 
     @cached_property
     def variables(self) -> tuple[tuple[Kind, Variable], ...]:
@@ -192,10 +207,7 @@ class FmuModel:
                     c_source(
                         graph, f"{own}_{what}", inputs=arguments, outputs=["values"], batch=False
                     )
-                    for what, graph in (
-                        ("outputs", self.outputs_graph),
-                        ("residuals", self.residuals_graph),
-                    )
+                    for what, graph in self.state_graphs.items()
                 ),
             ]
         )
@@ -206,13 +218,17 @@ class FmuModel:
         scratch = max(
             sum(map(prod, step.graph.shapes)), sum(map(prod, self.residuals_graph.shapes))
         )
+        unknowns, acceleration = self._memory_places
         numbers = {
             "VALUES": len(self.variables),
             "FIRST_STATE": self.first("state"),
             "STATES": states,
             "FIRST_OUTPUT": self.first("output"),
             "HIDDEN": len(self._hidden),
-            "WATCHED": self.system.nz,
+            "WATCHED": 0 if self.scheme else self.system.nz,
+            "UNKNOWNS": unknowns,
+            "ACCELERATION": acceleration,
+            "PARTS": 2**MOST_HALVINGS,
             "LOOK": EACH,
             "SCRATCH": scratch,
             "RESIDUALS": prod(self.residuals_graph.shapes[0]),
@@ -250,6 +266,8 @@ class FmuModel:
                 "void model_outputs(const double *value, const double *hidden, double *outputs);",
                 "void model_residuals(const double *value, const double *hidden,",
                 "                     double *residuals);",
+                "/* The memory of steps that begin at a state, where steps have one. */",
+                "void model_memory(const double *value, const double *hidden, double *memory);",
                 "",
                 "#endif\n",
             ]
@@ -277,7 +295,9 @@ class FmuModel:
     @cached_property
     def _knots(self) -> list[str]:
         """Times at which steps must end, since tables of forces jump or bend there."""
-        return [literal(float(t)) for t in self.equations.system.knots(0.0, self.step).times]
+        knots = self.equations.system.knots(0.0, self.step)
+        knots = knots if self.scheme is None else knots.jumps
+        return [literal(float(t)) for t in knots.times]
 
     @cached_property
     def _fed_back(self) -> dict[str, int]:
@@ -292,6 +312,14 @@ class FmuModel:
         known = sum(kind == "state" for kind, _ in self.variables)
         every = [name for name, size in self._fed_back.items() for _ in range(size)]
         return every[known:]
+
+    @property
+    def _memory_places(self) -> tuple[int, int]:
+        """How many numbers a of the memory there are, and where the accelerations q̈ begin."""
+        if self.scheme is None:
+            return 0, 0
+        memory = SchemeStep(self.system, self.equations.rows, self.scheme).memory
+        return memory.unknowns, 0 if memory.one else memory.unknowns
 
     def _gather(self) -> str:
         """Return the function that takes inputs and parameters from the variables."""
@@ -330,7 +358,7 @@ class FmuModel:
         state_call = ", ".join(places[one] for one in state_inputs)
         prototypes = [
             prototype(f"{own}_step", len(step.inputs), len(step.graph.shapes)),
-            *(prototype(f"{own}_{what}", len(state_inputs), 1) for what in STATE_FUNCTIONS),
+            *(prototype(f"{own}_{what}", len(state_inputs), 1) for what in self.state_graphs),
         ]
         functions = [
             "double model_step(const double *value, const double *hidden, double length,",
@@ -346,14 +374,11 @@ class FmuModel:
             "    return risk;",
             "}\n",
         ]
-        for what in STATE_FUNCTIONS:
+        for what in self.state_graphs:
             head = f"void model_{what}(const double *value, const double *hidden, double *{what})"
             call = f"    {called(what, own)}({state_call}, {what});"
             functions += [head, "{", room, *begin, "    (void)hidden;", call, "}\n"]
         return "\n".join([*prototypes, "", dispatch(prototypes), *functions])
-
-
-STATE_FUNCTIONS = ("outputs", "residuals")
 
 
 def _kind(parameter: Variable) -> Kind:

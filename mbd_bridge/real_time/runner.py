@@ -30,6 +30,7 @@ from mbd_bridge.real_time.run import RealTimeRun
 from mbd_bridge.real_time.stepping import Stepping
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.machine import HasModel
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.variables import Inputs, check_names, output_variables, state_variables
 
@@ -91,6 +92,7 @@ class RealTime:
     machine : a `System` whose `Input`s are set from outside, or a mechanism
     step : s, fixed
     q, v, z : state to start from, as for `simulate`
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
 
     Attributes
     ----------
@@ -117,11 +119,13 @@ class RealTime:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         z: StartStates | None = None,
+        integrator: CompiledIntegrator | Scheme = "rk4",
     ) -> None:
+        scheme = compiled_scheme(integrator)
         self.step = real_number("step", step, "a time step in s", positive=True)
         equations = Equations(machine, q=q, v=v, z=z)
         system = self.system = equations.system
-        self._stepping = Stepping(system, equations.start, self.step)
+        self._stepping = Stepping(system, equations.start, self.step, scheme)
         self._inputs = {one.name: list(one.places) for one in Inputs.of(system).inputs}
         self.values = Values(self._stepping, self._variables(equations.start))
         self._stepping.prepare()

@@ -7,19 +7,25 @@ more is done in Python.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.carried import CARRIED
+from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.trust import Now, Step
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import one_step, prepared_step
+from mbd_bridge.simulate.steps.continued import Continued
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.simulate.steps.knotted import step_in_parts
+from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.steps.source import inlined
 from mbd_bridge.simulate.steps.state_functions import inputs_of_state, outputs_function
 from mbd_bridge.simulate.system import System
@@ -35,6 +41,7 @@ class Stepping:
     ----------
     start : (nq + nv + nz,) state
     h : s
+    scheme : of implicit steps; None: those of Runge-Kutta
 
     Attributes
     ----------
@@ -43,16 +50,25 @@ class Stepping:
     outputs : function of the state now: a vector, in the order of `output_variables`
     """
 
-    def __init__(self, system: System, start: Array, h: float) -> None:
+    def __init__(
+        self, system: System, start: Array, h: float, scheme: Scheme | None = None
+    ) -> None:
         self.system, self.h = system, h
         self._trajectory = Trajectory(system)
         self.model: Model = self._trajectory.model
         q, v, z = np.split(start, [self.model.nq, self.model.nq + self.model.nv])
         self.rows = independent_rows(self.model, q, self._trajectory.motions, v)
-        self._march = prepared_step(system, self.rows)
+        self._memory: Continued | None = None
+        if scheme is None:
+            self._march = prepared_step(system, self.rows)
+        else:
+            code = SchemeStep(system, self.rows, scheme)
+            self._march, self._memory = code.march(), Continued(Start(self._trajectory, code))
+        self._scheme = scheme
         self._stage = self._march.start()
-        self.q, self.v, carried = (self._view(name) for name in ("q", "v", "t"))
-        self.t, self._work, self.z = carried[:1], carried[1:CARRIED], carried[CARRIED:]
+        self.q, self.v, at = (self._view(name) for name in ("q", "v", "t"))
+        self.t, self._work = at[:1], at[1:CARRIED]
+        self._carried, self.z = carried(at), carried(at)[: system.nz]
         self._inputs = self._view("held") if "held" in self._march.inputs else None
         self.held = self._trajectory.held
         self._nowhere = np.zeros((len(self._march.shapes), 1), dtype=np.int64)
@@ -67,16 +83,19 @@ class Stepping:
     def restart(self, t: float) -> None:
         """Go back to the first state, at time t, s."""
         q, v, z = self._given
-        now = np.concatenate([[t, 0.0], z])
-        more = self._trajectory.more(t, q, v)
-        self._march.put(self._stage, q, v, now, np.array([self.h]), *more)
+        more, now = self._trajectory.more(t, q, v), Now(t, q, v, z)
         self._knots: Knots = self.system.knots(t, self.h)
+        if self._memory is not None:
+            self._knots = self._knots.jumps
+            now = self._memory.at(now, self.held, jumps=True)
+            self._memory.reached(now)
+        self._march.put(self._stage, q, v, now.fed_back, np.array([self.h]), *more)
         self._states.begin()
 
     def prepare(self) -> None:
         """Compile what later steps and outputs may need, so that none of them waits for it."""
         _ = self._outputs, self._once
-        if self.model.has_loops:
+        if self.model.has_loops and self._memory is None:
             self._careful.prepare()
 
     def advance(self) -> None:
@@ -94,19 +113,52 @@ class Stepping:
             self._inputs[:] = values
         elif self._inputs is not None:
             self._inputs[:] = self.held
-        if self._states.due:
-            now = Now(t, self.q.copy(), self.v.copy(), self.z.copy())
+        if self._memory is not None:
+            self._remember(self._memory, t)
+        elif self._states.due:
+            now = self._now(self.z)
             with self._trajectory.holding(now, self._inputs):
                 self._states.look(self._once, now, h)
         inside = self._knots.within(t, t + h)
         if inside:
-            if step_in_parts(self._march, self._stage, t, inside, h, self._numbers).all():
-                return
+            renew = None if self._memory is None else partial(self._renew, self._memory.start)
+            parts = self._march, self._stage, t, inside, h
+            taken = bool(step_in_parts(*parts, self._numbers, renew).all())
         else:
             stream = self._numbers(t, t + h, h)
-            if self._march.advance_into(self._stage, 1, 2, self._nowhere, STEP_RISK, stream):
-                return
-        self._with_care(t)
+            taken = bool(
+                self._march.advance_into(self._stage, 1, 2, self._nowhere, STEP_RISK, stream)
+            )
+        if self._memory is None:
+            if not taken:
+                self._with_care(t)
+            return
+        if not taken:
+            self._halve(self._memory, t, inside)
+        self._memory.reached(self._now(self._carried))
+
+    def _remember(self, memory: Continued, t: float) -> None:
+        """Renew the memory of the steps where forces have jumped."""
+        now = self._now(self.z)
+        with self._trajectory.holding(now, self._inputs):
+            self._carried[:] = memory.at(now, self.held, self._knots.at(t, self.h)).carried
+
+    def _renew(self, start: Start) -> None:
+        """Begin anew in the middle of a step, where forces have jumped."""
+        now = self._now(self.z)
+        with self._trajectory.holding(now, self._inputs):
+            self._carried[:] = start.begun(now).carried
+
+    def _halve(self, memory: Continued, t: float, knots: list[float]) -> None:
+        """Take a step in parts."""
+        now = self._now(self._carried)
+        with self._trajectory.holding(now, self._inputs):
+            halves = Halves(self.model, self._once, memory.start)
+            end, _ = halves.over(now, self.h, (*knots, t + self.h))
+        self.q[:], self.v[:], self._carried[:], self.t[0] = end.q, end.v, end.carried, t + self.h
+
+    def _now(self, carried: Array) -> Now:
+        return Now(float(self.t[0]), self.q.copy(), self.v.copy(), carried.copy())
 
     def outputs(self) -> Array:
         """Return the outputs at the state now, an array that the next call overwrites."""

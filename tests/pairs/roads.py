@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -56,6 +57,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "events": {"events": {"top": lambda t, q, v: v[0]}},
     "method": {"method": "svd"},
     "integrator": {"integrator": "abm"},
+    "integrator: implicit": {"integrator": "hht"},
     "check=False": {"check": False},
     "threads": {"threads": 2},
     "checkpoint": {"checkpoint": "run.npz"},
@@ -107,7 +109,9 @@ def roads() -> dict[str, Callable[..., Any]]:
             m.model, span=(0.0, SPAN), **states_of(given)
         ),
         "equations": lambda **given: _equations(m, start, given),
-        "a step in C": lambda **given: mbd.step_source(_equations(m, start, given)),
+        "a step in C": lambda **given: _in_c(m, start, given),
+        "real time": lambda **given: _in_real_time(m, start, given),
+        "FMU": lambda **given: _fmu(m, start, given),
         "joint_loads": dynamics("joint_loads"),
         "inverse_dynamics": dynamics("inverse_dynamics"),
         "forward_dynamics": dynamics("forward_dynamics", "tau"),
@@ -120,13 +124,38 @@ def roads() -> dict[str, Callable[..., Any]]:
 
 
 def _steps(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
-    core = CoupledStep(mbd.System(m, **given), start.q, start.v)
+    own = _integrator(given)
+    core = CoupledStep(mbd.System(m, **given), start.q, start.v, **own)
     core(start.q, start.v, np.zeros(3), np.zeros((len(m.model.bodies), 6)), SPAN / 4)
 
 
 def _equations(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> mbd.Equations:
     state = {} if "prescribed" in given else {"q": start.q, "v": start.v}
     return mbd.Equations(mbd.System(m, **given), **state)
+
+
+def _integrator(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the integrator out of what is given: it is an option of steps, not of systems."""
+    return {"integrator": given.pop("integrator")} if "integrator" in given else {}
+
+
+def _in_c(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
+    own = _integrator(given)
+    mbd.step_source(_equations(m, start, given), **own)
+
+
+def _in_real_time(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
+    own = _integrator(given)
+    state = {} if "prescribed" in given else {"q": start.q, "v": start.v}
+    run = mbd.RealTime(mbd.System(m, **given), **state, **own).run(SPAN, rate=1e6)
+    assert run.finished, run.status
+
+
+def _fmu(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
+    own = _integrator(given)
+    state = {} if "prescribed" in given else {"q": start.q, "v": start.v}
+    with tempfile.TemporaryDirectory() as folder:
+        mbd.export_fmu(mbd.System(m, **given), f"{folder}/it.fmu", compile=False, **state, **own)
 
 
 def _sound(batch: mbd.SimulationBatch) -> mbd.SimulationBatch:

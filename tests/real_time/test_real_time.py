@@ -12,7 +12,10 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import NoDisplayError
 from mbd_bridge.real_time import pace, runner
+from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.view.live import LiveWindow
+from tests.machines import four_bar
+from tests.simulate.test_implicit_runs import ACTS
 from tests.view.xvfb import Xvfb
 
 FAST = 1000.0
@@ -198,3 +201,39 @@ def settled(server, other_than=None):
             return now
         last = now
     raise AssertionError("the picture goes on changing, or does not")
+
+
+@pytest.mark.parametrize("name", ["table and parameters", "force element and input"])
+@pytest.mark.parametrize("scheme", ["newmark", mbd.GeneralisedAlpha(rho=0.6), "explicit_newmark"])
+def test_implicit_steps_have_the_digits_of_a_run_here_and_in_other_loops(name, scheme):
+    machine = four_bar(1, 2, 1.7, 2.5)
+    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    start, h = {"q": at.q, "v": at.v, "integrator": scheme}, 2e-3
+    system = mbd.System(machine, **ACTS[name])
+    run = mbd.simulate(system, 0.3, step=h, **start)
+    assert run.finished
+    paced = mbd.RealTime(system, step=h, **start).run(0.3, rate=1e6)
+    assert np.array_equal(paced.q, run.q) and np.array_equal(paced.v, run.v)
+    core, t = CoupledStep(system, at.q, at.v, integrator=scheme), 0.0
+    state = at.q, at.v
+    for _ in range(150):
+        state = core(*state, np.zeros(3), np.zeros((len(machine.model.bodies), 6)), h, t)
+        t += h
+    # torques that the loop gives, none here, are added last
+    assert max(np.abs(state[0] - run.q[-1]).max(), np.abs(state[1] - run.v[-1]).max()) < 1e-12
+
+
+def test_inputs_that_change_keep_the_second_order_of_implicit_steps(rocker):
+    """Against Runge-Kutta in short steps; inputs are held over 10 ms."""
+    robot, start = rocker
+    system = mbd.System(robot, torque={"crank": mbd.Input("motor")})
+    ends, scheme = [], mbd.GeneralisedAlpha(rho=0.3)
+
+    def motor(t, now):
+        return {"motor": 2.0 * np.sin(np.floor(100.0 * t + 1e-6))}
+
+    for integrator, h in (("rk4", 1e-4), (scheme, 1e-3), (scheme, 5e-4)):
+        machine = mbd.RealTime(system, step=h, integrator=integrator, **start)
+        ends.append(machine.run(0.3, rate=1e6, inputs=motor).q[-1])
+    errors = [np.abs(end - ends[0]).max() for end in ends[1:]]
+    assert errors[1] < 2e-4 and np.log2(errors[0] / errors[1]) > 1.7, errors

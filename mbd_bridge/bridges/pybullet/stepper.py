@@ -39,6 +39,7 @@ from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.inputs.torques import Torque as Forces
 from mbd_bridge.simulate.run.start import start_state
 from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
@@ -86,6 +87,7 @@ class Stepper:
     body : number of the body, from ``pybullet.loadURDF``
     q, v : state to start from; what pybullet's body has if not given
     substeps : steps of ours in one of pybullet's
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
 
     Attributes
     ----------
@@ -116,6 +118,7 @@ class Stepper:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         substeps: int = 1,
+        integrator: CompiledIntegrator | Scheme = "rk4",
     ) -> None:
         substeps = whole_number("substeps", substeps)
         self.model = mechanism if isinstance(mechanism, Model) else mechanism.model
@@ -128,7 +131,7 @@ class Stepper:
         if getattr(mechanism, "forces", ()):
             warn("force elements of the machine do not act in a Stepper")
         self._put(q, v)
-        self._core = CoupledStep(self.model, self.q, self.v)
+        self._core = CoupledStep(self.model, self.q, self.v, integrator=integrator)
         self._loads = StepLoads(self.model, self._core)
         self._core.prepare()
         self._actuation = _actuation(self.model)
@@ -145,6 +148,7 @@ class Stepper:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         substeps: int = 1,
+        integrator: CompiledIntegrator | Scheme = "rk4",
         rank_tolerance: float = RANK_TOLERANCE,
     ) -> Stepper:
         """Load a file into pybullet, with the inertia that it says, and step it.
@@ -177,7 +181,7 @@ class Stepper:
                 useFixedBase=not floating,
                 flags=flags | link.engine.URDF_USE_INERTIA_FROM_FILE,
             )
-        return Stepper(model, client, body, q=q, v=v, substeps=substeps)
+        return Stepper(model, client, body, q=q, v=v, substeps=substeps, integrator=integrator)
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Put the mechanism into a state, in pybullet too; what is not given is read there."""

@@ -74,6 +74,44 @@ static int expect(struct instance *self, enum phase phase, const char *call)
                          call, names[self->now.phase], names[phase]);
 }
 
+#if MODEL_UNKNOWNS > 0
+/* The memory of steps that begin here. `keep`: after a jump of forces between two steps the algorithmic
+   accelerations a keep their distance from the accelerations. */
+static void renew(struct instance *self, int keep)
+{
+    struct contents *now = &self->now;
+    double *memory = self->next;
+    int k;
+    model_memory(now->value, now->hidden, memory);
+    for (k = 0; keep && k < MODEL_UNKNOWNS; k++) {
+        memory[k] += now->hidden[k] - now->hidden[MODEL_ACCELERATION + k];
+    }
+    memcpy(now->hidden, memory, MODEL_HIDDEN * sizeof *memory);
+}
+
+/* The memory for steps that are longer by a ratio: a's distance is proportional to it. */
+static void stretch(struct instance *self, double ratio)
+{
+    double *a = self->now.hidden;
+    int k;
+    for (k = 0; MODEL_ACCELERATION > 0 && k < MODEL_UNKNOWNS; k++) {
+        a[k] = a[MODEL_ACCELERATION + k] + ratio * (a[k] - a[MODEL_ACCELERATION + k]);
+    }
+}
+
+/* Whether forces jump at a time. */
+static int jumps_at(double time)
+{
+    int k;
+    for (k = 0; k < MODEL_KNOTS; k++) {
+        if (fabs(model_knots[k] - time) <= SAME_TIME) {
+            return 1;
+        }
+    }
+    return 0;
+}
+#endif
+
 int instance_setup(struct instance *self, double start, int has_stop, double stop)
 {
     if (expect(self, INSTANTIATED, "the set-up of the experiment") != STATUS_OK) {
@@ -115,6 +153,10 @@ int instance_exit_initialization(struct instance *self)
                                  model_residual_names[k], self->scratch[k]);
         }
     }
+#if MODEL_UNKNOWNS > 0
+    renew(self, 0);
+    self->now.changed = 0;
+#endif
     self->now.phase = STEPPING;
     return STATUS_OK;
 }
@@ -173,6 +215,7 @@ int instance_set(struct instance *self, const uint32_t *references, size_t numbe
         }
     }
     for (k = 0; k < number; k++) {
+        self->now.changed |= self->now.value[references[k]] != values[k];
         self->now.value[references[k]] = values[k];
     }
     self->now.outputs_known = 0;
@@ -258,6 +301,39 @@ static int advance(struct instance *self, double length, double *risk)
     return 1;
 }
 
+#if MODEL_UNKNOWNS > 0
+/* One step; if its iterations do not converge, in halves, quarters and so on. */
+static int step_or_parts(struct instance *self, double length, double *risk)
+{
+    struct contents *now = &self->now;
+    const double *a = self->probe.hidden, *acceleration = a + MODEL_ACCELERATION;
+    const double start = now->value[0], whole = (start + length) - start;
+    int parts, k;
+    if (advance(self, length, risk)) {
+        return 1;
+    }
+    self->probe = *now;
+    for (parts = 2; parts <= MODEL_PARTS; parts *= 2) {
+        *now = self->probe;
+        stretch(self, whole / (parts * length));
+        for (k = 0; k < parts && advance(self, whole / parts, risk); k++) {
+            now->value[0] = start + (k + 1) * (whole / parts);
+        }
+        if (k == parts) {
+            now->value[0] = start + length;
+            for (k = 0; k < MODEL_UNKNOWNS; k++) {
+                now->hidden[k] = now->hidden[MODEL_ACCELERATION + k] + (a[k] - acceleration[k]);
+            }
+            return 1;
+        }
+    }
+    *now = self->probe;
+    return 0;
+}
+#else
+#define step_or_parts advance
+#endif
+
 /* The first time at which a table of forces jumps or bends between two times, or the second one. */
 static double next_knot(double from, double to)
 {
@@ -286,14 +362,22 @@ static int advance_over_knots(struct instance *self, double length, double *risk
     double *time = self->now.value;
     const double end = *time + length;
     double knot = next_knot(*time, end);
-    if (knot >= end) {
-        return advance(self, length, risk);
+#if MODEL_UNKNOWNS > 0
+    if (jumps_at(*time)) {
+        renew(self, 0);
     }
-    while (advance(self, length_to(*time, knot), risk)) {
+#endif
+    if (knot >= end) {
+        return step_or_parts(self, length, risk);
+    }
+    while (step_or_parts(self, length_to(*time, knot), risk)) {
         *time = knot;
         if (knot >= end) {
             return 1;
         }
+#if MODEL_UNKNOWNS > 0
+        renew(self, 0);
+#endif
         knot = next_knot(*time, end);
     }
     return 0;
@@ -328,12 +412,28 @@ int instance_step(struct instance *self, double from, double length)
     count = floor(length / MODEL_STEP + 1e-6);
     rest = length - count * MODEL_STEP;
     now->outputs_known = 0;
+#if MODEL_UNKNOWNS > 0
+    if (now->changed) {
+        renew(self, 1);
+    }
+#endif
+    now->changed = 0;
     for (k = 0.0; k < count; k += 1.0) {
         if (!advance_over_knots(self, MODEL_STEP, &risk)) {
             break;
         }
     }
+#if MODEL_UNKNOWNS > 0
+    if (k >= count && rest > SAME_TIME) {
+        stretch(self, rest / MODEL_STEP);
+    }
+#endif
     if (k >= count && (rest <= SAME_TIME || advance_over_knots(self, rest, &risk))) {
+#if MODEL_UNKNOWNS > 0
+        if (rest > SAME_TIME) {
+            stretch(self, MODEL_STEP / rest);
+        }
+#endif
         self->last_time = from + length;
         return STATUS_OK;
     }
@@ -353,8 +453,8 @@ int instance_step(struct instance *self, double from, double length)
         }
         return instance_fail(self, STATUS_DISCARD,
                              "the step from t = %.9g s is not taken (risk %.3g, limit %.3g): the "
-                             "machine is near a singular position, or it moves too fast for steps "
-                             "of %g s",
+                             "machine is near a singular position, or it moves too fast, or its "
+                             "forces are not smooth enough, for steps of %g s",
                              failed, risk, MODEL_RISK, MODEL_STEP);
     }
 }

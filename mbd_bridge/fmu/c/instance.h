@@ -24,6 +24,7 @@ struct contents {
     double largest[MODEL_WATCHED + 1]; /* of the watched states, so far */
     unsigned char astray[MODEL_WATCHED + 1]; /* whether they were off at the last look */
     int steps;                  /* since the last look */
+    int changed;                /* whether an input or a parameter has changed since the last step */
     int phase;
     int outputs_known;          /* whether outputs are those of these states and inputs */
 };

@@ -119,11 +119,20 @@ class Account:
     ----------
     energy : at q and v, J
     open_by : how far its loops may be open, relative to its size
+    lost : energy that may come from nowhere, by what moves
+    grows : whether only what it has more counts, since the integrator or force elements whose
+        energy is counted take some away
     """
 
     def __init__(
-        self, model: Model, energy: Callable[[Array, Array], float], open_by: float
+        self,
+        model: Model,
+        energy: Callable[[Array, Array], float],
+        open_by: float,
+        lost: float = LOST_ENERGY,
+        grows: bool = False,
     ) -> None:
+        self._lost, self._grows = lost, grows
         self._energy, self._nothing = energy, no_motion(model)
         self._lifted = SLANTED * open_by * _lift(model)
         self._reached: tuple[Array, Array] | None = None
@@ -160,7 +169,10 @@ class Account:
         ranges = (high - low for low, high in (self._potential, self._worked))
         self._scale = max(self._scale, whole - still, *ranges)
         imbalance = whole - self._start - self._work
-        allowed = LOST_ENERGY * self._scale + self._lifted
+        if self._grows and imbalance < 0.0:
+            self._start += imbalance
+            imbalance = 0.0
+        allowed = self._lost * self._scale + self._lifted
         if self._nothing and self._scale > self._nothing and not abs(imbalance) <= allowed:
             self._reached = None
             raise SolveError(

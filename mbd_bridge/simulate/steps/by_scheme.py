@@ -111,6 +111,10 @@ class SchemeStep:
             streamed="stream" in inputs,
         )
 
+    def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
+        """Return the memory of a motion that begins at a state, of floats or symbols."""
+        return self._one.start(acting, q, v, t, z)
+
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acting.kernel_of`."""
 
@@ -118,7 +122,7 @@ class SchemeStep:
             def function(
                 q: Array, v: Array, t: Array, held: Array, now: Array
             ) -> tuple[Array, ...]:
-                return (self._one.start(acting(held, now), q, v, t[0], t[1:]),)
+                return (self.start(acting(held, now), q, v, t[0], t[1:]),)
 
             return function
 

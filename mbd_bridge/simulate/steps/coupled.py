@@ -21,6 +21,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.checks.balance import Account
 from mbd_bridge.simulate.checks.opening import opening
+from mbd_bridge.simulate.checks.passive import passive_energies
 from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
@@ -29,14 +30,23 @@ from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker, independent_rows
+from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.passage import Passage
 from mbd_bridge.simulate.singular.trust import Now, Step, Taken
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import compiled_step, one_step
+from mbd_bridge.simulate.steps.continued import Continued
 from mbd_bridge.simulate.steps.rate import Rate
 from mbd_bridge.simulate.steps.reference import ReferenceStep
+from mbd_bridge.simulate.steps.schemes import (
+    CompiledIntegrator,
+    ImplicitScheme,
+    Scheme,
+    compiled_scheme,
+)
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
+from mbd_bridge.solve.tolerances import GAINED_ENERGY, OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 
 
@@ -97,13 +107,14 @@ class Way:
 
 
 class CoupledStep:
-    """Compiled Runge-Kutta steps with projection, one at a time.
+    """Compiled steps, one at a time.
 
     Parameters
     ----------
     system : a mechanism and what acts on it beside; or the mechanism alone
     q, v : (nq,), (nv,) a state that satisfies its loops; rows of them are chosen there (see `rows`)
     z : states of force elements there, as for `simulate`
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
 
     Attributes
     ----------
@@ -116,6 +127,7 @@ class CoupledStep:
         q: Array,
         v: Array | None = None,
         z: StartStates | None = None,
+        integrator: CompiledIntegrator | Scheme = "rk4",
     ) -> None:
         given = System(system) if isinstance(system, Model) else system
         if given.number > 1:
@@ -127,7 +139,9 @@ class CoupledStep:
         self.model = self.trajectory.model
         self._accelerations = Accelerations(self.model, self.system.prescribed_velocities)
         self._loops = LoopChecker(self.model) if self.model.has_loops else None
+        self._scheme = compiled_scheme(integrator)
         self._steps: dict[tuple[int, ...], Step] = {}
+        self._memories: dict[tuple[int, ...], Continued] = {}
         self._knots: dict[float, Knots] = {}
         self._passages: dict[tuple[float, tuple[int, ...]], Passage] = {}
         self._way = Way()
@@ -149,7 +163,7 @@ class CoupledStep:
         self._compiled_step()
         self._compiled_rate()
         self._accelerations.prepare()
-        _ = self._energy, self.system.acting
+        _ = self._energy, self.system.acting, self._account
 
     def __call__(
         self, q: Array, v: Array, tau: Array, wrenches: Array, h: float, t: float = 0.0
@@ -164,7 +178,7 @@ class CoupledStep:
         self._hold(tau, wrenches)
         self._account.begin(q, v)
         chosen, now = self.rows, Now(t, q, v, self.z)
-        if self._states.due:
+        if self._scheme is None and self._states.due:
             with self.trajectory.holding(now):
                 self._states.look(self._step, now, h)
         try:
@@ -182,7 +196,7 @@ class CoupledStep:
                 phi = self._loops.at(found.q)[0]
                 raise SolveError(diagnosis.stays_open(self.model, None, phi, h))
         self._account.enter(found.q, found.v, self._work, h)
-        self.z = found.carried
+        self.z = found.carried[: self.system.nz]
         return found.q, found.v
 
     def forces(self, q: Array, v: Array, tau: Array, wrenches: Array, t: float = 0.0) -> Array:
@@ -219,21 +233,47 @@ class CoupledStep:
         if h not in self._knots:
             self._knots = {h: self.system.knots(now.t, h)}
         end = now.t + h
+        if self._scheme is not None:
+            return self._by_scheme(now, h)
         for knot in self._knots[h].within(now.t, end):
             now = self._once(now, length_to(now.t, knot))._replace(t=knot)
         return self._once(now, end - now.t if now.t > end - h else h)
 
+    def _by_scheme(self, now: Now, h: float) -> Now:
+        """Return the state after a step of a scheme; one that is not trusted is taken in parts."""
+        step, knots, end = self._compiled_step(), self._knots[h].jumps, now.t + h
+        memory, ends = self._memories[self.rows], [*knots.within(now.t, end), end]
+        with self.trajectory.holding(now):
+            begun = there = memory.at(now, self.trajectory.held, knots.at(now.t, h))
+            work = 0.0
+            for number, end in enumerate(ends):
+                there = memory.start.begun(there) if number else there
+                length = length_to(there.t, end) if len(ends) > 1 else h
+                found = step(there, length)
+                self._look(there, found)
+                if not (found.risk < STEP_RISK and found.finite):
+                    there, work = Halves(self.model, step, memory.start).over(begun, h, ends)
+                    break
+                there, work = there.after(length, found)._replace(t=end), work + found.work
+        memory.reached(there)
+        self._work += work
+        return there
+
+    def _look(self, now: Now, found: Taken) -> None:
+        """Look, now and then, whether the acceleration of a step keeps the loops closed."""
+        if self._loops is None or not found.near < STEP_RISK:
+            return
+        self._looks += 1
+        if self._looks % LOOK == 1 or not found.risk < STEP_RISK:
+            values = self._loops.values
+            problem = opening(self.model, values, self.rows, now.q, now.v, found.a)
+            if problem is not None:
+                raise SolveError(problem)
+
     def _once(self, now: Now, h: float) -> Now:
         found = self._step(now, h)
-        trusted = found.risk < STEP_RISK
-        if self._loops is not None and found.near < STEP_RISK:
-            self._looks += 1
-            if self._looks % LOOK == 1 or not trusted:
-                values = self._loops.values
-                problem = opening(self.model, values, self.rows, now.q, now.v, found.a)
-                if problem is not None:
-                    raise SolveError(problem)
-        if trusted and found.finite:
+        self._look(now, found)
+        if found.risk < STEP_RISK and found.finite:
             self._work += found.work
             return now.after(h, found)
         place = self._past(now, h)
@@ -245,7 +285,12 @@ class CoupledStep:
 
     def _compiled_step(self) -> Step:
         if self.rows not in self._steps:
-            march = compiled_step(self.system, self.rows)
+            if self._scheme is None:
+                march = compiled_step(self.system, self.rows)
+            else:
+                code = SchemeStep(self.system, self.rows, self._scheme)
+                march = code.march()
+                self._memories[self.rows] = Continued(Start(self.trajectory, code))
             self._steps[self.rows] = one_step(self.trajectory, march)
         return self._steps[self.rows]
 
@@ -280,7 +325,18 @@ class CoupledStep:
 
     @cached_property
     def _account(self) -> Account:
-        return Account(self.model, self._total, self._allowed if self._loops else 0.0)
+        open_by = self._allowed if self._loops else 0.0
+        scheme = self._scheme
+        if not isinstance(scheme, ImplicitScheme) or not self.system.passive:
+            damps = scheme is not None and scheme.damps
+            return Account(self.model, self._total, open_by, grows=damps)
+        return Account(self.model, self._with_elements, open_by, GAINED_ENERGY, grows=True)
+
+    def _with_elements(self, q: Array, v: Array) -> float:
+        """Return the energy with that stored in passive force elements, J."""
+        at = np.zeros(1), (q[None], v[None], self.z[None])
+        stored, _ = passive_energies(self.system, *at, self.trajectory.p)
+        return self._total(q, v) + float(stored[0])
 
     def _total(self, q: Array, v: Array) -> float:
         """Return the energy, J."""

@@ -2,6 +2,7 @@
 
     outputs(q, v, t, ...)    accelerations, energies, requested loads and functions, force elements
     residuals(q, v, t, ...)  what the loops, prescribed motions and quaternions leave
+    memory(q, v, t, ...)     that of steps of a scheme which begin there
 
 Their further inputs are states z of force elements, if there are some, and those of a step
 (`System.more`); tables must stand in the system as functions of time (`source.inlined`).
@@ -20,8 +21,10 @@ from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.carried import CARRIED
 from mbd_bridge.simulate.outputs import Outputs
 from mbd_bridge.simulate.results.force_elements import element_row
+from mbd_bridge.simulate.steps.by_scheme import SchemeStep
 from mbd_bridge.simulate.steps.compiled import NONE, Numbers
 from mbd_bridge.simulate.steps.runge_kutta import residuals, slopes
+from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array, zeros
 
@@ -69,6 +72,17 @@ def residuals_function(system: System) -> Traceable:
         phi, rate, scale = residuals(acts.model, every, q, v, moved, t[0])
         speed = np.sqrt(1.0 + ((v / model.velocity_scale) ** 2).sum())
         return (np.concatenate([phi / scale, rate / (scale * speed), _norms(model, q)]),)
+
+    return function
+
+
+def memory_function(system: System, rows: tuple[int, ...], scheme: Scheme) -> Traceable:
+    """Return memory(q, v, t, ...) -> the memory of a motion that begins at a state."""
+    step = SchemeStep(system, rows, scheme)
+
+    def function(q: Array, v: Array, t: Array, *rest: Array) -> tuple[Array]:
+        acts, z = _acting(system, rest)
+        return (step.start(acts, q, v, t[0], z),)
 
     return function
 
