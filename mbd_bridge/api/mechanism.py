@@ -27,6 +27,7 @@ from mbd_bridge.formats import Description
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
+from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
@@ -152,8 +153,7 @@ class Mechanism(MechanismMotors):
         ----------
         q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates; or a motion
             (`mbd.load_motion`) in the place of q, without v and a: then the loads know their times
-        joints : names, of loop joints too; None for all. ``"root_joint"`` is what holds the root
-            link
+        joints : names, of loop joints too; None for all. ``"root_joint"`` holds the root link
         on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
             "parent": the opposite
         at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
@@ -211,7 +211,7 @@ class Mechanism(MechanismMotors):
         loads = solver(*state, packed, t=times, threads=threads, check=check)
         if given.assumed:
             loads = replace(loads, assumed=given.assumed)
-        return loads if motion is None else loads.along_motion(motion)
+        return loads if motion is None else with_uncertainty(solver, loads, motion, packed, threads)
 
     def solver(self, request: LoadRequest) -> LoadSolver:
         """Return what gives the loads of a request, prepared when it is first asked for."""

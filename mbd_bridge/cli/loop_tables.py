@@ -94,14 +94,14 @@ def peaks(found: Peaks) -> Table:
         name, joint = peak.joint if peak.joint != joint else "", peak.joint
         floor, unit = round_off.floor(peak.unit), shown_in(peak.unit, peak.peak)
         values = [number(x * unit.factor) for x in (peak.peak, peak.rms)]
-        numbers = [*values, unit.unit, f"{peak.time:g}"]
+        band = "" if peak.band is None else f"{peak.band * unit.factor:.2g}"
+        numbers = [values[0], band, values[1], unit.unit, f"{peak.time:g}"]
         if abs(peak.peak) <= floor:
-            numbers = ["0", "0", peak.unit, ""]
+            numbers = ["0", "", "0", peak.unit, ""]
         if not peak.known:
-            numbers = ["-", "-", peak.unit, ""]
+            numbers = ["-", "", "-", peak.unit, ""]
         without = " ".join(peak.without) if peak.known or peak.without else "actuation"
         rows.append((name, peak.quantity, *numbers, without))
-    headings = ("joint", "", ">peak", ">RMS", "unit", ">at, s", "without (undetermined)")
-    if not any(row[-1] for row in rows):
-        return screen.table(headings[:-1], [row[:-1] for row in rows])
-    return screen.table(headings, rows)
+    headings = ("joint", "", ">peak", ">± 95 %", ">RMS", "unit", ">at, s", "without (undetermined)")
+    used = [k for k in range(len(headings)) if k not in (3, 7) or any(row[k] for row in rows)]
+    return screen.table([headings[k] for k in used], [tuple(row[k] for k in used) for row in rows])

@@ -15,6 +15,7 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.motions.table import COMPONENTS
 
 Floats = NDArray[np.float64]
@@ -41,6 +42,8 @@ class Peak:
     time : of the peak, s
     without : components that are left out, since rigid-body mechanics does not determine them
     known : whether anything is left
+    band : half the width of the band that holds 95 % of the errors of the peak from the motion's
+        noise; None: nothing is known of it
     """
 
     joint: str
@@ -50,6 +53,7 @@ class Peak:
     time: float = float("nan")
     without: tuple[str, ...] = ()
     known: bool = True
+    band: float | None = None
     _squares: float = 0.0
     _count: int = 0
 
@@ -58,12 +62,13 @@ class Peak:
         """Root of the mean square over the rows."""
         return float(np.sqrt(self._squares / max(self._count, 1)))
 
-    def add(self, time: Floats, values: Floats) -> None:
-        """Take in the values (N,) at the times (N,)."""
+    def add(self, time: Floats, values: Floats, deviations: Floats | None = None) -> None:
+        """Take in the values (N,), and their standard deviations, at the times (N,)."""
         sizes = np.abs(values)
         row = first_largest(sizes)
         if self._count == 0 or sizes[row] > (1.0 + SAME) * abs(self.peak):
             self.peak, self.time = float(values[row]), float(time[row])
+            self.band = None if deviations is None else BAND * float(deviations[row])
         self._squares += float(np.sum(values * values))
         self._count += len(values)
 
@@ -84,11 +89,16 @@ class _Lengths:
         choices = itertools.chain(*(itertools.combinations(some, size) for size in sizes))
         self._peaks = {choice: replace(self._none) for choice in choices}
 
-    def add(self, time: Floats, vectors: Floats, sure: Flags) -> None:
-        """Take in vectors (N, 3), and which components (3,) are determined in all of them."""
+    def add(
+        self, time: Floats, vectors: Floats, sure: Flags, deviations: Floats | None = None
+    ) -> None:
+        """Take in vectors (N, 3), which components (3,) are determined in all of them, and the
+        standard deviations of their lengths.
+        """
         self._peaks = {c: peak for c, peak in self._peaks.items() if sure[list(c)].all()}
         for choice, peak in self._peaks.items():
-            peak.add(time, np.linalg.norm(vectors[:, choice], axis=1))
+            whole = deviations if len(choice) == vectors.shape[1] else None
+            peak.add(time, np.linalg.norm(vectors[:, choice], axis=1), whole)
 
     @property
     def peak(self) -> Peak:
@@ -132,14 +142,20 @@ class Peaks:
         lengths = iter(self._vectors)
         known = _always(loads.actuation_unique)
         for k, place in enumerate(loads.actuation_of):
-            for _, whole in _wrenches(loads):
+            for title, whole in _wrenches(loads):
                 sure = _always(whole.unique[..., k, :])
-                for (_, _, part), vectors in zip(_PARTS, (whole.force, whole.moment), strict=True):
-                    next(lengths).add(time, vectors[:, k], sure[part])
-            for peak, column, sound in zip(
-                self._actuation[k], loads.actuation[:, place].T, known[place], strict=True
+                for (_, _, part), vectors, size in zip(
+                    _PARTS, (whole.force, whole.moment), _lengths_known(loads, title), strict=True
+                ):
+                    own = None if size is None else size[:, k]
+                    next(lengths).add(time, vectors[:, k], sure[part], own)
+            off = [None] * (place.stop - place.start)
+            if loads.uncertainty is not None:
+                off = list(loads.uncertainty.actuation[:, place].T)
+            for peak, column, sound, deviations in zip(
+                self._actuation[k], loads.actuation[:, place].T, known[place], off, strict=True
             ):
-                peak.add(time, column)
+                peak.add(time, column, deviations)
                 peak.known = peak.known and bool(sound)
 
     @property
@@ -185,6 +201,13 @@ def _wrenches(loads: JointLoads) -> Iterator[tuple[str, _Wrenches]]:
             "reaction ",
             _Wrenches(loads.reaction_force, loads.reaction_moment, loads.reaction_unique),
         )
+
+
+def _lengths_known(loads: JointLoads, title: str) -> tuple[Floats | None, Floats | None]:
+    """Return the standard deviations (N, J) of lengths of force and moment; of reactions none."""
+    if loads.uncertainty is None or title:
+        return None, None
+    return loads.uncertainty.force_length, loads.uncertainty.moment_length
 
 
 def _always(flags: Flags) -> Flags:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mbd_bridge.loads.durability import LoadSpectra
     from mbd_bridge.loads.request import LoadRequest
+    from mbd_bridge.loads.uncertainty import LoadUncertainty
     from mbd_bridge.motions import Motion
 
 
@@ -80,6 +81,7 @@ class JointLoads:
         those given
     request : what was asked for; None: the loads were read from a file
     assumed : contributions to `assumptions` of the motion and of what acted during it
+    uncertainty : standard deviations from the noise of the motion; None: nothing is known of it
     """
 
     joints: tuple[str, ...]
@@ -101,6 +103,7 @@ class JointLoads:
     a: Array | None = None
     request: LoadRequest | None = None
     assumed: tuple[Assumption, ...] = ()
+    uncertainty: LoadUncertainty | None = None
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""

@@ -77,6 +77,17 @@ class Signals:
             parts += [force, moment, np.stack(lengths, axis=1), loads.actuation[:, place]]
         return np.hstack(parts)
 
+    def deviations(self, loads: JointLoads) -> Floats | None:
+        """Return the standard deviations of `columns`, None where nothing is known of them."""
+        known = loads.uncertainty
+        if known is None:
+            return None
+        parts = []
+        for k, place in enumerate(loads.actuation_of):
+            lengths = np.stack([known.force_length[:, k], known.moment_length[:, k]], axis=1)
+            parts += [known.force[:, k], known.moment[:, k], lengths, known.actuation[:, place]]
+        return np.hstack(parts)
+
     def determined(self, loads: JointLoads) -> Flags:
         """Return whether each signal is determined at all of these states, (entries,).
 

@@ -33,6 +33,7 @@ from mbd_bridge.loads.selected import (
     select_joints,
     selected_loads,
 )
+from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions.motion import Motion
@@ -273,7 +274,7 @@ class LoadSolver:
         loads = self(*states, pushes, t=motion.time, threads=threads)
         if external is not None:
             loads = replace(loads, assumed=external.assumed)
-        return loads.along_motion(motion)
+        return with_uncertainty(self, loads, motion, pushes, threads)
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
+from mbd_bridge.motions.smoothing import BAND
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators.motors import Motors
@@ -70,6 +72,26 @@ class LoadHistory:
             raise StateError(unknown_name("signal in this history", name, names))
         return self.statistics[names.index(name)]
 
+    def equivalent_band(self, name: str, m: float, *, frequency: float = 1.0) -> float | None:
+        """Return half the width of the 95 % band of a signal's damage-equivalent range.
+
+        The ends of a cycle are off independently, by the signal's `deviation` σ each, so that
+        var(R_eq) = 2 σ² (R_eq^(1-m) / N_ref)² Σ n R^(2m-2). None: nothing is known of it.
+
+        Parameters
+        ----------
+        name, m, frequency : see `Spectrum.damage_equivalent`
+        """
+        known, one = self[name].deviation, self.spectra[name]
+        if known is None:
+            return None
+        equivalent = one.damage_equivalent(m, frequency=frequency)
+        if equivalent == 0.0:
+            return BAND * math.sqrt(2.0) * known
+        middle = 0.5 * (one.ranges[1:] + one.ranges[:-1]) / equivalent
+        total = math.sqrt(float(np.sum(one.counts * middle ** (2.0 * m - 2.0))))
+        return BAND * math.sqrt(2.0) * known * total / (frequency * self.spectra.duration)
+
     def __repr__(self) -> str:
         return (
             f"LoadHistory({self.mechanism!r}: {', '.join(self.joints)}; "
@@ -106,7 +128,7 @@ class LoadHistoryCounter:
         self._sure &= self._signals.determined(loads)
         self._spectra.add(loads)
         columns = self._signals.columns(loads)
-        self._statistics.add(time, columns)
+        self._statistics.add(time, columns, self._signals.deviations(loads))
         self._traces.add(time, columns)
         if loads.speed is not None:
             pairs = zip(self._envelopes, loads.speed.T, loads.actuation.T, strict=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.loads.signals import Signal
+from mbd_bridge.motions.smoothing import BAND
 
 Floats = NDArray[np.float64]
 
@@ -22,11 +23,14 @@ class Extreme:
     value : in the signal's unit
     time : s, the first one at which it is reached
     together : the joint's other signals at that instant, by quantity (``"fy"``, ``"moment"``, ...)
+    band : half the width of the band that holds 95 % of the errors from the motion's noise; None:
+        nothing is known of it
     """
 
     value: float
     time: float
     together: dict[str, float]
+    band: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,7 @@ class SignalStatistics:
     mean, rms : over the rows
     determined : whether rigid-body mechanics determines the signal; else its numbers are those of
         one solution of many
+    deviation : root of the mean square of its standard deviations; None: nothing is known of it
     """
 
     signal: Signal
@@ -48,6 +53,7 @@ class SignalStatistics:
     mean: float
     rms: float
     determined: bool
+    deviation: float | None = None
 
     @property
     def peak(self) -> Extreme:
@@ -66,9 +72,14 @@ class StatisticsCounter:
         self._values = np.full((2, count), -np.inf)
         self._times = np.full((2, count), np.nan)
         self._sums, self._squares, self.rows = np.zeros(count), np.zeros(count), 0
+        self._bands, self._variances = np.full((2, count), np.nan), np.zeros(count)
+        self._known = True
 
-    def add(self, time: Floats, columns: Floats) -> None:
-        """Take in signals (N, S) at the times (N,)."""
+    def add(self, time: Floats, columns: Floats, deviations: Floats | None = None) -> None:
+        """Take in signals (N, S), and their standard deviations, at the times (N,)."""
+        self._known = self._known and deviations is not None
+        if deviations is not None:
+            self._variances += np.einsum("ij,ij->j", deviations, deviations)
         for k, sign in enumerate((1.0, -1.0)):
             best = columns.argmax(axis=0) if sign > 0.0 else columns.argmin(axis=0)
             values = sign * columns[best, np.arange(columns.shape[1])]
@@ -76,6 +87,8 @@ class StatisticsCounter:
             self._values[k, better] = values[better]
             self._times[k, better] = time[best[better]]
             self._rows[k, better] = columns[best[better]]
+            if deviations is not None:
+                self._bands[k, better] = BAND * deviations[best[better], better]
         self._sums += columns.sum(axis=0)
         self._squares += np.einsum("ij,ij->j", columns, columns)
         self.rows += len(columns)
@@ -92,6 +105,7 @@ class StatisticsCounter:
                 float(means[k]),
                 float(rms[k]),
                 bool(sure),
+                float(np.sqrt(self._variances[k] / rows)) if self._known else None,
             )
             for k, (signal, sure) in enumerate(zip(self._signals, determined, strict=True))
         )
@@ -104,4 +118,5 @@ class StatisticsCounter:
             if other.joint == joint
         }
         value = float(self._rows[which, place, place])
-        return Extreme(value, float(self._times[which, place]), together)
+        band = float(self._bands[which, place]) if self._known else None
+        return Extreme(value, float(self._times[which, place]), together, band)

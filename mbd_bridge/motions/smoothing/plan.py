@@ -143,6 +143,7 @@ class Plan:
                     axis,
                     one.body.q.start + start + turn,
                     one.body.v.start + start + turn,
+                    turn > 0,
                     knots,
                     covariance * signal.angle**2,
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,7 +68,8 @@ class Channel:
     kind : "plain"; "along", an axis of a free body's position, in the parent's axes; "turn", an
         axis of a rotation, in the child's
     axis : 0, 1, 2 of "along" and "turn"
-    q, v : first entries of its joint in q and v ("plain": its own)
+    q, v : its entries of q and v ("plain"), or the first ones of its position or rotation
+    free : of a rotation: whether the body has a position too
     knots, covariance : (K,) s and (K, 3, 3), linear between
     """
 
@@ -76,6 +77,7 @@ class Channel:
     axis: int
     q: int
     v: int
+    free: bool
     knots: Floats
     covariance: Floats
 
@@ -101,25 +103,47 @@ class Channel:
         covariance = at_times(time, self.knots, self.covariance)
         return np.asarray(np.sqrt(np.maximum(np.einsum("nii->ni", covariance), 0.0)))
 
-    def displaced(self, q: Floats, way: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return q, dv, da: positions (N, nq) moved by a direction (N, 3), and its rates.
+    def displaced(
+        self, q: Floats, v: Floats, a: Floats, way: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return states (N, n) moved by a direction (N, 3) of position, velocity, acceleration.
 
-        The rates are given in the entries of the joint (N, 1) or (N, 3), from `v` on.
+        A turn by δ in the child's axes changes what a free body's velocity is in these, too:
+        δv = -δ × v,    δv̇ = -δ × (v̇ + ω × v) - δω × v - ω × δv.
         """
-        moved = np.array(q)
+        q, v, a = np.array(q), np.array(v), np.array(a)
         if self.kind == "plain":
-            moved[:, self.q] += way[:, 0]
-            return moved, way[:, 1:2], way[:, 2:3]
-        axes = np.zeros((len(q), 3))
-        axes[:, self.axis] = 1.0
+            q[:, self.q] += way[:, 0]
+            v[:, self.v] += way[:, 1]
+            a[:, self.v] += way[:, 2]
+            return q, v, a
+        axis = np.zeros((len(q), 3))
+        axis[:, self.axis] = 1.0
         if self.kind == "along":
-            moved[:, self.q + self.axis] += way[:, 0]
-            axes = in_child(q[:, self.q + 3 : self.q + 7], axes)
-        else:
-            turn = np.zeros((len(q), 4))
-            turn[:, self.axis], turn[:, 3] = np.sin(0.5 * way[:, 0]), np.cos(0.5 * way[:, 0])
-            moved[:, self.q : self.q + 4] = product(q[:, self.q : self.q + 4], turn)
-        return moved, axes * way[:, 1:2], axes * way[:, 2:3]
+            omega = v[:, self.v + 3 : self.v + 6]
+            own = in_child(q[:, self.q + 3 : self.q + 7], axis)
+            q[:, self.q + self.axis] += way[:, 0]
+            moved = own * way[:, 1:2]
+            v[:, self.v : self.v + 3] += moved
+            a[:, self.v : self.v + 3] += own * way[:, 2:3] - np.cross(omega, moved)
+            return q, v, a
+        turn, spin = axis * way[:, 0:1], axis * way[:, 1:2]
+        if self.free:
+            line = slice(self.v - 3, self.v)
+            linear, omega = np.array(v[:, line]), v[:, self.v : self.v + 3]
+            moved = -np.cross(turn, linear)
+            v[:, line] += moved
+            a[:, line] -= np.cross(turn, a[:, line] + np.cross(omega, linear))
+            a[:, line] -= np.cross(spin, linear) + np.cross(omega, moved)
+        quaternion = np.zeros((len(q), 4))
+        quaternion[:, self.axis], quaternion[:, 3] = (
+            np.sin(0.5 * way[:, 0]),
+            np.cos(0.5 * way[:, 0]),
+        )
+        q[:, self.q : self.q + 4] = product(q[:, self.q : self.q + 4], quaternion)
+        v[:, self.v : self.v + 3] += spin
+        a[:, self.v : self.v + 3] += axis * way[:, 2:3]
+        return q, v, a
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,4 +158,25 @@ class MotionUncertainty:
     channels : of the degrees of freedom with noise; the others are taken as exact
     """
 
-    channels: tuple[Channel, ...] = field(default=())
+    channels: tuple[Channel, ...] = ()
+
+    def standard_deviations(
+        self, time: Floats, q: Floats, v: Floats, a: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return those of position, velocity and acceleration (N, nv) along each velocity.
+
+        Parameters
+        ----------
+        time, q, v, a : (N,) s and the states (N, n) there
+        """
+        found = np.zeros((3, *v.shape))
+        for channel in self.channels:
+            sizes = channel.standard_deviations(time)
+            entries = slice(channel.v, channel.v + (1 if channel.kind == "plain" else 3))
+            axis = np.zeros((len(time), entries.stop - entries.start))
+            axis[:, 0 if channel.kind == "plain" else channel.axis] = 1.0
+            if channel.kind == "along":
+                axis = in_child(q[:, channel.q + 3 : channel.q + 7], axis)
+            found[:, :, entries] += (sizes.T[:, :, None] * axis) ** 2
+        position, velocity, acceleration = np.sqrt(found)
+        return position, velocity, acceleration

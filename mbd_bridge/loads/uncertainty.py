@@ -1,0 +1,123 @@
+"""What the noise of a recorded motion leaves open in joint loads: their standard deviations.
+
+The errors of different degrees of freedom are independent, those of position, velocity and
+acceleration of one are not: their covariance is R Rᵀ (`motions.smoothing.records.Channel`). Each
+column r of R is a direction in which the states may be off by one standard deviation, and
+
+    var(load) = Σ (load(states + r) - load(states - r))² / 4
+
+over the columns of all degrees of freedom: linear propagation, with differences as wide as the
+errors are. Loads are linear in accelerations, so that one side is enough for the columns that hold
+nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.assumptions import Assumption
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.motions import Motion
+from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.loads.solver import LoadSolver
+
+FROM_NOISE = Assumption(
+    "uncertainty",
+    "bands of 95 % from the noise of the recorded motion; the machine is taken as exact",
+    neglected=True,
+)
+Answer = Callable[[Array, Array, Array], JointLoads]
+"""Returns the loads at states q, v, a (N, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadUncertainty:
+    """Standard deviations of loads along a motion; 1.96 of them hold 95 % of the errors.
+
+    Attributes
+    ----------
+    force, moment : (N, J, 3) of the components
+    force_length, moment_length : (N, J) of the lengths
+    actuation : (N, F)
+    """
+
+    force: Array
+    moment: Array
+    force_length: Array
+    moment_length: Array
+    actuation: Array
+
+
+def load_uncertainty(answer: Answer, motion: Motion, loads: JointLoads) -> LoadUncertainty | None:
+    """Return how exactly loads along a motion are known, as far as the motion's noise goes.
+
+    None where the motion is exact, or nothing is known of its errors.
+
+    Parameters
+    ----------
+    answer : gives the loads, as `loads` were computed from the motion
+    """
+    if motion.uncertainty is None or not motion.uncertainty.channels:
+        return None
+    sums = [np.zeros(x.shape) for x in (loads.force, loads.moment, loads.actuation)]
+    directions = _unit(loads.force), _unit(loads.moment)
+    lengths = [np.zeros(x.shape[:-1]) for x in directions]
+    states = motion.q, motion.v, motion.a
+    for channel in motion.uncertainty.channels:
+        roots = channel.roots(motion.time)
+        for column in range(3):
+            way = roots[:, :, column]
+            ahead = answer(*channel.displaced(*states, way))
+            behind = loads if column == 2 else answer(*channel.displaced(*states, -way))
+            scale = 1.0 if column == 2 else 0.5
+            changes = [
+                scale * (ahead.force - behind.force),
+                scale * (ahead.moment - behind.moment),
+                scale * (ahead.actuation - behind.actuation),
+            ]
+            for total, change in zip(sums, changes, strict=True):
+                total += change * change
+            for total, unit, change in zip(lengths, directions, changes[:2], strict=True):
+                total += np.einsum("nji,nji->nj", unit, change) ** 2
+    force, moment, actuation = (np.sqrt(x) for x in sums)
+    return LoadUncertainty(force, moment, np.sqrt(lengths[0]), np.sqrt(lengths[1]), actuation)
+
+
+def with_uncertainty(
+    solver: LoadSolver,
+    loads: JointLoads,
+    motion: Motion,
+    pushes: ArrayLike | None,
+    threads: int,
+) -> JointLoads:
+    """Return loads with the times of their motion, and with what its noise leaves open of them.
+
+    Parameters
+    ----------
+    solver, pushes : what they were computed with
+    """
+    loads = loads.along_motion(motion)
+    closed = solver.model.has_loops and not solver.request.open_tree
+    if motion.uncertainty is None or closed:
+        return loads
+
+    def answer(q: Array, v: Array, a: Array) -> JointLoads:
+        return solver(q, v, a, pushes, t=motion.time, threads=threads, check=False)
+
+    known = load_uncertainty(answer, motion, loads)
+    if known is None:
+        return loads
+    return replace(loads, uncertainty=known, assumed=(*loads.assumed, FROM_NOISE))
+
+
+def _unit(vectors: Array) -> Array:
+    """Return vectors (N, J, 3) of length 1, or 0 where they have none."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0.0))
