@@ -48,6 +48,7 @@ from mbd_bridge.solve.wrenches import Axes, check_axes
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators import Actuator, Actuators
+    from mbd_bridge.loads.bearings.bearings import Given
 
 
 def load(
@@ -221,6 +222,7 @@ def load_history(
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
     motors: bool | None = None,
+    bearings: Given | None = None,
     smooth: Smooth = "auto",
     cutoff: float | None = None,
 ) -> LoadHistory:
@@ -239,6 +241,8 @@ def load_history(
     near, frames, given, smooth, cutoff : see `load_motion`
     motors : compute what motors have to do (`LoadHistory.motors`), of what the file says alone if
         it says no more; None: if the machine has actuators
+    bearings : by joint a `Bearing` or two: also count what they carry, and their lives
+        (`LoadHistory.bearings`); see `Mechanism.bearings`
     """
     _check(mechanism, "load_history", "motion.parquet")
     forces = external_forces(mechanism.model, external, external_in)
@@ -266,8 +270,24 @@ def load_history(
     counter = mechanism.motors_counter(
         motors, external=forces, actuated=actuated, minimum_norm=minimum_norm, threads=threads
     )
+    rings = None
+    if bearings is not None:
+        rings = mechanism.bearings_counter(
+            bearings,
+            bearings,
+            external=forces,
+            actuated=actuated,
+            minimum_norm=minimum_norm,
+            threads=threads,
+        )
     return stream_loads(
-        along, pieces, output=output, exponents=exponents, plane=plane, motors=counter
+        along,
+        pieces,
+        output=output,
+        exponents=exponents,
+        plane=plane,
+        motors=counter,
+        bearings=rings,
     )
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.api.bearings import MechanismBearings
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.api.motors import MechanismMotors
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
@@ -41,7 +41,7 @@ from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
 from mbd_bridge.spatial import Array
 
 
-class Mechanism(MechanismMotors):
+class Mechanism(MechanismBearings):
     """A mechanism to which questions are put.
 
     Attributes

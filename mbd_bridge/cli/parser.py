@@ -15,6 +15,7 @@ COMMANDS = (
     "loads",
     "spectrum",
     "motors",
+    "bearings",
     "freebody",
     "report",
     "simulate",
@@ -40,6 +41,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
+  mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move

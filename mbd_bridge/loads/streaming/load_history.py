@@ -24,6 +24,7 @@ from mbd_bridge.motions.smoothing import BAND
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators.motors import Motors
+    from mbd_bridge.loads.bearings import Bearings
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class LoadHistory:
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
     motors : what motors have to do, where that was computed, or None
+    bearings : what bearings carry, and their lives, likewise
     """
 
     mechanism: str
@@ -59,6 +61,7 @@ class LoadHistory:
     notes: tuple[str, ...] = ()
     file: str | None = None
     motors: Motors | None = None
+    bearings: Bearings | None = None
 
     @property
     def round_off(self) -> RoundOff:

@@ -23,6 +23,7 @@ from mbd_bridge.motions.table import COMPONENTS, TIME, attributes
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators.motors import MotorsCounter
+    from mbd_bridge.loads.bearings import BearingsCounter
 
 Answer = Callable[[Motion], JointLoads]
 """What gives the loads along a piece of a motion."""
@@ -37,6 +38,7 @@ def stream_loads(
     exponents: Sequence[float] = EXPONENTS,
     plane: str | None = None,
     motors: MotorsCounter | None = None,
+    bearings: BearingsCounter | None = None,
 ) -> LoadHistory:
     """Return what is kept of the loads along a motion in pieces; write the loads if asked to.
 
@@ -49,7 +51,7 @@ def stream_loads(
     output : .parquet, .csv, .npz or .h5 file for the loads themselves
     digits : significant digits in a text; None for all
     exponents, plane : see `LoadSpectraCounter`
-    motors : what counts the motors' duties too
+    motors, bearings : what counts the duties of motors and bearings too
     """
     counter = LoadHistoryCounter(exponents, plane=plane)
     named: Flags | None = None
@@ -65,8 +67,12 @@ def stream_loads(
             counter.add(loads)
             if motors is not None:
                 motors.add(motion)
+            if bearings is not None:
+                bearings.add(motion)
     name = fspath(output) if isinstance(output, str | PathLike) else None
     history = counter.history(pieces.notes, name, pieces.assumed)
+    if bearings is not None:
+        history = replace(history, bearings=bearings.bearings())
     if motors is not None:
         duties = motors.motors()
         said = history.assumptions.adding(*duties.assumed)

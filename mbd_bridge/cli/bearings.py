@@ -1,0 +1,176 @@
+"""``mbd bearings``: radial, axial and tilting loads of joints with one axis, and rating lives."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli.parser import Names, add_robot, whole_number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mbd_bridge.loads.bearings import BearingDuty, Bearings
+
+SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
+DESCRIPTION = f"""\
+Compute what the bearings of joints with one axis carry along a motion: radial and axial force,
+tilting moment, the direction of the radial force, whether it stands still or goes round in each
+ring; and the rating life (ISO 281) of the bearings that are given.
+
+  mbd bearings urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_2 \\
+      --bearing lbr_iiwa_joint_2:C=15.9e3,C0=11e3,position=-0.05 \\
+      --bearing lbr_iiwa_joint_2:C=15.9e3,C0=11e3,position=0.05
+
+Two bearings of a joint, at two positions on its axis, share force and moment by statics.
+
+{motion_file.TEXT}
+Forces are those of the parent on the child. Angles count about the joint's axis, in the child's
+axes, from x where the axis is z, from y where it is x, from z where it is y.
+"""
+
+WORDS = ("kind",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    parser.add_argument(
+        "--joints", nargs="+", action=Names, metavar="JOINT", help="default: all with one axis"
+    )
+    parser.add_argument(
+        "--bearing",
+        action="append",
+        default=[],
+        type=_bearing,
+        metavar="JOINT:C=N[,...]",
+        help="C, C0 (N), kind (deep groove, angular contact, cylindrical roller, tapered roller, "
+        "factors), angle (degrees), f0, X, Y, e, X0, Y0, exponent, position (m along the axis); "
+        "twice for a pair",
+    )
+    parser.add_argument(
+        "--located",
+        choices=("first", "second", "each"),
+        default="first",
+        help="which of a pair carries the axial force; each: an opposed pair without preload",
+    )
+    parser.add_argument(
+        "--reliability", type=whole_number, default=90, metavar="%", help="90 (default), 95 to 99"
+    )
+    parser.add_argument("--aiso", type=float, default=1.0, metavar="a", help="of ISO 281 (1)")
+    external.add_arguments(parser)
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute and show."""
+    from mbd_bridge.cli import screen
+
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    given: dict[str, list[Any]] = {}
+    for joint, bearing in options.bearing:
+        given.setdefault(joint, []).append(bearing)
+    with screen.waiting("preparing the kernels"):
+        counter = robot.bearings_counter(
+            None if options.joints in (None, ["all"]) else options.joints,
+            given,
+            located=options.located,
+            reliability=options.reliability,
+            aiso=options.aiso,
+            external=external.read(options, robot),
+            actuated=options.actuated,
+            minimum_norm=options.minimum_norm,
+            threads=options.threads,
+        )
+    with motion_file.pieces(options, robot.model) as pieces:
+        for motion in pieces:
+            counter.add(motion)
+        notes = pieces.notes
+    found = counter.bearings()
+    for note in (*notes, *screen.forces_said(robot)):
+        screen.say(note)
+    for duty in found:
+        for note in duty.notes:
+            screen.say(f"{_name(duty)}: {note}")
+    screen.show(screen.stdout(), *tables(found))
+    return 0
+
+
+def tables(found: Bearings) -> tuple[Table | str, ...]:
+    """Return what the command line shows of bearings."""
+    from mbd_bridge.cli import screen
+
+    heads = ("bearing of", ">radial, N", ">degrees", ">at, s", ">axial, N", ">tilting, N m")
+    loads = [_loads(duty) for duty in found]
+    shown: list[Table | str] = [
+        screen.table((*heads, "in the child's ring", "in the parent's ring"), loads)
+    ]
+    lives = [_life(duty) for duty in found if duty.life is not None]
+    if lives:
+        heads = ("bearing of", ">mean load, N", ">turns", ">L10, 1e6", ">L10h, h", ">Lnmh, h")
+        shown += ["", screen.table((*heads, ">S0"), lives)]
+    if any(not all(duty.determined) for duty in found):
+        shown += ["", "undetermined: rigid-body mechanics does not determine this load"]
+    return tuple(shown)
+
+
+def _name(duty: BearingDuty) -> str:
+    return f"{duty.joint} {duty.name}".strip()
+
+
+def _loads(duty: BearingDuty) -> tuple[str, ...]:
+    from mbd_bridge.loads.round_off import ROUND_OFF
+    from mbd_bridge.readable import number
+
+    floor = ROUND_OFF * max(duty.radial.value, duty.axial.value)
+    axial, radial, tilting = duty.determined
+    cells = [number(duty.radial.value, floor), f"{math.degrees(duty.radial_angle):.1f}"]
+    cells += [f"{duty.radial.time:g}"]
+    if not radial:
+        cells = ["undetermined", "", ""]
+    cells += [number(duty.axial.value, floor) if axial else "undetermined"]
+    cells += [number(duty.tilting.value, floor) if tilting else "undetermined"]
+    rings = (duty.child_ring, duty.parent_ring) if radial else ("", "")
+    return _name(duty), *cells, *rings
+
+
+def _life(duty: BearingDuty) -> tuple[str, ...]:
+    life = duty.life
+    assert life is not None
+    numbers = (life.mean_load, life.revolutions, life.million_revolutions, life.hours)
+    cells = [f"{x:.5g}" for x in (*numbers, life.modified_hours)]
+    return _name(duty), *cells, "" if life.static_safety is None else f"{life.static_safety:.3g}"
+
+
+def _bearing(text: str) -> tuple[str, Any]:
+    """Return joint and bearing of JOINT:C=N,..."""
+    from dataclasses import fields
+
+    from mbd_bridge.loads.bearings import Bearing
+
+    joint, colon, rest = text.rpartition(":")
+    known = [one.name for one in fields(Bearing)]
+    values: dict[str, Any] = {}
+    for part in rest.split(","):
+        key, equals, value = part.partition("=")
+        try:
+            values[key] = value if key in WORDS else float(value)
+        except ValueError:
+            equals = ""
+        if not joint or not colon or not equals or key not in known:
+            break
+    else:
+        if "C" in values:
+            return joint, Bearing(**values)
+    raise argparse.ArgumentTypeError(
+        f"expected JOINT:C=N, then more of {', '.join(known)}, such as elbow:C=15e3,C0=8e3; got "
+        f"{text!r}"
+    )

@@ -1,0 +1,18 @@
+"""Bearing terms of joint loads: radial, axial, tilting moment; rating lives (ISO 281)."""
+
+from mbd_bridge.loads.bearings.bearings import BearingOptions, Bearings, BearingsCounter
+from mbd_bridge.loads.bearings.catalogue import Bearing
+from mbd_bridge.loads.bearings.duty import BearingDuty, RatingLife
+from mbd_bridge.loads.bearings.ring_frames import RingFrames
+from mbd_bridge.loads.bearings.terms import BearingTerms
+
+__all__ = [
+    "Bearing",
+    "BearingDuty",
+    "BearingOptions",
+    "BearingTerms",
+    "Bearings",
+    "BearingsCounter",
+    "RatingLife",
+    "RingFrames",
+]

@@ -1,0 +1,236 @@
+"""What a bearing carries along a motion, and its rating life, taken in piece by piece.
+
+    P_m = ( ∫ P^p |ω| dt / ∫ |ω| dt )^(1/p)          mean equivalent load, by revolutions
+    L_10 = (C / P_m)^p                               10⁶ revolutions
+    L_10h = L_10 10⁶ T / N,   N = ∫ |ω| dt / 2π      hours of this motion, which takes the time T
+    L_n = a_1 a_ISO L_10                             other reliability, lubrication
+    S_0 = C_0 / max P_0
+
+Where the joint turns to and fro, N counts all angles that it passes: an oscillation by ±φ is 4φ/2π
+revolutions. Integrals are those of straight lines between the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.loads.bearings.catalogue import Bearing
+from mbd_bridge.loads.bearings.terms import BearingTerms
+
+Floats = NDArray[np.float64]
+
+POINT, CIRCULATING = 0.9, 0.3
+"""Share of the radial force that has one direction in a ring, from which it is a point load, and
+below which it goes round."""
+
+SMALL_ANGLE = 0.5
+"""rad: a joint that turns less, all in all, rolls over a part of each raceway only, between
+neighbouring rolling elements; the life equation is not meant for it."""
+
+Direction = Literal["point load", "circulating load", "indeterminate"]
+
+
+class Peak(NamedTuple):
+    """A largest value and when it is first reached, s."""
+
+    value: float = 0.0
+    time: float = float("nan")
+
+
+@dataclass(frozen=True)
+class RatingLife:
+    """Rating life of a bearing under what it carries along a motion.
+
+    Attributes
+    ----------
+    mean_load : P_m, N
+    revolutions : of the motion
+    million_revolutions : L_10
+    hours : L_10h of this motion, over and over
+    modified_hours : L_nmh with a_1 and a_ISO
+    static_safety : S_0; None without C_0
+    """
+
+    mean_load: float
+    revolutions: float
+    million_revolutions: float
+    hours: float
+    modified_hours: float
+    static_safety: float | None
+
+
+@dataclass(frozen=True)
+class BearingDuty:
+    """What one bearing carries along a motion.
+
+    Attributes
+    ----------
+    joint, name : of the joint, and of the bearing where it has two ("first", "second"; "" of one)
+    begin, end : s
+    radial, axial, tilting : largest size, N, N, N m; a bearing of a pair carries no tilting moment
+    radial_angle : of the largest radial force, rad, in the child's ring, from `RingFrames.first`
+    child_ring, parent_ring : how the radial force's direction goes on in each ring
+    travel : angle that the joint passes in all, rad (m of a slide); `span` between its ends
+    determined : whether rigid-body mechanics determines axial force, radial force, tilting moment
+    life : None where no bearing is given, the joint does not turn, or nothing is determined
+    notes : what to know about the life
+    """
+
+    joint: str
+    name: str
+    begin: float
+    end: float
+    radial: Peak
+    axial: Peak
+    tilting: Peak
+    radial_angle: float
+    child_ring: Direction
+    parent_ring: Direction
+    travel: float
+    span: float
+    determined: tuple[bool, bool, bool]
+    life: RatingLife | None
+    notes: tuple[str, ...] = ()
+
+
+class BearingCounter:
+    """The duty of one bearing whose loads come in pieces.
+
+    Parameters
+    ----------
+    bearing : checked; None: its loads alone
+    a1, aiso : factors of the modified life
+    """
+
+    def __init__(
+        self, joint: str, name: str, bearing: Bearing | None, a1: float = 1.0, aiso: float = 1.0
+    ) -> None:
+        self.joint, self.name, self.bearing = joint, name, bearing
+        self._factor = a1 * aiso
+        self._peaks: dict[str, Peak] = {}
+        self._angle = 0.0
+        self._sums = dict.fromkeys(("force", "travel", "damage"), 0.0)
+        self._ways = {"child": np.zeros(3), "parent": np.zeros(3)}
+        self._place, self._span = 0.0, (0.0, 0.0)
+        self._sure = (True, True, True)
+        self._last: tuple[Floats, ...] | None = None
+
+    def add(self, terms: BearingTerms, radial: Floats, axial: Floats, tilting: Floats) -> None:
+        """Take in the next rows.
+
+        Parameters
+        ----------
+        radial : (N, 3) N on this bearing, in the child's axes
+        axial : (N,) N on this bearing
+        tilting : (N,) N m, its size
+        """
+        self._turns = terms.frames.turns
+        size = np.linalg.norm(radial, axis=1)
+        for name, values in (("radial", size), ("axial", np.abs(axial)), ("tilting", tilting)):
+            row = int(np.argmax(values))
+            if name not in self._peaks or values[row] > self._peaks[name].value:
+                self._peaks[name] = Peak(float(values[row]), float(terms.time[row]))
+                if name == "radial":
+                    self._angle = float(terms.angle(radial)[row])
+        a, b, c = (x and y for x, y in zip(self._sure, terms.determined, strict=True))
+        self._sure = a, b, c
+        turn = np.einsum("nij,nj->ni", terms.to_parent, radial)
+        load, static = size, size
+        if self.bearing is not None:
+            load = self.bearing.equivalent(size, axial)
+            static = self.bearing.static(size, axial)
+        row = int(np.argmax(static))
+        if "static" not in self._peaks or static[row] > self._peaks["static"].value:
+            self._peaks["static"] = Peak(float(static[row]), float(terms.time[row]))
+        columns: tuple[Floats, ...] = terms.time, terms.speed, size, load, radial, turn
+        if self._last is None:
+            self._begin = float(terms.time[0])
+        else:
+            columns = tuple(
+                np.concatenate([x[-1:], y]) for x, y in zip(self._last, columns, strict=True)
+            )
+        self._integrate(*columns)
+        self._last = columns
+
+    def _integrate(
+        self, time: Floats, speed: Floats, size: Floats, load: Floats, radial: Floats, turn: Floats
+    ) -> None:
+        step = np.diff(time)
+        passed = 0.5 * step * (np.abs(speed[1:]) + np.abs(speed[:-1]))
+        p = 3.0 if self.bearing is None else self.bearing.p
+        damage = load**p
+        self._sums["travel"] += float(passed.sum())
+        self._sums["damage"] += float(np.sum(passed * 0.5 * (damage[1:] + damage[:-1])))
+        self._sums["force"] += float(np.sum(0.5 * step * (size[1:] + size[:-1])))
+        for ring, vectors in (("child", radial), ("parent", turn)):
+            self._ways[ring] += (0.5 * step) @ (vectors[1:] + vectors[:-1])
+        places = self._place + np.cumsum(0.5 * step * (speed[1:] + speed[:-1]))
+        if len(places):
+            low, high = self._span
+            self._span = min(low, float(places.min())), max(high, float(places.max()))
+            self._place = float(places[-1])
+
+    def duty(self) -> BearingDuty:
+        """Return the duty of what came so far."""
+        if self._last is None:
+            raise StateError("no loads were counted: add() was not called")
+        end, travel = float(self._last[0][-1]), self._sums["travel"]
+        span = self._span[1] - self._span[0]
+        notes = []
+        life = self._life(end - self._begin) if self._turns else None
+        if life is not None and span < SMALL_ANGLE:
+            notes.append(
+                f"it turns by {span:.3g} rad only: the life equation is not meant for oscillations "
+                f"within a pitch of the rolling elements"
+            )
+        if life is not None and self.name == "" and self._peaks["tilting"].value > 0.0:
+            lever = self._peaks["tilting"].value
+            notes.append(f"a tilting moment of up to {lever:.4g} N m is not part of its life")
+        if self.bearing is not None and not all(self._sure[:2]):
+            notes.append("no life: rigid-body mechanics does not determine its loads")
+        return BearingDuty(
+            self.joint,
+            self.name,
+            self._begin,
+            end,
+            self._peaks["radial"],
+            self._peaks["axial"],
+            self._peaks["tilting"],
+            self._angle,
+            self._direction("child"),
+            self._direction("parent"),
+            travel,
+            span,
+            self._sure,
+            life,
+            tuple(notes),
+        )
+
+    def _direction(self, ring: str) -> Direction:
+        force = self._sums["force"]
+        share = float(np.linalg.norm(self._ways[ring])) / force if force else 1.0
+        if share >= POINT:
+            return "point load"
+        return "circulating load" if share <= CIRCULATING else "indeterminate"
+
+    def _life(self, duration: float) -> RatingLife | None:
+        travel = self._sums["travel"]
+        if self.bearing is None or not all(self._sure[:2]) or not travel:
+            return None
+        p, C = self.bearing.p, self.bearing.C
+        mean = (self._sums["damage"] / travel) ** (1.0 / p)
+        million = (C / mean) ** p if mean else np.inf
+        revolutions = travel / (2.0 * np.pi)
+        hours = million * 1e6 / revolutions * duration / 3600.0
+        worst = self._peaks["static"].value
+        static = None
+        if self.bearing.C0 is not None:
+            static = self.bearing.C0 / worst if worst else np.inf
+        return RatingLife(
+            float(mean), revolutions, float(million), float(hours), self._factor * hours, static
+        )
