@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mbd_bridge.api.samples import models
     from mbd_bridge.fmu.export import export_fmu
     from mbd_bridge.forces.files import load_forces, save_forces
+    from mbd_bridge.formulas.model import symbolic
     from mbd_bridge.linear.linearise import linearise
     from mbd_bridge.linear.pictures import plot_eigenvalues
     from mbd_bridge.linear.steady import equilibrium, steady_motion
@@ -75,6 +76,7 @@ _PLACES = {
     "steady_motion": "mbd_bridge.linear",
     "studies": "mbd_bridge.studies",
     "study": "mbd_bridge.studies",
+    "symbolic": "mbd_bridge.formulas.model",
 }
 __getattr__, __dir__ = imported_at_first_use(__name__, _PLACES)
 
@@ -141,4 +143,5 @@ __all__ = [
     "step_source",
     "studies",
     "study",
+    "symbolic",
 ]

@@ -41,6 +41,7 @@ ORDER = (
     "fmu",
     "linear",
     "studies",
+    "formulas",
     "bridges",
     "view",
     "real_time",

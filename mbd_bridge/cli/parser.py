@@ -22,6 +22,7 @@ COMMANDS = (
     "modes",
     "run",
     "study",
+    "symbolic",
     "plot",
     "view",
     "check",
@@ -48,6 +49,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd modes machine.urdf                              its modes about the equilibrium
   mbd run machine.urdf --seconds 60                   at wall-clock pace, with its jitter
   mbd study variants.yaml --workers 2                 thousands of variants
+  mbd symbolic machine.urdf                           its equations as formulas
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?

@@ -24,6 +24,11 @@ def value_rows(name: str, value: ArrayLike, size: int) -> Array:
 def inertias(name: str, value: ArrayLike) -> Array:
     """Return principal moments (N, 3), or the entries xx, yy, zz, xy, xz, yz of matrices (N, 6)."""
     given = _numbers(name, value)
+    if given.shape == (3, 3):
+        raise ModelError(
+            f"parameter {name!r}: (3, 3) numbers may be one matrix or the principal moments of "
+            f"three variants; give the matrix as (1, 3, 3), or three variants as (3, 3, 3)"
+        )
     if given.ndim < 3:
         return value_rows(name, given, 3)
     if given.ndim > 3 or given.shape[1:] != (3, 3):

@@ -4,7 +4,7 @@ A parameter is named after what it belongs to, with the file's own word for it:
 
     LINK.mass                                kg
     LINK.centre             (3,)             m, of mass, in the link's frame
-    LINK.inertia            (3,) or (3, 3)   kg m², principal moments or matrix, about the centre of
+    LINK.inertia            (3,), (1, 3, 3)  kg m², principal moments or matrix, about the centre of
                                              mass along the link's axes
     JOINT.xyz, JOINT.rpy    (3,)             m, rad: where the joint sits on its parent
     LOOP.predecessor.xyz    (3,)             m, and .rpy: a loop joint's frame on its predecessor
