@@ -35,7 +35,7 @@ from mbd_bridge.spatial import Array, Frame
 
 MOST = 16
 """Coordinates of a mechanism whose equations somebody reads."""
-ROUNDED = 1e-12
+QUARTER_TURN = 1e-12
 """Entries of rotations in a file so near to -1, 0 or 1 are these: a quarter turn has its digits."""
 ORDER = 1
 """Power of the modal coordinates up to which terms are kept, if not said otherwise."""
@@ -319,7 +319,7 @@ def _rounded(said: Description) -> Description:
     def frame(one: Frame) -> Frame:
         near = np.round(one.rotation)
         return Frame(
-            np.where(abs(one.rotation - near) < ROUNDED, near, one.rotation), one.translation
+            np.where(abs(one.rotation - near) < QUARTER_TURN, near, one.rotation), one.translation
         )
 
     def joint(one: Joint) -> Joint:
