@@ -131,10 +131,17 @@ def test_children_of_children_compile():
 
 
 def test_threads_that_compile_and_let_go_at_once_agree():
-    with going_on(*[lambda k=k: compiled(1.0 + 0.01 * k, terms=5 + k) for k in range(4)]):
-        for _ in range(10):
+    right = dict.fromkeys(range(4), 0)
+
+    def compile_and_let_go(k):
+        right[k] += compiled(1.0 + 0.01 * k, terms=5 + k)
+
+    deadline = time.monotonic() + PATIENCE
+    with going_on(*[lambda k=k: compile_and_let_go(k) for k in right]):
+        while min(right.values()) < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
             gc.collect()
+    assert min(right.values()) >= 2, right
 
 
 def loads_of(pair):
