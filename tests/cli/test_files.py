@@ -60,7 +60,10 @@ def test_a_simulation_in_files_is_read_by_pandas_and_h5py(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "h5", "svg"])
 def test_a_full_disk_leaves_the_old_file_and_exit_code_2(tmp_path, kind):
-    """A process that may write 20 kB only meets EFBIG where a full disk gives ENOSPC."""
+    """A process that may write 20 kB only meets EFBIG where a full disk gives ENOSPC.
+
+    It writes no bytecode: Python keeps what it could write of a module for the whole of it.
+    """
     path = tmp_path / f"l.{kind}"
     path.write_text("old")
     what = ["plot"] if kind == "svg" else ["loads"]
@@ -72,7 +75,7 @@ def test_a_full_disk_leaves_the_old_file_and_exit_code_2(tmp_path, kind):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); sys.exit(main(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *what, ARM, MOTION, *joints, "-o", path],
+        [sys.executable, "-Bc", script, *what, ARM, MOTION, *joints, "-o", path],
         capture_output=True,
         text=True,
         check=False,

@@ -80,7 +80,10 @@ def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(
 
 
 def test_a_picture_on_a_full_disk_is_an_error_and_no_fault(tmp_path):
-    """A process that may write 2 kB only; matplotlib's PDF then ends in an error of zlib."""
+    """A process that may write 2 kB only; matplotlib's PDF then ends in an error of zlib.
+
+    It writes no bytecode: Python keeps what it could write of a module for the whole of it.
+    """
     words = ["plot", ARM, str(MOTION), "--joints", JOINT, "-o", str(tmp_path / "x.pdf")]
     script = (
         "import resource, sys; from mbd_bridge.cli import main\n"
@@ -88,7 +91,7 @@ def test_a_picture_on_a_full_disk_is_an_error_and_no_fault(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)); sys.exit(main(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *words],
+        [sys.executable, "-Bc", script, *words],
         capture_output=True,
         text=True,
         check=False,

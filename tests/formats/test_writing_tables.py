@@ -88,7 +88,10 @@ def test_a_folder_that_is_not_writable_is_an_error(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, kind):
-    """A process that may write 200 kB only meets EFBIG where a full disk gives ENOSPC."""
+    """A process that may write 200 kB only meets EFBIG where a full disk gives ENOSPC.
+
+    It writes no bytecode: Python keeps what it could write of a module for the whole of it.
+    """
     path = tmp_path / f"t.{kind}"
     path.write_text("old")
     script = (
@@ -103,7 +106,7 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, kind):
         "except FileError as error: print(error, out.rows)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, path],
+        [sys.executable, "-Bc", script, path],
         capture_output=True,
         text=True,
         check=False,
