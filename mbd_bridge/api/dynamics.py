@@ -15,6 +15,7 @@ from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics
+from mbd_bridge.solve.applied import Beside
 from mbd_bridge.solve.closed_kernel import kernel_of
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
@@ -86,9 +87,14 @@ class MechanismDynamics:
         elements = self._elements(forces)
         if self.model.has_loops:
             actuators = actuated_joints(self.model, actuated)
-            more = minimum_norm, elements, t
+            beside = Beside(external, external_in, elements, t)
             return self.prepared.inverse(
-                (q, v, a), external, external_in, actuators, threads, check, *more
+                (q, v, a),
+                beside,
+                actuators,
+                threads=threads,
+                check=check,
+                minimum_norm=minimum_norm,
             )
         inputs = {"q": q, "v": v, "a": a}
         tau = self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)

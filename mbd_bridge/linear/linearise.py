@@ -210,11 +210,16 @@ def _inputs(
     forces, rates, units = [], [], {}
     for name in names:
         if name in held:
-            places = range(held[name].start, held[name].stop)
-            for k, place in enumerate(places):
-                forces.append(-at.f_by.u[:, place])
-                rates.append(at.z_by.u[:, place])
-                units[name if len(places) == 1 else f"{name}[{k}]"] = "input"
+            each = [np.arange(place.start, place.stop) for place in held[name]]
+            if len({len(places) for places in each}) > 1:
+                raise StateError(
+                    f"inputs: mbd.Input({name!r}) is one number in one place and six in another; "
+                    f"give them two names"
+                )
+            for k, places in enumerate(np.array(each).T):  # it acts in all of them
+                forces.append(-at.f_by.u[:, places].sum(axis=1))
+                rates.append(at.z_by.u[:, places].sum(axis=1))
+                units[name if len(each[0]) == 1 else f"{name}[{k}]"] = "input"
         elif name in model.velocity_names:
             k = model.velocity_names.index(name)
             forces.append(np.eye(model.nv)[k])

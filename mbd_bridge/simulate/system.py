@@ -276,11 +276,14 @@ class System:
         return any(isinstance(signal, Sampled) for _, signal in self.signals)
 
     @property
-    def inputs_by_name(self) -> dict[str, slice]:
-        """Where in `held` the inputs from outside are."""
-        places = self.layout.held
-        inputs = ((k, part.signal) for k, part in enumerate(self.parts))
-        return {one.name: places[k] for k, one in inputs if isinstance(one, Input)}
+    def inputs_by_name(self) -> dict[str, tuple[slice, ...]]:
+        """Where in `held` the inputs from outside are: one may act in several places."""
+        found: dict[str, tuple[slice, ...]] = {}
+        for k, part in enumerate(self.parts):
+            if isinstance(part.signal, Input):
+                name = part.signal.name
+                found[name] = (*found.get(name, ()), self.layout.held[k])
+        return found
 
     @property
     def common(self) -> bool:

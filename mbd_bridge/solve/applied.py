@@ -37,6 +37,22 @@ class Applied(NamedTuple):
     within: Mapping[int, Array] = {}
 
 
+class Beside(NamedTuple):
+    """What a caller gives beside a motion or actuators' forces.
+
+    Attributes
+    ----------
+    external, external_in : wrenches by link, and their axes
+    forces : elements that act too, bound to the model
+    t : s, where they depend on time
+    """
+
+    external: Mapping[str, ArrayLike] | None
+    external_in: str
+    forces: tuple[ForceElement, ...] = ()
+    t: ArrayLike | None = None
+
+
 @dataclass(frozen=True)
 class AppliedForces:
     """External wrenches on some links, and force elements.

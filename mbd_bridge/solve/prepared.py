@@ -19,6 +19,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.applied import (
     AppliedForces,
+    Beside,
     check_stateless,
     element_links,
     prepare_element_forces,
@@ -227,31 +228,29 @@ class Prepared:
     def inverse(
         self,
         inputs: Sequence[ArrayLike],
-        external: External | None,
-        external_in: str,
+        beside: Beside,
         actuated: tuple[str, ...],
+        *,
         threads: int,
         check: bool,
         minimum_norm: bool,
-        forces: tuple[ForceElement, ...] = (),
-        t: ArrayLike | None = None,
     ) -> Array:
         """Return the actuators' forces of motions of a mechanism with loops; see `ClosedInverse`.
 
         Parameters
         ----------
-        forces : elements that act too, bound to the model
-        t : s, where they depend on time
+        inputs : q, v, a
         """
-        axes, links = check_axes(external_in), links_of(external)
+        external = beside.external
+        axes, links = check_axes(beside.external_in), links_of(external)
         numbers = tuple(self.model.link_number(name) for name in links)
-        applied = AppliedForces(numbers, axes, forces)
+        applied = AppliedForces(numbers, axes, beside.forces)
         closed = self.get(
             ("closed inverse", applied, actuated),
             lambda: ClosedInverse(self.model, actuated, applied),
         )
         pushes = [flat_external(external, links)] if external else []
-        pushes += applied.times(t)
+        pushes += applied.times(beside.t)
         q, v, a = inputs
         own_q = unit_quaternions(self.model, q) if flag("check", check) else q
         found = closed(

@@ -87,3 +87,24 @@ def test_jumps_of_tables_and_clean_sources(tmp_path, rocker):
         command = ["cc", *STRICT, "-fsyntax-only", str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_numbers_of_force_elements_are_parameters_that_may_be_set(tmp_path, rocker):
+    """Before and between steps, with the digits of a run that has them from the start."""
+    robot, start = rocker
+    path, stiff = tmp_path / "it.fmu", {"spring.stiffness": 9.0, "spring.damping": 0.5}
+    fmu = mbd.export_fmu(
+        system_of(robot, parameters={"spring.stiffness": 3.0, "spring.damping": 0.2}), path, **start
+    )
+    assert set(stiff) <= set(fmu.names("tunable"))
+    run = mbd.simulate(system_of(robot, parameters=stiff), 0.1, **start)
+    soft = mbd.simulate(system_of(robot), 0.1, **start)
+    with Importer(path) as found:
+        found.start()
+        found.step(0.0, 0.1)
+        assert np.abs(found.get("q.") - soft.q[-1]).max() < 1e-13
+        found.reset()
+        found.set(stiff)
+        found.start()
+        found.step(0.0, 0.1)
+        assert np.abs(found.get("q.") - run.q[-1]).max() < 1e-13 < np.abs(run.q - soft.q).max()

@@ -289,10 +289,11 @@ class _Batch:
         return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, reported)
 
     def _one(self, k: int, duration: float, step: float) -> Simulation:
-        state, clock = (self.q0[k], self.v0[k], self.z0[k], self.clock.start), self.clock
+        state, clock = (self.q0[k], self.v0[k], self.z0[k]), self.clock
         with np.errstate(over="ignore", invalid="ignore"):  # the status says it
             trajectory = Trajectory(self.system, k)
-            return simulate_one(trajectory, duration, *state, step, clock.every, self.scheme)
+            times = clock.start, step, clock.every
+            return simulate_one(trajectory, duration, state, *times, self.scheme)
 
     def _refusal(self, k: int) -> str:
         """Return why a trajectory does not start, with the loops that are open."""

@@ -277,19 +277,22 @@ class _Single:
 def simulate_one(
     trajectory: Trajectory,
     duration: float,
-    q: Array,
-    v: Array,
-    z: Array,
+    state: tuple[Array, Array, Array],
     start: float,
     step: float,
     every: int,
     scheme: Scheme | None = None,
 ) -> Simulation:
-    """Return the motion of one trajectory in compiled steps, whatever its status."""
+    """Return the motion of one trajectory in compiled steps, whatever its status.
+
+    Parameters
+    ----------
+    state : q, v, z at the start
+    """
     options = PLAIN
     if scheme is not None:
         options = PLAIN._replace(integrator=scheme_name(scheme), scheme=scheme)
-    return _Single(trajectory, step, every, options).part(duration, q, v, z, start)
+    return _Single(trajectory, step, every, options).part(duration, *state, start)
 
 
 def _checkpoint(

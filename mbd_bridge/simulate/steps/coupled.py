@@ -49,17 +49,20 @@ from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import GAINED_ENERGY, OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 
+OWN = "coupled step: "
+"""Begin of the names of inputs that a step in another loop adds: a user's may be called alike."""
+
 
 def coupled(system: System) -> System:
     """Return the system with inputs for forces along all velocities and wrenches on all bodies."""
     model = system.model
     first = {link.body: number for number, link in reversed([*enumerate(model.links)])}
     wrenches = [
-        WrenchPart(model.links[first[body]].name, first[body], "origin", Input(f"body {body}"))
+        WrenchPart(model.links[first[body]].name, first[body], "origin", Input(f"{OWN}body {body}"))
         for body in range(len(model.bodies))
         if body in first
     ]
-    torques = TorquePart(tuple(range(model.nv)), Input("torque"))
+    torques = TorquePart(tuple(range(model.nv)), Input(f"{OWN}torque"))
     return system.with_parts(
         torques=(*system.torques, torques),
         wrenches=(*system.wrenches, *wrenches),
@@ -224,8 +227,8 @@ class CoupledStep:
 
     def _hold(self, tau: Array, wrenches: Array) -> None:
         places, held = self.system.inputs_by_name, self.trajectory.held
-        held[places["torque"]] = tau
-        held[places["body 0"].start :][: wrenches.size] = wrenches.reshape(-1)
+        held[places[f"{OWN}torque"][0]] = tau
+        held[places[f"{OWN}body 0"][0].start :][: wrenches.size] = wrenches.reshape(-1)
 
     def _taken(self, now: Now, h: float) -> Now:
         """Return the state after a step, in parts that end where tables of forces jump or bend."""
