@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.dynamics import MechanismDynamics
 from mbd_bridge.arguments import by_name, finite_numbers, flag
-from mbd_bridge.errors import StateError
+from mbd_bridge.errors import StateError, real_number, whole_number
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.kinematics.inverse import InversePath
 from mbd_bridge.kinematics.paths import inverse_path, pose_targets
+from mbd_bridge.loads import LoadRequest
+from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.poses.static import static_loads
+from mbd_bridge.loads.poses.workspace import CLEARANCE, Ranges, Workspace
+from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses
+from mbd_bridge.loads.selected import actuation_names, select_joints
+from mbd_bridge.mechanism import rebuilt
+from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.motions import CompletionOptions, Motion
 from mbd_bridge.motions.partial import REACHED, completed_motion
 from mbd_bridge.motions.path import moving_targets
 from mbd_bridge.solve.assembly import InitialGuess
+from mbd_bridge.solve.constrained import actuated_joints
 
 
 class MechanismKinematics(MechanismDynamics):
@@ -67,6 +77,74 @@ class MechanismKinematics(MechanismDynamics):
         options = CompletionOptions(near, frames, given, tolerance)
         return completed_motion(
             table, self.model, rest=flag("rest", rest), options=options, check=flag("check", check)
+        )
+
+    def worst_pose(
+        self,
+        joints: Iterable[str | int] | str | None = None,
+        *,
+        payload: tuple[str, float] | tuple[str, float, ArrayLike] | None = None,
+        samples: int = 2**17,
+        ranges: Ranges = None,
+        near: InitialGuess = None,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        actuated: Iterable[str] | str | None = None,
+        clearance: float = CLEARANCE,
+        refine: bool = True,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> WorstPoses:
+        """Return the extremes of the loads of joints over all poses at rest, and the poses.
+
+        Parameters
+        ----------
+        joints : names, of loop joints too; None for all
+        payload : (link, kg) or (link, kg, centre in the link's frame in m): a point mass more
+        samples : poses of a Sobol sequence, rounded up to a power of two
+        ranges : (lowest, highest) by coordinate, or one value; others: the limits of the file
+        near : coordinates that are not sampled, such as those of a base; in a machine with loops
+            where the others are looked for
+        on, at, in_ : see `joint_loads`
+        actuated : of a machine with loops, the actuated joints, which are sampled; None: those
+            that the file names
+        clearance : of a machine with loops, poses nearer to a singular position or a dead centre
+            are left out: there loads have no bound. 0 is singular, 1 as far as can be
+        refine : go on from the best samples to the extremes
+        seed : of the sequence
+        threads : share the poses among this many threads
+
+        Examples
+        --------
+        >>> worst = robot.worst_pose(["elbow"], payload=("tool0", 5.0))    # doctest: +SKIP
+        >>> worst.worst("elbow", "actuation").q                            # doctest: +SKIP
+        """
+        mechanism: MechanismKinematics = self
+        if payload is not None:
+            described = with_payload(self.model.description, *_payload(payload))
+            mechanism = MechanismKinematics(rebuilt(self.model, described), self.forces)
+        model = mechanism.model
+        actuators = actuated_joints(model, actuated) if model.has_loops else None
+        request = LoadRequest.of(
+            model, joints, on=on, at=at, in_=in_, actuated=actuators, forces=mechanism.forces
+        )
+        names, asked = select_joints(model, request.joints, cuts=model.has_loops)
+        return worst_poses(
+            model,
+            names,
+            actuation_names(model, asked),
+            static_loads(model, request, whole_number("threads", threads)),
+            Workspace(
+                mechanism.prepared,
+                ranges,
+                near,
+                actuators,
+                real_number("clearance", clearance, "a number from 0 to 1"),
+            ),
+            samples=whole_number("samples", samples),
+            seed=whole_number("seed", seed, 0),
+            refine=flag("refine", refine),
         )
 
     def inverse_kinematics(
@@ -121,3 +199,13 @@ class MechanismKinematics(MechanismDynamics):
             tolerance=tolerance,
             check=flag("check", check),
         )
+
+
+def _payload(payload: Any) -> tuple[str, float, ArrayLike]:
+    """Return link, mass and centre of a payload."""
+    match payload:
+        case (str(link), mass):
+            return link, real_number("payload", mass, "kg"), (0.0, 0.0, 0.0)
+        case (str(link), mass, centre):
+            return link, real_number("payload", mass, "kg"), finite_numbers("payload", centre, (3,))
+    raise StateError(f"payload: expected (link, kg) or (link, kg, (x, y, z)), got {payload!r:.60}")

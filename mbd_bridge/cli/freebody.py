@@ -18,6 +18,7 @@ Cut one link free: the force and moment of every joint on it (fixed ones, loop j
 inertia, in equilibrium, at the instants at which its loads are largest.
 
   mbd freebody urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --link lbr_iiwa_link_3 -o link_3.bdf
+  mbd freebody urdf/kuka_iiwa.urdf --q lbr_iiwa_joint_2=90deg --link lbr_iiwa_link_3
 
 Forces act on the link, in the axes of its frame; moments are about the points given. Written as
 .csv (a table) or .bdf, .dat, .nas, .blk (Nastran bulk data in large fields: a grid at every joint
@@ -29,7 +30,7 @@ and at the centre of mass; for instant k the load set 10 k, the sum of 10 k + 1,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    motion_file.add_pose(parser)
     parser.add_argument("--link", required=True, metavar="LINK", help="name of the link")
     parser.add_argument(
         "--at",

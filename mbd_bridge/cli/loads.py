@@ -24,6 +24,7 @@ DESCRIPTION = f"""\
 Compute the force, the moment and the actuation in chosen joints along a motion.
 
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
+  mbd loads urdf/kuka_iiwa.urdf --q lbr_iiwa_joint_2=90deg --joints all
 
 {motion_file.TEXT}
 Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
@@ -39,7 +40,7 @@ DIGITS = 9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
+    motion_file.add_pose(parser)
     add_joints(parser)
     add_output(parser)
     add_actuators(parser)

@@ -84,6 +84,45 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     )
 
 
+def add_pose(parser: argparse.ArgumentParser) -> None:
+    """Declare MOTION, and --q for a pose at rest in its place."""
+    parser.add_argument(
+        "motion", metavar="MOTION", nargs="?", help="table of the motion, or ROS bag; or --q"
+    )
+    parser.add_argument(
+        "--q",
+        nargs="*",
+        action="extend",
+        metavar="NAME=VALUE",
+        help="a pose at rest in place of MOTION: coordinates such as elbow=0.3 or elbow=30deg, "
+        "the others are zero; with loops these are held, and the others closed from --near",
+    )
+
+
+def pose(options: argparse.Namespace, model: Model) -> Motion:
+    """Return the state at rest that --q and --near give."""
+    import numpy as np
+
+    from mbd_bridge.cli.assemble import guesses
+    from mbd_bridge.errors import StateError
+    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.motions import Motion
+    from mbd_bridge.solve import assemble
+
+    if options.motion is not None:
+        raise StateError("give MOTION or --q, not both; put MOTION before options that take names")
+    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
+    own = guesses(options.q, "q", units)
+    both = {**(near(options, model) or {}), **own}
+    fixed = [name for name in own if name in model.velocity_names] if model.has_loops else []
+    q = assemble(model, both, fixed=fixed).q
+    still = np.zeros((1, model.nv))
+    said = ", ".join(f"{name} = {own[name]:g}" for name in own) or "all coordinates zero"
+    note = f"at rest with {said}" + (", loops closed" if model.has_loops else "")
+    names = model.coordinate_names, model.velocity_names
+    return Motion(np.zeros(1), q[None], still, still, *names, (note,), model)
+
+
 def add_near(parser: argparse._ActionsContainer) -> None:
     """Declare the configuration near which a motion is looked for."""
     parser.add_argument(
@@ -142,11 +181,20 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     from os import stat
 
     from mbd_bridge.cli import screen
+    from mbd_bridge.errors import StateError
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
     from mbd_bridge.motions import MotionParts, motion_pieces
     from mbd_bridge.motions.smoothing import Smoothing
 
+    if getattr(options, "q", None) is not None:
+        yield MotionParts(pose(options, model), "a pose at rest")
+        return
+    if options.motion is None:
+        raise StateError(
+            "expected MOTION, or --q NAME=VALUE ... for a pose at rest; put MOTION before "
+            "--joints, which takes every word behind it"
+        )
     if is_bag(options.motion) or options.topic or options.rename or options.clock:
         yield MotionParts(read(options, model), options.motion)
         return

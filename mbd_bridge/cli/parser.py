@@ -17,6 +17,7 @@ COMMANDS = (
     "motors",
     "bearings",
     "freebody",
+    "worst",
     "report",
     "simulate",
     "modes",
@@ -44,6 +45,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
   mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
+  mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd modes machine.urdf                              its modes about the equilibrium

@@ -1,0 +1,149 @@
+"""``mbd worst``: the largest loads at rest over all poses that a machine can take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli.loads import add_convention, add_joints
+from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
+
+if TYPE_CHECKING:
+    from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
+    from mbd_bridge.mechanism import Model
+
+SUMMARY = "the largest loads at rest over all poses within the limits"
+DESCRIPTION = """\
+Find the poses at rest at which the loads of joints are largest, over the whole workspace.
+
+  mbd worst urdf/kuka_iiwa.urdf --joints lbr_iiwa_joint_2 --payload lbr_iiwa_link_ee,7
+  mbd worst urdf/kuka_iiwa.urdf --joints all --samples 1000000 --threads 2
+
+Poses are spread evenly over the limits of the file (a turn without limits goes all round); --range
+NAME=LOW:HIGH changes them, --range NAME=VALUE holds a coordinate. From the best pose of each
+component a search goes on to the extreme. Of a machine with loops the actuated joints are moved.
+Out comes, for each joint and component, the value farthest from zero, the pose, and lowest and
+highest value; -o writes all of it as JSON.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    add_joints(parser)
+    parser.add_argument(
+        "--samples", type=whole_number, default=2**17, metavar="N", help="poses (131072)"
+    )
+    parser.add_argument(
+        "--range",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="of a coordinate, rad or m, or with units: elbow=-30deg:90deg; or one value",
+    )
+    motion_file.add_near(parser)
+    add_convention(parser)
+    loop_loads.add_arguments(parser)
+    parser.add_argument(
+        "--clearance",
+        type=float,
+        default=0.01,
+        metavar="X",
+        help="with loops: poses nearer to a singular position or a dead centre are left out, as "
+        "loads have no bound there; 0 is singular (0.01)",
+    )
+    parser.add_argument(
+        "--no-refine", action="store_true", help="the samples' extremes only, without the search"
+    )
+    parser.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of the poses (0)")
+    parser.add_argument(
+        "--threads", type=whole_number, default=1, metavar="N", help="share the poses among threads"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write values and poses as .json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search, show and write."""
+    from mbd_bridge.cli import screen
+
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    with screen.waiting("looking at poses"):
+        found = robot.worst_pose(
+            None if options.joints == ["all"] else options.joints,
+            samples=options.samples,
+            ranges=_ranges(options.range, robot.model),
+            near=motion_file.near(options, robot.model),
+            on=options.on,
+            at=options.at,
+            in_=options.in_,
+            actuated=options.actuated,
+            clearance=options.clearance,
+            refine=not options.no_refine,
+            seed=options.seed,
+            threads=options.threads,
+        )
+    _show(found)
+    apart = f", {options.clearance:g} from singular ones" if robot.model.has_loops else ""
+    screen.say(f"{found.existing} of {found.samples} poses exist{apart}; at rest, under gravity")
+    for note in screen.forces_said(robot):
+        screen.say(note)
+    if options.output is not None:
+        _write(found, options.output)
+        screen.say(f"values and poses written to {options.output}")
+    return 0
+
+
+def _show(found: WorstPoses) -> None:
+    from mbd_bridge.cli import screen
+    from mbd_bridge.readable import number
+
+    rows = []
+    for joint, component in found.highest:
+        worst = found.worst(joint, component)
+        if not worst.value:
+            continue
+        low = found.lowest.get((joint, component))
+        lowest = "" if low is None else number(low.value)
+        place = ", ".join(
+            f"{name} {value:.4g}" for name, value in zip(found.coordinates, worst.q, strict=True)
+        )
+        high = number(found.highest[joint, component].value)
+        rows.append((joint, component, number(worst.value), worst.unit, lowest, high, place))
+    headings = ("joint", "load", ">worst", "unit", ">lowest", ">highest", "at (rad, m)")
+    screen.show(screen.stdout(), screen.table(headings, rows))
+
+
+def _write(found: WorstPoses, path: str) -> None:
+    def entry(one: PoseExtreme) -> dict[str, object]:
+        q = dict(zip(found.coordinates, map(float, one.q), strict=True))
+        names = {"joint": one.joint, "component": one.component}
+        return {**names, "value": one.value, "unit": one.unit, "sampled": one.sampled, "q": q}
+
+    content = {
+        "mechanism": found.name,
+        "samples": found.samples,
+        "existing": found.existing,
+        "highest": [entry(one) for one in found.highest.values()],
+        "lowest": [entry(one) for one in found.lowest.values()],
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+
+
+def _ranges(words: list[str], model: Model) -> dict[str, tuple[float, ...]]:
+    """Return the ranges in SI units that NAME=LOW:HIGH words give."""
+    from mbd_bridge.cli.assemble import guesses
+    from mbd_bridge.mechanism.units import model_units
+
+    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
+    found = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        ends = [guesses([f"{name}={end}"], "range", units) for end in text.split(":", 1)]
+        found[name.strip()] = tuple(end[name.strip()] for end in ends)
+    return found

@@ -1,0 +1,250 @@
+"""The worst pose at rest: where each component of the load of each joint is largest.
+
+Poses are points of a Sobol sequence over the workspace (`workspace`), evaluated in blocks, so that
+memory does not grow with their number. From the best pose of each component a compass search goes
+on: it looks a step up and down along each coordinate, goes where the component is largest, and
+halves the step where none is better. What it finds is a local extreme; how far the samples were
+from it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.loads.poses.workspace import Workspace
+from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.table import COMPONENTS
+from mbd_bridge.spatial import Array
+
+BLOCK = 2**14
+"""Poses that are evaluated together."""
+
+LAST_STEP = 1e-6
+"""Part of a range at which the search ends: of a smooth extreme 1e-12 of the load is left."""
+
+MOST_STEPS = 400
+
+LENGTHS = {"force": "N", "moment": "N m"}
+"""Columns that are lengths of vectors."""
+
+Loads = Callable[[Array], Array]
+"""Components of poses (n, nq) in the columns of `columns_of`, nan where they are not determined."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoseExtreme:
+    """An extreme of one component of a joint's load at rest.
+
+    Attributes
+    ----------
+    joint, component : which; "force" and "moment" are lengths of the vectors
+    value, unit : with its sign
+    q : (nq,) the pose
+    sampled : the best value among the samples, before it was refined
+    """
+
+    joint: str
+    component: str
+    value: float
+    unit: str
+    q: Array
+    sampled: float
+
+
+@dataclass(frozen=True, eq=False)
+class WorstPoses:
+    """Extremes of the loads of a machine at rest.
+
+    Attributes
+    ----------
+    name : of the mechanism
+    joints : whose loads they are
+    coordinates : names of the entries of a pose
+    samples, existing : poses that were looked at, and those that the machine can take
+    highest, lowest : by (joint, component): the envelope. Lengths have no lowest
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    samples: int
+    existing: int
+    highest: Mapping[tuple[str, str], PoseExtreme]
+    lowest: Mapping[tuple[str, str], PoseExtreme]
+
+    def worst(self, joint: str, component: str) -> PoseExtreme:
+        """Return the extreme of a component that is larger without its sign."""
+        both = [
+            found[joint, component]
+            for found in (self.highest, self.lowest)
+            if (joint, component) in found
+        ]
+        if not both:
+            known = [f"{one}.{part}" for one, part in self.highest]
+            raise StateError(unknown_name("load", f"{joint}.{component}", known))
+        return max(both, key=lambda one: abs(one.value))
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: worst of {self.samples} poses at rest ({self.existing} exist)"]
+        for joint in self.joints:
+            for component in (part for one, part in self.highest if one == joint):
+                found = self.worst(joint, component)
+                lines.append(f"  {joint} {component}: {found.value:.5g} {found.unit}")
+        return "\n".join(lines)
+
+
+def worst_poses(
+    model: Model,
+    joints: tuple[str, ...],
+    actuations: tuple[tuple[str, ...], tuple[slice, ...]],
+    loads: Loads,
+    workspace: Workspace,
+    *,
+    samples: int,
+    seed: int,
+    refine: bool,
+) -> WorstPoses:
+    """Return the extremes of all components of some joints.
+
+    Parameters
+    ----------
+    joints, actuations : names, and `selected.actuation_names` of them
+    samples : poses, rounded up to a power of two
+    refine : go on from the best samples to the extremes
+    """
+    columns = columns_of(model, joints, actuations)
+    lengths = 2 * len(joints)
+    search = _Search(len(columns) - lengths, lengths, loads, workspace)
+    number = 2 ** max(0, int(np.ceil(np.log2(samples)))) if workspace.size else 1
+    search.sample(number, seed)
+    sampled = search.values.copy()
+    if refine and workspace.size:
+        search.refine(number)
+    q = workspace.poses(search.points)[0]
+    round_off = _round_off(model, columns, search.values)
+    highest: dict[tuple[str, str], PoseExtreme] = {}
+    lowest: dict[tuple[str, str], PoseExtreme] = {}
+    for k, (joint, component, unit) in enumerate(columns):
+        squared = component in LENGTHS
+        for found, place, sign in ((highest, k, 1.0), (lowest, k + len(columns), -1.0)):
+            if not np.isfinite(search.values[place]) or (squared and sign < 0.0):
+                continue
+            value, best = sign * search.values[place], sign * sampled[place]
+            if squared:
+                value, best = np.sqrt(value), np.sqrt(best)
+            both = (0.0 if abs(x) <= round_off.floor(unit) else float(x) for x in (value, best))
+            found[joint, component] = PoseExtreme(
+                joint, component, next(both), unit, q[place], next(both)
+            )
+    return WorstPoses(
+        model.name, joints, model.coordinate_names, number, search.existing, highest, lowest
+    )
+
+
+def columns_of(
+    model: Model, joints: tuple[str, ...], actuations: tuple[tuple[str, ...], tuple[slice, ...]]
+) -> list[tuple[str, str, str]]:
+    """Return joint, component and unit of each column.
+
+    Six components of each joint, all actuations, then the squared lengths of force and moment of
+    each joint (which have the unit of the length here).
+    """
+    units = ("N",) * 3 + ("N m",) * 3
+    found = [
+        (joint, part, unit)
+        for joint in joints
+        for part, unit in zip(COMPONENTS, units, strict=True)
+    ]
+    for joint, places in zip(joints, actuations[1], strict=True):
+        names = actuations[0][places]
+        for name, unit in zip(names, actuation_units(model, joint) if names else (), strict=True):
+            found.append((joint, f"actuation{name.removeprefix(joint)}", FORCE_UNIT[unit]))
+    for joint in joints:
+        found += [(joint, part, unit) for part, unit in LENGTHS.items()]
+    return found
+
+
+def _round_off(model: Model, columns: list[tuple[str, str, str]], values: Array) -> RoundOff:
+    """Return what is zero beside the largest lengths that were found."""
+    largest = {"N": 0.0, "N m": 0.0}
+    for (_, component, unit), value in zip(columns, values, strict=False):
+        if component in LENGTHS and value > 0.0:
+            largest[unit] = max(largest[unit], float(np.sqrt(value)))
+    return RoundOff.of(model, largest["N"], largest["N m"])
+
+
+class _Search:
+    """The largest and the smallest values of columns over points of a cube.
+
+    Attributes
+    ----------
+    values, points : (2 C,), (2 C, size): the largest values of the C columns, and of the negative
+        ones. Lengths are squared; their smallest are not looked for
+    existing : poses that exist
+    """
+
+    def __init__(self, signed: int, lengths: int, loads: Loads, workspace: Workspace) -> None:
+        self._loads, self._workspace = loads, workspace
+        self._signed, self._count = signed, signed + lengths
+        self.values = np.full(2 * self._count, -np.inf)
+        self.points = np.zeros((2 * self._count, workspace.size))
+        self.existing = 0
+
+    def sample(self, number: int, seed: int) -> None:
+        """Take in a Sobol sequence."""
+        from scipy.stats import qmc
+
+        if not self._workspace.size:
+            self._take(np.zeros((1, 0)))
+            return
+        sequence = qmc.Sobol(self._workspace.size, scramble=True, seed=seed)
+        for start in range(0, number, BLOCK):
+            self._take(sequence.random(min(BLOCK, number - start)))
+
+    def refine(self, number: int) -> None:
+        """Go from the best samples to local extremes."""
+        size, count = self._workspace.size, self._count
+        step = np.full(len(self.values), 0.5 * number ** (-1.0 / size))
+        step[count + self._signed :] = 0.0
+        ways = np.vstack([np.eye(size), -np.eye(size)])
+        for _ in range(MOST_STEPS):
+            going = np.flatnonzero((step > LAST_STEP) & np.isfinite(self.values))
+            if not len(going):
+                break
+            places = self.points[going][:, None] + step[going][:, None, None] * ways
+            places = np.clip(places, 0.0, 1.0)
+            found = self._evaluated(places.reshape(-1, size))[0]
+            rows = np.arange(len(going))
+            own = found.reshape(len(going), len(ways), count)[rows, :, going % count]
+            own = np.where(
+                np.isfinite(own), np.where(going < count, 1.0, -1.0)[:, None] * own, -np.inf
+            )
+            best = np.argmax(own, axis=1)
+            value = own[rows, best]
+            better = value > self.values[going]
+            some = going[better]
+            self.values[some], self.points[some] = value[better], places[better, best[better]]
+            step[going] *= np.where(better, 1.5, 0.5)
+
+    def _take(self, u: Array) -> None:
+        found, exist = self._evaluated(u)
+        self.existing += exist
+        for first, sign, reduce in ((0, 1.0, np.fmax), (self._count, -1.0, np.fmin)):
+            value = sign * reduce.reduce(found, axis=0)
+            for k in np.flatnonzero(value > self.values[first : first + self._count]):
+                best = int(np.nanargmax(sign * found[:, k]))
+                self.values[first + k], self.points[first + k] = value[k], u[best]
+
+    def _evaluated(self, u: Array) -> tuple[Array, int]:
+        """Return columns (n, C) at points, nan where there are none, and how many poses exist."""
+        q, exist = self._workspace.poses(u)
+        found = self._loads(q)
+        if not exist.all():
+            found[~exist] = np.nan
+        return found, int(exist.sum())

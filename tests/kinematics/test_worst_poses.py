@@ -1,0 +1,119 @@
+"""The worst poses at rest are those that closed forms and brute force find."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from tests.kinematics.closed_machines import gripper
+from tests.robots import OWN
+
+GRAVITY = 9.81
+
+
+def arm(limit=None):
+    """Return a rod of 2 kg and 1 m that hangs on a pin along y, and one of 1 kg behind it."""
+    parts = mbd.Builder("arm", root="wall")
+    parts.link("upper", 2.0, (0.5, 0, 0), (0, 1 / 6, 1 / 6))
+    parts.link("lower", 1.0, (0.5, 0, 0), (0, 1 / 12, 1 / 12))
+    parts.joint("shoulder", "continuous", "wall", "upper", axis=(0, 1, 0))
+    parts.joint("elbow", "continuous", "upper", "lower", (1, 0, 0), axis=(0, 1, 0))
+    return mbd.Mechanism.build(parts)
+
+
+def test_a_stretched_arm_has_the_largest_moment_in_its_shoulder():
+    worst = arm().worst_pose(samples=256)
+    found = worst.worst("shoulder", "actuation")
+    assert abs(found.value) == pytest.approx(GRAVITY * (2 * 0.5 + 1 * 1.5), rel=1e-10)
+    assert abs(np.sin(found.q)).max() < 1e-5
+    assert abs(worst.worst("elbow", "my").value) == pytest.approx(GRAVITY * 0.5, rel=1e-10)
+    assert worst.worst("shoulder", "force").value == pytest.approx(3 * GRAVITY, rel=1e-12)
+
+
+def test_a_payload_and_ranges_count():
+    worst = arm().worst_pose(
+        ["shoulder"],
+        payload=("lower", 3.0, (1, 0, 0)),
+        ranges={"shoulder": (0.5, 1.0), "elbow": 0.0},
+    )
+    wanted = GRAVITY * np.cos(0.5) * (2 * 0.5 + 1 * 1.5 + 3 * 2.0)
+    found = worst.worst("shoulder", "actuation")
+    assert abs(found.value) == pytest.approx(wanted, rel=1e-9)
+    np.testing.assert_allclose(found.q, [0.5, 0.0], rtol=0, atol=1e-6)
+    assert abs(worst.lowest["shoulder", "actuation"].value) >= wanted - 1e-6
+
+
+def test_no_random_pose_is_worse():
+    robot = mbd.load(OWN / "kuka_iiwa.urdf")
+    worst = robot.worst_pose(["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"], samples=2**13)
+    rng = np.random.default_rng(5)
+    limits = [joint.limits for joint in robot.model.description.joints if joint.type == "revolute"]
+    q = rng.uniform([x.lower for x in limits], [x.upper for x in limits], (20_000, 7))
+    loads = robot.joint_loads(q, 0 * q, 0 * q, ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"])
+    for name in loads.joints:
+        for component, values in (
+            ("force", np.linalg.norm(loads[name].force, axis=1)),
+            ("moment", np.linalg.norm(loads[name].moment, axis=1)),
+            ("mx", loads[name].moment[:, 0]),
+            ("actuation", loads[name].actuation[:, 0]),
+        ):
+            high = worst.highest[name, component]
+            assert values.max() <= high.value * (1 + 1e-9) + 1e-9
+            again = robot.joint_loads(high.q, 0 * high.q, 0 * high.q, [name])[name]
+            if component == "mx":
+                assert again.moment[0] == pytest.approx(high.value, rel=1e-9)
+
+
+def test_loops_are_closed_and_singular_poses_left_out():
+    robot, actuated = gripper()
+    worst = robot.worst_pose(
+        ["left_crank", "left_pin"], actuated=actuated, ranges={"left_crank": (-1, 1)}, samples=64
+    )
+    found = worst.worst("left_crank", "actuation")
+    still = np.zeros(robot.nv)
+    again = robot.joint_loads(found.q, still, still, ["left_crank"], actuated=actuated)
+    assert again.actuation[0] == pytest.approx(found.value, rel=1e-9)
+    assert ("left_pin", "fy") not in worst.highest  # not determined
+    bar = mbd.load(OWN / "four_bar.urdf")
+    worst = bar.worst_pose(["coupler_pin"], actuated=["crank"], samples=128)
+    assert worst.existing < worst.samples
+    assert worst.worst("coupler_pin", "fz").value < 1e4
+
+
+def test_a_slide_without_limits_needs_a_range():
+    parts = mbd.Builder("slide", root="wall")
+    parts.link("cart", 1.0)
+    parts.joint("rail", "prismatic", "wall", "cart")
+    robot = mbd.Mechanism.build(parts)
+    with pytest.raises(mbd.StateError, match="rail has no limits in the file: give its range"):
+        robot.worst_pose()
+    assert robot.worst_pose(ranges={"rail": (0, 1)}).worst("rail", "fz").value == pytest.approx(
+        9.81
+    )
+
+
+def test_commands_take_poses(tmp_path, capsys):
+    from mbd_bridge.cli import main
+
+    iiwa, joint = str(OWN / "kuka_iiwa.urdf"), "lbr_iiwa_joint_2"
+    out = tmp_path / "loads.npz"
+    assert main(["loads", iiwa, "--q", f"{joint}=90deg", "--joints", joint, "-o", str(out)]) == 0
+    robot = mbd.load(iiwa)
+    q, still = np.zeros(7), np.zeros(7)
+    q[1] = np.pi / 2
+    wanted = robot.joint_loads(q, still, still, [joint])
+    np.testing.assert_allclose(mbd.load_loads(out, robot).actuation[0], wanted.actuation, atol=1e-9)
+    bar = str(OWN / "four_bar.urdf")
+    words = ["freebody", bar, "--q", "crank=0.5", "--actuated", "crank", "--link", "rocker"]
+    assert main(words) == 0
+    assert "coupler_pin" in capsys.readouterr().out
+    found = tmp_path / "worst.json"
+    words = ["worst", iiwa, "--joints", joint, "--samples", "500", "--range", f"{joint}=-90deg:0"]
+    assert main([*words, "-o", str(found)]) == 0
+    entries = json.loads(found.read_text())["highest"]
+    assert all(-np.pi / 2 - 1e-9 <= one["q"][joint] <= 1e-9 for one in entries)
+    assert main(["loads", iiwa, "--joints", "all"]) == 2
+    assert "--q NAME=VALUE" in capsys.readouterr().err
