@@ -24,9 +24,11 @@ from mbd_bridge.external import (
 )
 from mbd_bridge.external.columns import How
 from mbd_bridge.external.force import Direction, Outside
+from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import read
 from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
+from mbd_bridge.formats import flex_sidecar, read
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import sidecar_path
@@ -37,6 +39,7 @@ from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
+from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
 from mbd_bridge.motions.smoothing import Smooth, Smoothing
@@ -61,6 +64,7 @@ def load(
     mesh_directories: Sequence[str | PathLike[str]] = (),
     forces: str | PathLike[str] | Iterable[ForceElement] | None = None,
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
+    flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
 
@@ -68,6 +72,8 @@ def load(
     ----------
     path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml`` and ``NAME.actuators.yaml`` beside it
         are read too
+    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml`` and ``NAME.flex.yaml`` beside it are
+        read too
     floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
@@ -80,8 +86,16 @@ def load(
         if it is there, () for none. They act by default (`Mechanism.forces`)
     actuators : motors and gears, or the file with them; None for ``NAME.actuators.yaml``, if it is
         there, () for none. They have no part in the dynamics (`Mechanism.motors`)
+    flexible : links that bend, or the file with them; None for ``NAME.flex.yaml``, if it is there,
+        () for none: a rigid machine
     """
     description = read(path, mesh_directories=mesh_directories)
+    if flexible is None:
+        soft = sidecar_path(Path(fsdecode(path)), flex_sidecar.SUFFIX)
+        flexible = soft if soft.is_file() else ()
+    if isinstance(flexible, str | PathLike):
+        flexible = flex_sidecar.read_flexible(fsdecode(flexible))
+    description = with_flexible(description, flexible)
     model = build_model(
         description,
         floating=floating,

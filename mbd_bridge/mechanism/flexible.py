@@ -76,9 +76,11 @@ def with_flexible(description: Description, links: Iterable[FlexibleLink]) -> De
         more = tuple(links)
     except TypeError:
         raise ModelError(f"flexible: expected a list of FlexibleLinks, got {links!r:.60}") from None
+    if not more:
+        return description
     for link in more:
         an_instance("flexible link", link, FlexibleLink, "mbd.FlexibleLink(...)")
-    return replace(description, flexible=(*description.flexible, *more), source=None)
+    return replace(description, flexible=(*description.flexible, *more))
 
 
 def expand(description: Description) -> Expanded:

@@ -39,7 +39,7 @@ RODS = {"rssr": ("crank", "rocker")}
 
 def with_loops() -> dict[str, mbd.Mechanism]:
     """Return the shipped models with loops by the stems of their files."""
-    every = {stem: mbd.load(path) for stem, path in own_urdfs().items()}
+    every = {stem: mbd.load(path, flexible=()) for stem, path in own_urdfs().items()}
     return {stem: robot for stem, robot in every.items() if robot.model.has_loops}
 
 

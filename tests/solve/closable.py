@@ -191,7 +191,7 @@ class Tally:
     """What became of the positions of one model with one coordinate held: counts and faults."""
 
     def __init__(self, stem: str, name: str, count: int, scipy: int = SCIPY_STATES) -> None:
-        self.robot = mbd.load(own_urdfs()[stem])
+        self.robot = mbd.load(own_urdfs()[stem], flexible=())
         self.stem, self.name = stem, name
         values = positions(self.robot, name, count)
         found = mbd.assemble_batch(self.robot, {name: values}, fixed=name, check=False)
@@ -292,7 +292,7 @@ def main() -> int:
     options = parser.parse_args()
     wrong = 0
     for stem, path in own_urdfs().items():
-        robot = mbd.load(path)
+        robot = mbd.load(path, flexible=())
         if not robot.model.has_loops or (options.models and stem not in options.models):
             continue
         for name in held_names(robot):

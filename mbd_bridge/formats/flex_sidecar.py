@@ -1,0 +1,164 @@
+"""``NAME.flex.yaml`` beside ``NAME.urdf``: links that bend.
+
+::
+
+    units: SI                       # m, kg, Pa, s, rad
+    links:
+      - link: upper_arm
+        beam:
+          start: [0, 0, 0]          # ends of its axis in the link's frame
+          end: [1.2, 0, 0]
+          y: [0, 1, 0]              # direction near which the section's y lies; may be left out
+          E: 70.0e9
+          G: 26.0e9
+          density: 2700
+          section: {tube: {outer: 0.08, inner: 0.07}}
+        modes: {kind: finite-element, bending_y: 2, bending_z: 2, torsion: 1}
+        damping: {ratio: 0.01}
+        stiffening: false
+        stations: {gauge: 0.4}      # m along the beam: links upper_arm.gauge
+
+Sections are ``rectangle: {width_y, width_z}``, ``circle: {diameter}``, ``tube: {outer, inner}``,
+``i_profile: {height, width, flange, web}``, plain ``{A, Iy, Iz, J}``, or a table along the length:
+``{x: [0, 1.2], A: [...], Iy: [...], Iz: [...], J: [...]}`` or ``{file: arm.csv}``, with these as
+columns of a table beside this file. The keys are the parameters of `mbd.FlexibleLink`, `Beam`,
+`Modes` and `Damping`, with their meanings, units and defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mbd_bridge.errors import ModelError
+from mbd_bridge.flexible import Beam, Damping, FlexibleLink, Modes, Section, SectionTable
+from mbd_bridge.formats.forces_sidecar import beside
+from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.yaml_reader import Node, read_yaml
+
+SUFFIX = ".flex.yaml"
+LINK_KEYS = ("link", "beam", "modes", "damping", "stiffening", "stations")
+BEAM_KEYS = ("start", "end", "y", "E", "G", "density", "section", "rotary_inertia")
+MODES_KEYS = ("kind", "bending_y", "bending_z", "torsion", "axial", "elements")
+DAMPING_KEYS = ("ratio", "alpha", "beta")
+PLAIN = ("A", "Iy", "Iz", "J")
+SHAPES: dict[str, tuple[Callable[..., Section], tuple[str, ...]]] = {
+    "rectangle": (Section.rectangle, ("width_y", "width_z")),
+    "circle": (Section.circle, ("diameter",)),
+    "tube": (Section.tube, ("outer", "inner")),
+    "i_profile": (Section.i_profile, ("height", "width", "flange", "web")),
+}
+MAX_PLACES = 1000
+"""Most rows of a table of sections."""
+
+T = TypeVar("T")
+
+
+def read_flexible(path: str | Path) -> tuple[FlexibleLink, ...]:
+    """Return the flexible links that a file describes.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or a beam in it cannot be: file, line and element are named.
+    """
+    root = read_yaml(path)
+    table = root.table(("units", "links"))
+    if "units" not in table or table["units"].value != "SI":
+        place = table.get("units", root)
+        raise place.error("expected 'units: SI' (m, kg, Pa, s, rad), which is all that is read")
+    return tuple(_link(node) for node in _needed(root, table, "links").items())
+
+
+def _link(node: Node) -> FlexibleLink:
+    table = node.table(LINK_KEYS)
+    name = _needed(node, table, "link").text()
+    node = node.named(f"link {name!r}")
+    options: dict[str, Any] = {}
+    if "modes" in table:
+        readers = {"kind": Node.text} | dict.fromkeys(MODES_KEYS[1:], _whole)
+        own = _values(table["modes"], readers)
+        options["modes"] = _made(table["modes"], lambda: Modes(**{"bending_y": None} | own))
+    if "damping" in table:
+        numbers = _values(table["damping"], dict.fromkeys(DAMPING_KEYS, Node.number))
+        options["damping"] = _made(table["damping"], lambda: Damping(**numbers))
+    if "stiffening" in table:
+        options["stiffening"] = table["stiffening"].flag()
+    if "stations" in table:
+        places = table["stations"].value
+        if not isinstance(places, dict):
+            raise table["stations"].error("expected a table of names and places: {gauge: 0.4}")
+        options["stations"] = {key: place.number() for key, place in places.items()}
+    beam = _beam(_needed(node, table, "beam"))
+    return _made(node, lambda: FlexibleLink(name, beam, **options))
+
+
+def _beam(node: Node) -> Beam:
+    table = node.table(BEAM_KEYS)
+    readers: dict[str, Callable[[Node], Any]] = dict.fromkeys(("start", "end", "y"), Node.vector)
+    readers |= dict.fromkeys(("E", "G", "density"), Node.number)
+    readers |= {"section": _section, "rotary_inertia": Node.flag}
+    for key in ("start", "end", "E", "G", "density", "section"):
+        _needed(node, table, key)
+    own = _values(node, readers)
+    return _made(node, lambda: Beam(**own))
+
+
+def _section(node: Node) -> Section | SectionTable:
+    known = (*SHAPES, *PLAIN, "x", "file")
+    table = node.table(known)
+    shapes = [key for key in SHAPES if key in table]
+    if shapes:
+        if len(table) > 1:
+            raise node.error(f"expected one shape, got {', '.join(table)}; keep one of them")
+        make, sizes = SHAPES[shapes[0]]
+        inside = table[shapes[0]]
+        own = inside.table(sizes)
+        numbers = [_needed(inside, own, key).number() for key in sizes]
+        return _made(inside, lambda: make(*numbers))
+    if "file" in table:
+        found = read_table(Path(node.file).parent / beside(table["file"]), max_cells=8 * MAX_PLACES)
+        columns = {key: found.column(key).tolist() for key in ("x", *PLAIN)}
+    elif "x" in table:
+        columns = {
+            key: [one.number() for one in _needed(node, table, key).items()]
+            for key in ("x", *PLAIN)
+        }
+    else:
+        plain = [_needed(node, table, key).number() for key in PLAIN]
+        return _made(node, lambda: Section(*plain))
+    counts = {len(column) for column in columns.values()}
+    if len(counts) > 1:
+        raise node.error(f"expected lists of one length, got lengths {sorted(counts)}")
+    rows = zip(*(columns[key] for key in PLAIN), strict=True)
+    return _made(
+        node,
+        lambda: SectionTable(tuple(columns["x"]), tuple(Section(*row) for row in rows)),
+    )
+
+
+def _values(node: Node, readers: Mapping[str, Callable[[Node], Any]]) -> dict[str, Any]:
+    return {key: readers[key](value) for key, value in node.table(tuple(readers)).items()}
+
+
+def _needed(node: Node, table: dict[str, Node], key: str) -> Node:
+    if key not in table:
+        known = ", ".join(table) or "none"
+        raise node.error(f"the key {key!r} is missing (keys here: {known}); add it")
+    return table[key]
+
+
+def _whole(node: Node) -> int:
+    number = node.number()
+    if number != int(number):
+        raise node.error(f"expected a whole number, got {number:g}")
+    return int(number)
+
+
+def _made(node: Node, make: Callable[[], T]) -> T:
+    """Return what is made, its errors with the place in the file."""
+    try:
+        return make()
+    except ModelError as problem:
+        raise node.error(str(problem)) from None

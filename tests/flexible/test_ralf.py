@@ -1,0 +1,122 @@
+"""RALF, the flexible four-bar arm of LeeJoo90, from its file."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.formats.flex_sidecar import read_flexible
+from tests.robots import OWN
+
+PAPER = np.array([[1, 0, 0, 0], [0, 1, 1, -1] / np.sqrt(3)])
+"""LeeJoo90 (71), its columns as rows."""
+
+COMMAND = {"theta1": "-0.3+0.3*(1-cos(pi*t))", "theta3": "-0.2-0.2*(1-cos(pi*t))"}
+GUESS = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return mbd.load(OWN / "ralf.urdf")
+
+
+def null_space(machine, q):
+    J = machine.kernel("constraints")(q, np.zeros(machine.nv))[1]
+    _, s, Vt = np.linalg.svd(J)
+    rank = int((s > 1e-9 * s[0]).sum())
+    assert rank == 2
+    return Vt[rank:]
+
+
+@pytest.mark.parametrize("angles", [(0.0, 0.0), (-0.6, 0.9), (1.1, -0.7)])
+def test_the_rigid_parallelogram_has_the_papers_basis_in_every_position(angles):
+    rigid = mbd.load(OWN / "ralf.urdf", flexible=())
+    near = dict(zip(("theta1", "theta3"), angles, strict=True))
+    near |= {"theta2": angles[1], "theta4": -angles[1]}
+    N = null_space(rigid, rigid.assemble(near, fixed=("theta1", "theta3")).q)
+    assert np.allclose(N.T @ N, PAPER.T @ PAPER, atol=1e-12)
+
+
+def test_the_flexible_arms_basis_depends_on_deformation_and_then_on_position(arm):
+    """Straight links have one basis everywhere: deflections and theta4 move C in one direction."""
+
+    def space(angle, *deflections):
+        names = ("lower.mode1", "actuating.mode1")
+        near = {**GUESS, "theta2": angle, "theta3": angle, "theta4": -angle}
+        near |= dict(zip(names, deflections, strict=True))
+        N = null_space(arm, arm.assemble(near, fixed=("theta1", "theta3", *names)).q)
+        return N.T @ N
+
+    straight = space(-0.2, 0.0, 0.0)
+    assert np.abs(space(0.8, 0.0, 0.0) - straight).max() < 1e-12
+    bent = space(-0.2, 0.03, 0.02)
+    assert np.abs(bent - straight).max() > 1e-3
+    assert np.abs(space(0.8, 0.03, 0.02) - bent).max() > 1e-3
+
+
+def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(arm):
+    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
+    run = mbd.simulate(arm, 1.0, step=2e-4, q=at.q, prescribed=COMMAND)
+    assert run.finished
+    phi = arm.kernel("constraints")(run.q, run.v)[0]
+    assert np.abs(phi).max() < 1e-9
+    tip = run.q[:, arm.coordinate_names.index("lower.mode1")]
+    assert 0.005 < np.abs(tip).max() < 0.02
+    assert run.q[-1][0] == pytest.approx(0.3)
+
+
+def test_svd_and_projection_give_one_motion(arm):
+    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
+    options = {"step": 2e-4, "q": at.q, "prescribed": COMMAND}
+    runs = [mbd.simulate(arm, 0.02, method=name, **options) for name in ("svd", "projection")]
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-8
+
+
+def test_the_file_says_what_python_says(arm):
+    lower, upper, actuating = read_flexible(OWN / "ralf.flex.yaml")
+    section = mbd.Section.tube(0.14, 0.13)
+    beam = mbd.Beam((0, 0, 0), (3.048, 0, 0), 70e9, 26e9, 2700, section, (0, 0, 1))
+    assert lower == mbd.FlexibleLink("lower", beam, mbd.Modes("finite-element", 2))
+    assert (upper.link, actuating.modes.kind) == ("upper", "pinned-pinned")
+    urdf = mbd.load(OWN / "ralf.urdf", flexible=())
+    assert sum(arm.model.masses) == pytest.approx(sum(urdf.model.masses), rel=1e-5)
+
+
+GOOD = """units: SI
+links:
+  - link: lower
+    beam: {start: [0, 0, 0], end: [3.048, 0, 0], E: 7.0e10, G: 2.6e10, density: 2700,
+           section: {x: [0, 3.048], A: [1.0e-3, 2.0e-3], Iy: [1.0e-6, 2.0e-6],
+                     Iz: [1.0e-6, 2.0e-6], J: [2.0e-6, 3.0e-6]}, rotary_inertia: true}
+    modes: {kind: polynomial, bending_z: 2, torsion: 1}
+    damping: {ratio: 0.01, beta: 1.0e-5}
+    stiffening: true
+    stations: {gauge: 1.0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("SI", "mm", "units: SI"),
+        ("link: lower", "lnk: lower", "lnk"),
+        ("end: [3.048, 0, 0]", "end: [0, 0, 0]", "no length"),
+        ("section: {x", "section: {circle: {diameter: 0.1}, x", "one shape"),
+        ("A: [1.0e-3, 2.0e-3]", "A: [1.0e-3]", "one length"),
+        ("kind: polynomial", "kind: polynomials", "polynomial"),
+        ("bending_z: 2", "bending_z: 2.5", "whole number"),
+        ("ratio: 0.01", "ratio: -1", "0 or more"),
+        ("gauge: 1.0", "gauge: 9", "0 to the beam's length"),
+        ("{gauge: 1.0}", "1.0", "table of names"),
+        ("E: 7.0e10, ", "", "'E' is missing"),
+    ],
+)
+def test_mistakes_in_the_file_are_named_with_their_line(tmp_path, old, new, message):
+    file = tmp_path / "arm.flex.yaml"
+    file.write_text(GOOD)
+    (link,) = read_flexible(file)
+    assert link.modes.directions == ("bending_z", "torsion")
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(mbd.FileError, match=message) as raised:
+        read_flexible(file)
+    assert raised.value.line is not None
