@@ -9,6 +9,7 @@ from mbd_bridge.api.functions import (
     load_history,
     load_loads,
     load_motion,
+    section_loads,
 )
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
@@ -38,6 +39,7 @@ __all__ = [
     "render",
     "report",
     "right_hand_side",
+    "section_loads",
     "show",
     "simulate",
     "simulate_batch",

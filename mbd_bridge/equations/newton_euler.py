@@ -166,6 +166,11 @@ def _outward(model: Model, motions: list[JointMotion], v: Array, a: Array) -> li
     return rates
 
 
+def body_rates(model: Model, q: Array, v: Array, a: Array) -> list[Rates]:
+    """Return the motion of every body in its own axes; gravity is in the accelerations."""
+    return _outward(model, body_motions(model, q, v), v, a)
+
+
 def _flexible(
     model: Model, q: Array, v: Array, a: Array, rates: list[Rates]
 ) -> list[FlexibleLoads]:

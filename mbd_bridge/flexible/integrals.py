@@ -71,11 +71,23 @@ def deformation(flexible: FlexibleLink, root: float, stations: list[float]) -> D
     )
 
 
-def mass_integrals(flexible: FlexibleLink, modes: tuple[Mode, ...], root: float) -> MassIntegrals:
-    """Return the mass integrals of modes, in the link's frame."""
+def mass_integrals(
+    flexible: FlexibleLink,
+    modes: tuple[Mode, ...],
+    root: float,
+    between: tuple[float, float] | None = None,
+) -> MassIntegrals:
+    """Return the mass integrals of modes, in the link's frame.
+
+    Parameters
+    ----------
+    between : m along the beam: of this part only
+    """
     beam = flexible.beam
-    places = _places(flexible, modes, root)
+    low, high = (0.0, beam.length) if between is None else between
+    places = _places(flexible, modes, root, low, high)
     x, weight = gauss(places)
+    weight = np.where((x > low) & (x < high), weight, 0.0)
     own, frame = beam.at(x), beam.frame()
     pairs = quadratic_pairs(modes) if flexible.stiffening else ()
     count = 1 + len(modes) + len(pairs)

@@ -251,7 +251,7 @@ class _Builder:
         for part in self.expanded.parts:
             number = self.number[part.link]
             link, own = self.links[number], modal[part.modal_joint]
-            integrals = in_body(part.deformation, link.frame)
+            integrals = in_body(part.deformation.integrals, link.frame)
             K, D = part.deformation.stiffness, part.deformation.damping
             found.append(FlexibleBody(number, link.body, own.q, own.v, integrals, K, D))
         return tuple(found)

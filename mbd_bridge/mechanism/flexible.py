@@ -24,6 +24,7 @@ from mbd_bridge.flexible.integrals import (
     deformation,
     station_shape,
 )
+from mbd_bridge.flexible.shapes import Mode
 from mbd_bridge.formats.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.mechanism.deflection import DEFLECTION, Deflection
 from mbd_bridge.spatial import Array, Frame
@@ -109,26 +110,33 @@ def expand(description: Description) -> Expanded:
             for joint in description.joints
             if joint.type == DEFLECTION and joint.parent == flexible.link
         ]
-        root = _root(description, flexible)
-        places = [_along(flexible, joint.origin.translation) for joint in own]
+        root = root_of(description, flexible)
+        places = [place_on(flexible, joint.origin.translation) for joint in own]
         found = deformation(flexible, root, places)
         for joint, x in zip(own, places, strict=True):
-            shape = station_shape(flexible, found.modes, root, x)
-            short = np.moveaxis(shape.shortening, 2, 0).tolist() if flexible.stiffening else []
-            types[joint.name] = Deflection(
-                _rows(shape.displacement.tolist()),
-                _rows(shape.rotation.tolist()),
-                tuple(_rows(S) for S in short),
-                tuple(mode.direction != "torsion" for mode in found.modes),
-            )
+            types[joint.name] = station_type(flexible, found.modes, root, x)
             leaders[joint.name] = own[0].name
         parts.append(Part(flexible.link, own[0].name, found))
     return Expanded(description, types, leaders, tuple(parts))
 
 
-def in_body(part: Deformation, frame: Frame) -> MassIntegrals:
+def station_type(
+    flexible: FlexibleLink, modes: tuple[Mode, ...], root: float, x: float
+) -> Deflection:
+    """Return the motion of a station at x, m along the beam."""
+    shape = station_shape(flexible, modes, root, x)
+    short = np.moveaxis(shape.shortening, 2, 0).tolist() if flexible.stiffening else []
+    return Deflection(
+        _rows(shape.displacement.tolist()),
+        _rows(shape.rotation.tolist()),
+        tuple(_rows(S) for S in short),
+        tuple(mode.direction != "torsion" for mode in modes),
+    )
+
+
+def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
     """Return the mass integrals of a link, given in its frame, in the frame's parent."""
-    own, R, p = part.integrals, frame.rotation, frame.translation
+    R, p = frame.rotation, frame.translation
     first = own.first @ R.T
     second = np.einsum("ij,abjk,lk->abil", R, own.second, R)
     across = np.einsum("i,bj->bij", p, first)  # p (∫ β_b dm)ᵀ, of which the undeformed link is 0
@@ -145,7 +153,7 @@ def in_body(part: Deformation, frame: Frame) -> MassIntegrals:
 
 def _with_stations(description: Description, flexible: FlexibleLink) -> Description:
     link, length = flexible.link, flexible.beam.length
-    root = _root(description, flexible)
+    root = root_of(description, flexible)
     tip = length if length - root > SAME * length else 0.0
     places: list[tuple[str, float]] = [(f"{link}.tip", tip)]
     places += [(f"{link}.{name}", x) for name, x in flexible.stations.items()]
@@ -157,13 +165,13 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
 
     def station(x: float, name: str | None = None) -> tuple[str, Frame]:
         """Return the link at a place, made if there is none, and its frame at rest."""
-        origin = Frame(np.eye(3), _point(flexible, x))
+        origin = Frame(np.eye(3), point_on(flexible, x))
         held = next((at for at, y in stations if abs(x - y) <= SAME * length), None)
         if held is None and abs(x - root) <= SAME * length:
             held, origin = link, Frame.identity()
             if name is not None:
                 joints.append(
-                    Joint(name, "fixed", link, name, Frame(np.eye(3), _point(flexible, x)))
+                    Joint(name, "fixed", link, name, Frame(np.eye(3), point_on(flexible, x)))
                 )
         elif held is None:
             held = name or f"{link}.station{len(stations)}"
@@ -185,7 +193,7 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
         """Return where something on the link hangs now."""
         if name != link:
             return name, frame
-        held, origin = station(_along(flexible, frame.translation))
+        held, origin = station(place_on(flexible, frame.translation))
         return held, Frame(frame.rotation, frame.translation - origin.translation)
 
     kept = []
@@ -213,15 +221,15 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
     return replace(description, links=(*without, *links), joints=(*joints, *kept), loops=loops)
 
 
-def _root(description: Description, flexible: FlexibleLink) -> float:
+def root_of(description: Description, flexible: FlexibleLink) -> float:
     """Return where on the beam the joint that carries its link sits; 0 if none carries it."""
     for joint in description.joints:
         if joint.child == flexible.link:
-            return _along(flexible, joint.child_frame.translation)
+            return place_on(flexible, joint.child_frame.translation)
     return 0.0
 
 
-def _along(flexible: FlexibleLink, point: Array) -> float:
+def place_on(flexible: FlexibleLink, point: Array) -> float:
     """Return the place on the beam next to a point of the link, m from its start."""
     beam = flexible.beam
     x = float(beam.frame().rotation[:, 0] @ (np.asarray(point) - np.asarray(beam.start)))
@@ -231,7 +239,8 @@ def _along(flexible: FlexibleLink, point: Array) -> float:
     return min(max(x, 0.0), beam.length)
 
 
-def _point(flexible: FlexibleLink, x: float) -> Array:
+def point_on(flexible: FlexibleLink, x: float) -> Array:
+    """Return a point (3,) of the beam's axis in its link, not deformed; x m from its start."""
     beam = flexible.beam
     if x == beam.length:
         return np.asarray(beam.end)
