@@ -9,11 +9,11 @@ from mbd_bridge.api.functions import (
     load_history,
     load_loads,
     load_motion,
-    section_loads,
 )
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show
 from mbd_bridge.api.reports import report
+from mbd_bridge.api.sections import section_loads
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Input, Sampled

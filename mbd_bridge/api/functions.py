@@ -26,9 +26,8 @@ from mbd_bridge.external.columns import How
 from mbd_bridge.external.force import Direction, Outside
 from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.formats import read
-from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats import flex_sidecar, read
+from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import sidecar_path
@@ -37,7 +36,6 @@ from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.sections import SectionLoads, SectionSolver
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.flexible import with_flexible
@@ -71,10 +69,8 @@ def load(
 
     Parameters
     ----------
-    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml`` and ``NAME.actuators.yaml`` beside it
-        are read too
-    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml`` and ``NAME.flex.yaml`` beside it are
-        read too
+    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml``, ``NAME.actuators.yaml`` and
+        ``NAME.flex.yaml`` beside it are read too
     floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
@@ -367,44 +363,3 @@ def crosscheck(
     """
     _check(mechanism, "crosscheck")
     return compare(mechanism.model, states=states, seed=seed, pybullet=pybullet)
-
-
-def section_loads(
-    mechanism: Mechanism,
-    link: str,
-    x: ArrayLike,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    *,
-    external: ExternalGiven | None = None,
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
-    forces: Iterable[ForceElement] | None = None,
-    t: ArrayLike | None = None,
-    check: bool = True,
-) -> SectionLoads:
-    """Return axial force, shear, torsion and bending in cross sections of a flexible link.
-
-    Parameters
-    ----------
-    link : that bends
-    x : (K,) m along its beam. At a station the load is that just before it, on the root's side
-    q, v, a : (nq,), (nv,), (nv,) or (N, ...)
-    external, actuated, minimum_norm, forces, t, check : see `Mechanism.joint_loads`
-    """
-    _check(mechanism, "section_loads")
-    solver = SectionSolver(mechanism.model, link, x)
-    loads = mechanism.joint_loads(
-        q,
-        v,
-        a,
-        solver.stations,
-        external=external,
-        actuated=actuated,
-        minimum_norm=minimum_norm,
-        forces=forces,
-        t=t,
-        check=check,
-    )
-    return solver(q, v, a, loads.wrench)
