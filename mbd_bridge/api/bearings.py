@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.motors import MechanismMotors
-from mbd_bridge.arguments import an_instance, name_list
+from mbd_bridge.arguments import an_instance, flag, name_list
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.loads import LoadRequest, LoadSolver
+from mbd_bridge.loads.planar import Plane
 from mbd_bridge.motions import Motion
 from mbd_bridge.solve.wrenches import Axes
 
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 
 class MechanismBearings(MechanismMotors):
     """What bearings carry as a mechanism moves."""
+
+    def as_planar(self, planar: bool = True) -> Self:
+        """Return the mechanism with loads out of its plane declared to be zero, or not.
+
+        They are then determined, not undetermined. Where zero does not satisfy the balance, loads
+        are refused with the residual. As ``planar: true`` in ``NAME.loops.yaml``.
+        """
+        described = replace(self.model.description, planar=flag("planar", planar))
+        model = replace(self.model, description=described)
+        if described.planar:
+            Plane(model)  # or it says which joint leaves it
+        return type(self)(model, self.forces, self.stated_actuators)
 
     def bearings(
         self,

@@ -202,6 +202,7 @@ class Description:
         neither does
     payloads : what was added to links afterwards; their inertia is part of `links` already
     transmissions : gears between motors and joints; no part in the dynamics
+    planar : whether loads out of the machine's plane are declared to be zero
     """
 
     name: str
@@ -216,3 +217,4 @@ class Description:
     payloads: tuple[Payload, ...] = ()
     flexible: tuple[FlexibleLink, ...] = ()
     transmissions: tuple[Transmission, ...] = ()
+    planar: bool = False

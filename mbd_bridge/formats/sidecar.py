@@ -23,6 +23,7 @@
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
     actuated: [crank]               # actuated joints; without it the <transmission>s tell
+    planar: true                    # loads out of the plane in which all joints move are zero
 """
 
 from __future__ import annotations
@@ -63,15 +64,17 @@ class Sidecar(NamedTuple):
     loops: tuple[Loop, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     actuated: tuple[Node, ...] | None = None
+    planar: bool = False
 
 
 def read_sidecar(path: str | Path) -> Sidecar:
     """Return what a sidecar file says; names are checked with the robot's."""
-    table = read_yaml(path).table(("loops", "couplings", "actuated"))
+    table = read_yaml(path).table(("loops", "couplings", "actuated", "planar"))
     return Sidecar(
         tuple(_loop(node) for node in _items(table, "loops")),
         tuple(_coupling(node) for node in _items(table, "couplings")),
         tuple(table["actuated"].items()) if "actuated" in table else None,
+        table["planar"].flag() if "planar" in table else False,
     )
 
 

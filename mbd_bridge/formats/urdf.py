@@ -145,6 +145,7 @@ def _read(
         if beside.actuated is None
         else actuated_names(beside.actuated, joints, all_loops),
         transmissions=read_transmissions(robot),
+        planar=beside.planar,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from mbd_bridge.assumptions import NONE, Assumption, Assumptions, Number
 from mbd_bridge.errors import count, some
 from mbd_bridge.forces.base import ForceElement, replaced_by
+from mbd_bridge.loads.planar import RESIDUAL
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
@@ -174,7 +175,10 @@ def _rigid(basis: LoadBasis) -> Assumption:
 
 
 def _planar(basis: LoadBasis) -> Assumption:
-    return Assumption("planar", "not assumed: all six components in space")
+    if not basis.model.description.planar:
+        return Assumption("planar", "not assumed: all six components in space")
+    text = "declared: loads out of the plane are zero, which the balance of all joints satisfies"
+    return Assumption("planar", text, (Number("residual allowed", RESIDUAL, ""),))
 
 
 def _loops(basis: LoadBasis) -> Assumption:

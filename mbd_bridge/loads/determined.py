@@ -13,6 +13,7 @@ import numpy as np
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.planar import Plane, out_of_plane
 from mbd_bridge.loads.selected import Selection, changes, select_joints
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.actuation import actuated_velocities
@@ -42,8 +43,12 @@ def undetermined(
         return {}
     wrench, _ = changes(model, Selection(asked, Convention()), q, list(columns))
     found, least = {}, row_choice(model).noticed ** 2
+    plane = Plane(model) if model.description.planar else None
     for name, squares in zip(names, wrench, strict=True):
-        lost = tuple(c for c, x in zip(COMPONENTS, squares, strict=True) if x > least)
+        left = squares > least
+        if plane is not None and name in plane.joints:
+            left &= ~np.concatenate(out_of_plane(plane.normal_in(name, "child")))
+        lost = tuple(c for c, x in zip(COMPONENTS, left, strict=True) if x)
         if lost:
             found[name] = lost
     return found

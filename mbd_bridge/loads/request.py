@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from mbd_bridge.arguments import flag, name_list
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.arguments import as_floats, flag, name_list
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.loads.selected import select_joints
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.wrenches import Axes, check_axes
+from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,18 @@ class LoadRequest:
             flag("minimum_norm", minimum_norm),
             bound(model, forces),
         )
+
+    def packed(self, external: ArrayLike | None) -> Array:
+        """Return the wrenches on `links`, (6 L,) or (N, 6 L), of (L, 6) or (N, L, 6)."""
+        count = len(self.links)
+        flat = as_floats("external", np.nan if external is None else external)
+        if flat.ndim not in (2, 3) or flat.shape[-2:] != (count, 6):
+            got = "nothing" if external is None else f"the shape {flat.shape}"
+            raise StateError(
+                f"external: expected ({count}, 6) or (N, {count}, 6), a wrench for each of the "
+                f"links this solver was prepared for, got {got}"
+            )
+        return flat.reshape(*flat.shape[:-2], 6 * count)
 
     @property
     def form(self) -> LoadRequest:

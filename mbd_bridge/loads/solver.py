@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import an_instance, as_floats, flag
+from mbd_bridge.arguments import an_instance, flag
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.external import ExternalForces
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import At, Convention, Point
+from mbd_bridge.loads.planar import all_joints, declared_planar
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import (
@@ -214,7 +215,7 @@ class LoadSolver:
         inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
         pushes: tuple[Array, ...] = ()
         if self.links:
-            pushes = (self._packed(external),)
+            pushes = (self.request.packed(external),)
         elif external is not None:
             raise StateError(
                 "external: this solver was prepared for no wrenches; name the links that carry "
@@ -252,6 +253,8 @@ class LoadSolver:
         if check and not finite:
             explain(self.model, inputs, *outputs)
         result = self.result(outputs, flags)
+        if self.model.description.planar and self.parameters is None:
+            result = declared_planar(self._all_joints, result, inputs, threads, check)
         if solved is None:
             return result
         return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
@@ -286,16 +289,10 @@ class LoadSolver:
         """
         return self.kernel.single()
 
-    def _packed(self, external: ArrayLike | None) -> Array:
-        count = len(self.links)
-        flat = as_floats("external", np.nan if external is None else external)
-        if flat.ndim not in (2, 3) or flat.shape[-2:] != (count, 6):
-            got = "nothing" if external is None else f"the shape {flat.shape}"
-            raise StateError(
-                f"external: expected ({count}, 6) or (N, {count}, 6), a wrench for each of the "
-                f"links this solver was prepared for, got {got}"
-            )
-        return flat.reshape(*flat.shape[:-2], 6 * count)
+    @cached_property
+    def _all_joints(self) -> LoadSolver:
+        """What gives the loads of all joints, of a mechanism that is declared planar."""
+        return LoadSolver(self.model, all_joints(self.model, self.request))
 
     @cached_property
     def _one_state(self) -> Answer:
@@ -309,6 +306,7 @@ class LoadSolver:
             or self._applied.inputs
             or self.parameters
             or self.request.reaction
+            or self.model.description.planar
         ):
             return None
         shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))

@@ -7,12 +7,12 @@ the same axes at zero coordinate: they differ by the joint's angle about the axi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import ModelError
+from mbd_bridge.loads.planar import joint_sides
 from mbd_bridge.mechanism import GROUND, Model
 
 Floats = NDArray[np.float64]
@@ -51,24 +51,7 @@ class RingFrames:
     @staticmethod
     def of(model: Model, name: str) -> RingFrames:
         """Return those of a joint of the tree, or of one that is cut."""
-        cut = next((one for one in model.cuts if one.name == name), None)
-        if cut is not None:
-            kind, (before, after) = cut.type, cut.links
-            ends = after, before
-            turn = cut.described.rotation
-            axis = turn.T @ cut.b.rotation[:, 2]
-            own = _in_link(model, after, turn)
-            other = _in_link(model, before, cut.a.rotation @ cut.b.rotation.T @ turn)
-        else:
-            joint = model.joint(name)
-            kind, axis = joint.type.name, np.array(joint.axis)
-            ends, own, other = (
-                (joint.child, joint.parent),
-                joint.child_frame.rotation,
-                joint.parent_frame.rotation,
-            )
-            if joint.turned:
-                ends, own, other, axis = ends[::-1], other, own, -axis
+        kind, *ends, own, other, axis = joint_sides(model, name)
         if kind not in (*TURNING, *SLIDING):
             raise ModelError(
                 f"joint {name!r} is {kind}: bearing terms are those of joints with one axis "
@@ -100,8 +83,3 @@ def _across(axis: Floats) -> Floats:
     start = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     first = start - (start @ axis) * axis
     return np.asarray(first / np.linalg.norm(first))
-
-
-def _in_link(model: Model, link: int, rotation: Any) -> Floats:
-    """Return a rotation of a body as that of one of its links."""
-    return np.asarray(model.links[link].frame.rotation.T @ rotation if link >= 0 else rotation)
