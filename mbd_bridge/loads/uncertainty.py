@@ -23,11 +23,16 @@ from numpy.typing import ArrayLike
 from mbd_bridge.assumptions import Assumption
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.motions import Motion
+from mbd_bridge.motions.closing import OntoLoops
+from mbd_bridge.motions.smoothing.spline import at_times
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver
 
+LOOP_ROWS = 1000
+"""Rows of a motion, at most, at which the uncertainty of loads in loops is computed; between them
+it is linear. Closing loops takes a hundred times as long as the loads of a tree."""
 FROM_NOISE = Assumption(
     "uncertainty",
     "bands of 95 % from the noise of the recorded motion; the machine is taken as exact",
@@ -53,6 +58,11 @@ class LoadUncertainty:
     force_length: Array
     moment_length: Array
     actuation: Array
+
+    def at(self, time: Array, known: Array) -> LoadUncertainty:
+        """Return the deviations at times (N,), linear between those known (K,)."""
+        names = ("force", "moment", "force_length", "moment_length", "actuation")
+        return LoadUncertainty(*(at_times(time, known, getattr(self, name)) for name in names))
 
 
 def load_uncertainty(answer: Answer, motion: Motion, loads: JointLoads) -> LoadUncertainty | None:
@@ -104,14 +114,26 @@ def with_uncertainty(
     solver, pushes : what they were computed with
     """
     loads = loads.along_motion(motion)
-    closed = solver.model.has_loops and not solver.request.open_tree
-    if motion.uncertainty is None or closed:
+    if motion.uncertainty is None:
         return loads
+    closed = solver.model.has_loops and not solver.request.open_tree
+    onto = OntoLoops(solver.model) if closed else None
+    rows = range(0, len(motion.time), -(-len(motion.time) // LOOP_ROWS) if closed else 1)
+    some = slice(None, None, rows.step)
+    part = replace(
+        motion, time=motion.time[some], q=motion.q[some], v=motion.v[some], a=motion.a[some]
+    )
+    forces = pushes[some] if isinstance(pushes, np.ndarray) and pushes.ndim == 3 else pushes
 
     def answer(q: Array, v: Array, a: Array) -> JointLoads:
-        return solver(q, v, a, pushes, t=motion.time, threads=threads, check=False)
+        if onto is not None:
+            q, v, a = onto(q, v, a)
+        return solver(q, v, a, forces, t=part.time, threads=threads, check=False)
 
-    known = load_uncertainty(answer, motion, loads)
+    base = loads if rows.step == 1 else answer(part.q, part.v, part.a)
+    known = load_uncertainty(answer, part, base)
+    if known is not None and rows.step > 1:
+        known = known.at(motion.time, part.time)
     if known is None:
         return loads
     return replace(loads, uncertainty=known, assumed=(*loads.assumed, FROM_NOISE))

@@ -30,6 +30,7 @@ from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Body, Model, ModelJoint
 from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.motions.closing import onto_loops
 from mbd_bridge.motions.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motions.derivatives import FEWEST, degree, derivatives, rates_of
 from mbd_bridge.motions.smoothing import (
@@ -161,7 +162,7 @@ def motion_from_table(
     """
     found = MotionWarnings(model) if warnings is None else warnings
     reader = _Reader(in_our_words(table, model), model, rest)
-    motion = reader.motion(Smoothing() if smoothing is None else smoothing, found)
+    motion = onto_loops(reader.motion(Smoothing() if smoothing is None else smoothing, found))
     return (
         motion if warnings is not None else replace(motion, notes=(*motion.notes, *found.notes()))
     )

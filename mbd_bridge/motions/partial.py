@@ -125,6 +125,7 @@ class PartialMotion:
             self.model,
             (*motion.assumed, *self.assumed),
             found,
+            motion.noise,
         )
 
     @property
