@@ -166,6 +166,9 @@ def _table(history: LoadHistory, options: argparse.Namespace) -> Any:
         ranges += [one.damage_equivalent(m, frequency=options.frequency) for m in one.exponents]
         factor, unit = shown.factor, shown.unit
         numbers = [f"{one.cycles:g}", *(number(x * factor, floor * factor) for x in ranges)]
+        for place, m in enumerate(one.exponents, start=2):
+            band = history.equivalent_band(signal.name, m, frequency=options.frequency)
+            numbers[place] += "" if band is None else f" ± {band * factor:.2g}"
         if not one.determined:
             numbers = ["undetermined", *["" for _ in numbers[1:]]]
         elif one.largest <= floor:

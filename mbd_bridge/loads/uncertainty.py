@@ -117,12 +117,12 @@ def with_uncertainty(
     if motion.uncertainty is None:
         return loads
     closed = solver.model.has_loops and not solver.request.open_tree
-    onto = OntoLoops(solver.model) if closed else None
     rows = range(0, len(motion.time), -(-len(motion.time) // LOOP_ROWS) if closed else 1)
     some = slice(None, None, rows.step)
     part = replace(
         motion, time=motion.time[some], q=motion.q[some], v=motion.v[some], a=motion.a[some]
     )
+    onto = OntoLoops(solver.model).near(part.q, part.v, part.a) if closed else None
     forces = pushes[some] if isinstance(pushes, np.ndarray) and pushes.ndim == 3 else pushes
 
     def answer(q: Array, v: Array, a: Array) -> JointLoads:

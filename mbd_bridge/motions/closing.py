@@ -6,6 +6,7 @@ accelerations with Φ_q v = 0 and Φ_q v̇ = γ. The coordinates thereby share w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.assembly import held_ones, weighted
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import row_choice
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+Move = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
+"""Returns states for states (N, n)."""
 MOVED = "smoothed states are moved to the nearest ones that close the loops"
 
 
@@ -36,8 +40,9 @@ class OntoLoops:
         def constraints(q: Floats, v: Floats, numbers: NDArray[np.intp]) -> tuple[Floats, ...]:
             return kernel(q, v)
 
-        held, scale = held_ones(model, ()), weighted(model, None)
-        self._closing = Closing(model, constraints, held, scale, row_choice(model))
+        self._model, self._scale = model, weighted(model, None)
+        held = held_ones(model, ())
+        self._closing = Closing(model, constraints, held, self._scale, row_choice(model))
 
     def __call__(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the nearest states (N, n) that close the loops."""
@@ -47,6 +52,26 @@ class OntoLoops:
         _, phi_q, gamma = self._kernel(q, v)
         a = self._closing.rates(phi_q, gamma - np.einsum("nij,nj->ni", phi_q, a), a)
         return q, v, a
+
+    def near(self, q: Floats, v: Floats, a: Floats) -> Move:
+        """Return what moves states near to these (N, n), which close the loops, onto the loops.
+
+        To first order: P = 1 - S B⁺ B S⁻¹ with B = Φ_q S, S the scale of the velocities. How the
+        loops turn with a displacement of q does not enter, which is small beside the errors of
+        the velocities themselves.
+        """
+        model, scale = self._model, self._scale
+        _, phi_q, _ = self._kernel(q, v)
+        B = phi_q * scale / model.row_scale[:, None]
+        inside = np.linalg.pinv(B, rcond=model.rank_tolerance) @ B
+        project = np.eye(model.nv) - scale[:, None] * inside / scale
+
+        def moved_near(q_off: Floats, v_off: Floats, a_off: Floats) -> tuple[Floats, ...]:
+            ways = difference(model, q, q_off), v_off - v, a_off - a
+            first, second, third = (np.einsum("nij,nj->ni", project, way) for way in ways)
+            return moved(model, q, first), v + second, a + third
+
+        return moved_near
 
 
 def onto_loops(motion: Motion) -> Motion:

@@ -149,6 +149,8 @@ def _is_news(history: LoadHistory, note: str) -> bool:
 def _peak(history: LoadHistory, one: SignalStatistics) -> list[Cell]:
     floor = history.round_off.floor(one.signal.unit)
     text = quantity(one.largest.value, one.signal.unit, floor)
+    if one.largest.band is not None and not _is_zero(history, one):
+        text += f" ± {quantity(one.largest.band, one.signal.unit, digits=2)}"
     unsure = _unsure(history, one)
     kind = "doubt" if unsure == UNSURE else ""
     return [(text + unsure, kind), "" if _is_zero(history, one) else f"{one.largest.time:g}"]
@@ -176,6 +178,14 @@ def _actuations(signals: dict[str, SignalStatistics]) -> list[SignalStatistics]:
 
 def _actuation(history: LoadHistory, found: Sequence[SignalStatistics]) -> list[Cell]:
     shown = [one for one in found if not _is_zero(history, one)]
-    peaks = [quantity(one.peak.value, one.signal.unit) for one in shown]
+    peaks = [
+        quantity(one.peak.value, one.signal.unit)
+        + (
+            ""
+            if one.peak.band is None
+            else f" ± {quantity(one.peak.band, one.signal.unit, digits=2)}"
+        )
+        for one in shown
+    ]
     rms = [quantity(one.rms, one.signal.unit) for one in shown]
     return [", ".join(peaks), ", ".join(rms)]

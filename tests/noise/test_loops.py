@@ -25,7 +25,7 @@ def test_they_close_again_and_their_loads_are_as_exact_as_stated(sigma):
     sure = true.unique[..., :3].all(axis=0)
     error = np.abs(found.force - true.force)[:, sure]
     deviation = found.uncertainty.force[:, sure]
-    assert 0.9 < np.mean(error < BAND * deviation)
+    assert np.mean(error < BAND * deviation) > 0.9
     assert np.median(deviation) < 3.0 * np.median(error) + 1e-9
     with pytest.raises(StateError, match="does not satisfy loop"):
         bar.joint_loads(recorded(bar, run.time, rough, smooth=OFF), actuated=["crank"])
