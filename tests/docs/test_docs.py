@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -65,12 +66,28 @@ def test_python_blocks_run_and_print_what_the_page_shows(page: Path, place: Path
         assert not differences(shown, printed.getvalue()), f"{block}\n{printed.getvalue()}"
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a process that runs commands."""
+    address = str(tmp_path_factory.mktemp("server") / "commands")
+    words = [sys.executable, "-m", "tests.docs.command_server", address]
+    with subprocess.Popen(words, cwd=ROOT, env=environment()) as process:
+        try:
+            deadline = time.monotonic() + SECONDS
+            while not os.path.exists(address):
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.05)
+            yield address
+        finally:
+            process.terminate()
+
+
 @pytest.mark.parametrize("page", pages(), ids=ids)
-def test_commands_print_what_the_page_shows(page: Path, place: Path) -> None:
+def test_commands_print_what_the_page_shows(page: Path, place: Path, server: str) -> None:
     for block in blocks(page):
         if block.info == "console":
             for command, shown in commands(block):
-                printed = run(command, place)
+                printed = run(command, place, server)
                 assert not differences(shown, printed), f"{block}: {command}\n{printed}"
 
 
@@ -81,15 +98,19 @@ def commands(block: Block) -> list[tuple[str, str]]:
     return [(command, shown) for command, _, shown in (part.partition("\n") for part in parts[1:])]
 
 
-def run(command: str, place: Path) -> str:
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
+
+
+def run(command: str, place: Path, server: str) -> str:
     """Run a command of ours as a terminal would show it; the exit code is part of the text."""
-    mbd = f"{sys.executable} -m mbd_bridge"
+    mbd = f"{sys.executable} -SE {ROOT}/tests/docs/command_client.py {server}"
     text = re.sub(r"(^|&& |\| |\$\()mbd ", rf"\1{mbd} ", command.removeprefix(INSTALL))
     text = re.sub(r"^python ", f"{sys.executable} ", text)
     done = subprocess.run(
         ["bash", "-c", text],
         cwd=place,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "COLUMNS": "100"},
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
