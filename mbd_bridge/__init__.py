@@ -43,7 +43,15 @@ from mbd_bridge.errors import (
     StateError,
 )
 from mbd_bridge.external import ExternalForces
-from mbd_bridge.flexible import Beam, Damping, FlexibleLink, Modes, Section, SectionTable
+from mbd_bridge.flexible import (
+    Beam,
+    Damping,
+    FlexibleLink,
+    ModalBasis,
+    Modes,
+    Section,
+    SectionTable,
+)
 from mbd_bridge.lazy import imported_at_first_use
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
@@ -103,6 +111,7 @@ __all__ = [
     "MbdWarning",
     "Mechanism",
     "MissingPackageError",
+    "ModalBasis",
     "ModelError",
     "Modes",
     "Motion",

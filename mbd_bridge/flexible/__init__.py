@@ -2,6 +2,7 @@
 
 from mbd_bridge.flexible.beam import Beam, SectionTable
 from mbd_bridge.flexible.link import Damping, FlexibleLink, Modes
+from mbd_bridge.flexible.modal_basis import ModalBasis
 from mbd_bridge.flexible.section import Section
 
-__all__ = ["Beam", "Damping", "FlexibleLink", "Modes", "Section", "SectionTable"]
+__all__ = ["Beam", "Damping", "FlexibleLink", "ModalBasis", "Modes", "Section", "SectionTable"]

@@ -11,7 +11,7 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.flexible.analytic import analytic_modes
 from mbd_bridge.flexible.beam import Beam
 from mbd_bridge.flexible.finite_element import Elements, elements, lowest
-from mbd_bridge.flexible.link import FlexibleLink
+from mbd_bridge.flexible.link import FlexibleLink, Modes
 from mbd_bridge.flexible.quadrature import gauss, intervals
 from mbd_bridge.flexible.shapes import Direction, Floats, Function, Mode, Sum, Values
 
@@ -31,7 +31,9 @@ class Power(Function):
         return Values(t**n, n * t ** (n - 1) / L, second)
 
 
-def basis(flexible: FlexibleLink, root: float, stations: Sequence[float]) -> tuple[Mode, ...]:
+def basis(
+    flexible: FlexibleLink, beam: Beam, root: float, stations: Sequence[float]
+) -> tuple[Mode, ...]:
     """Return a link's modes.
 
     Parameters
@@ -39,7 +41,7 @@ def basis(flexible: FlexibleLink, root: float, stations: Sequence[float]) -> tup
     root : m along the beam: where the link's frame is tangent to it
     stations : m along the beam: where something is attached
     """
-    beam, wanted = flexible.beam, flexible.modes
+    wanted = flexible.modes
     if beam.rotary_inertia is False and wanted.torsion is not None:
         raise ModelError(
             f"flexible link {flexible.link!r}: torsion needs the rotary inertia of the sections; "
@@ -57,30 +59,35 @@ def basis(flexible: FlexibleLink, root: float, stations: Sequence[float]) -> tup
     found: list[Mode] = []
     for direction in wanted.directions:
         count = wanted.count(direction) or 0
-        found += _in_direction(flexible, direction, count, root, stations)
+        found += _in_direction(wanted, beam, direction, count, root, stations)
     return tuple(mode.tangent_at(root) for mode in found)
 
 
 def _in_direction(
-    flexible: FlexibleLink, direction: Direction, count: int, root: float, stations: Sequence[float]
+    wanted: Modes,
+    beam: Beam,
+    direction: Direction,
+    count: int,
+    root: float,
+    stations: Sequence[float],
 ) -> list[Mode]:
-    beam, kind = flexible.beam, flexible.modes.kind
+    kind = wanted.kind
     if kind == "polynomial":
         first = 2 if direction in ("bending_y", "bending_z") else 1
         powers = [Mode(direction, Power(n, root, beam.length)) for n in range(first, first + count)]
         return natural(beam, powers)
     if kind == "finite-element":
-        return _free(_grid(flexible, direction, [root, *stations]), count, root)
+        return _free(_grid(wanted, beam, direction, [root, *stations]), count, root)
     if kind == "craig-bampton":
-        grid = _grid(flexible, direction, [root, *stations])
+        grid = _grid(wanted, beam, direction, [root, *stations])
         return natural(beam, _craig_bampton(grid, count, root, stations))
     return analytic_modes(kind, direction, count, beam.length)
 
 
-def _grid(flexible: FlexibleLink, direction: Direction, places: Sequence[float]) -> Elements:
+def _grid(wanted: Modes, beam: Beam, direction: Direction, places: Sequence[float]) -> Elements:
     """Return the beam in elements with nodes at these places."""
-    even = np.linspace(0.0, flexible.beam.length, flexible.modes.elements + 1)
-    return elements(flexible.beam, direction, intervals_at(even, np.array(places), flexible.beam))
+    even = np.linspace(0.0, beam.length, wanted.elements + 1)
+    return elements(beam, direction, intervals_at(even, np.array(places), beam))
 
 
 def intervals_at(even: Floats, places: Floats, beam: Beam) -> Floats:

@@ -17,6 +17,8 @@ from mbd_bridge.spatial.rotation import clean
 Floats = NDArray[np.float64]
 Vector3 = tuple[float, float, float]
 
+SAME = 1e-9
+"""Places nearer than this part of the beam's length are one."""
 PARALLEL = 1e-6
 """Sine of the angle to the beam below which a direction of y tells nothing."""
 
@@ -140,6 +142,36 @@ class Beam:
         across = across / size
         rotation = np.column_stack([along, across, np.cross(along, across)])
         return Frame(clean(rotation), np.asarray(self.start))
+
+    def place(self, point: ArrayLike) -> float:
+        """Return the place on the beam next to a point of the link, m from its start."""
+        x = float(self.frame().rotation[:, 0] @ (np.asarray(point) - np.asarray(self.start)))
+        for end in (0.0, self.length):
+            if self.same(x, end):
+                return end
+        return min(max(x, 0.0), self.length)
+
+    def point(self, x: float) -> Floats:
+        """Return a point (3,) of the axis in the link, not deformed; x m from the start."""
+        if x == self.length:
+            return np.asarray(self.end)
+        return np.asarray(self.start) + x * self.frame().rotation[:, 0]
+
+    def far_end(self, root: float) -> float:
+        """Return the end; the start, if the link is held at the end."""
+        return 0.0 if self.same(root, self.length) else self.length
+
+    def same(self, x: float, y: float) -> bool:
+        """Return whether two places are one."""
+        return abs(x - y) <= SAME * self.length
+
+    def check_place(self, where: str, x: float) -> None:
+        """Refuse places beyond the ends."""
+        if not 0.0 <= x <= self.length:
+            raise ModelError(
+                f"{where}: expected a place from 0 to the beam's length, {self.length:g} m, got "
+                f"{x:g}"
+            )
 
     def at(self, x: ArrayLike) -> Properties:
         """Return the properties at places x (N,), m from the start."""

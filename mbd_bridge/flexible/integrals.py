@@ -15,13 +15,16 @@ torsion are in `second`. Everything else follows from the two (`equations.flexib
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.flexible.basis import basis, matrices, nodes_of
+from mbd_bridge.flexible.beam import Beam
 from mbd_bridge.flexible.finite_element import lowest
 from mbd_bridge.flexible.link import Damping, FlexibleLink
+from mbd_bridge.flexible.modal_basis import ModalBasis
 from mbd_bridge.flexible.quadrature import gauss, intervals, running
 from mbd_bridge.flexible.shapes import Floats, Mode
 
@@ -51,31 +54,67 @@ class StationShape(NamedTuple):
 
 
 class Deformation(NamedTuple):
-    """A flexible link in its own frame: modes, integrals, stiffness and damping (n, n)."""
+    """A flexible link in its own frame.
 
-    modes: tuple[Mode, ...]
+    Attributes
+    ----------
+    integrals : of its mass
+    stiffness, damping : (n, n)
+    lengths : which modal coordinates are in m, the others in rad
+    shapes : what the modes do at each station
+    """
+
     integrals: MassIntegrals
     stiffness: Floats
     damping: Floats
+    lengths: tuple[bool, ...]
+    shapes: tuple[StationShape, ...]
 
 
-def deformation(flexible: FlexibleLink, root: float, stations: list[float]) -> Deformation:
-    """Return modes, mass integrals, stiffness and damping of a link."""
-    modes = basis(flexible, root, stations)
+def deformation(flexible: FlexibleLink, root: float, stations: Sequence[float]) -> Deformation:
+    """Return mass integrals, stiffness and damping of a link, and its modes at stations."""
+    if isinstance(flexible.beam, ModalBasis):
+        return _of_nodes(flexible.beam, flexible.damping, root, stations)
+    modes = basis(flexible, flexible.beam, root, stations)
     M, K = matrices(flexible.beam, modes)
     return Deformation(
-        modes,
-        mass_integrals(flexible, modes, root),
+        mass_integrals(flexible.beam, modes, root, stiffening=flexible.stiffening),
         _clean(K),
         _clean(damping_matrix(flexible.damping, M, K)),
+        tuple(mode.direction != "torsion" for mode in modes),
+        tuple(
+            station_shape(flexible.beam, modes, root, x, stiffening=flexible.stiffening)
+            for x in stations
+        ),
+    )
+
+
+def _of_nodes(
+    found: ModalBasis, damping: Damping, root: float, stations: Sequence[float]
+) -> Deformation:
+    """Return the same of a modal basis: sums over its nodes."""
+    shapes, turns = found.tangent_at(root)
+    u = np.concatenate([found.nodes[None], shapes])
+    first = np.einsum("ani,n->ai", u, found.masses)
+    second = np.einsum("ani,bnj,n->abij", u, u, found.masses)
+    M = np.trace(second[1:, 1:], axis1=2, axis2=3)
+    none = np.zeros((len(shapes), len(shapes), 3))
+    return Deformation(
+        MassIntegrals(float(found.masses.sum()), first, second, ()),
+        found.stiffness,
+        damping_matrix(damping, M, found.stiffness),
+        (True,) * len(shapes),
+        tuple(StationShape(shapes[:, int(x)].T, turns[:, int(x)].T, none) for x in stations),
     )
 
 
 def mass_integrals(
-    flexible: FlexibleLink,
+    beam: Beam,
     modes: tuple[Mode, ...],
     root: float,
     between: tuple[float, float] | None = None,
+    *,
+    stiffening: bool,
 ) -> MassIntegrals:
     """Return the mass integrals of modes, in the link's frame.
 
@@ -83,13 +122,12 @@ def mass_integrals(
     ----------
     between : m along the beam: of this part only
     """
-    beam = flexible.beam
     low, high = (0.0, beam.length) if between is None else between
-    places = _places(flexible, modes, root, low, high)
+    places = _places(beam, modes, root, low, high)
     x, weight = gauss(places)
     weight = np.where((x > low) & (x < high), weight, 0.0)
     own, frame = beam.at(x), beam.frame()
-    pairs = quadratic_pairs(modes) if flexible.stiffening else ()
+    pairs = quadratic_pairs(modes) if stiffening else ()
     count = 1 + len(modes) + len(pairs)
     u, turn = np.zeros((count, len(x), 3)), np.zeros((count, len(x), 3, 3))
     along = frame.rotation[:, 0]
@@ -124,15 +162,15 @@ def quadratic_pairs(modes: tuple[Mode, ...]) -> tuple[tuple[int, int], ...]:
 
 
 def station_shape(
-    flexible: FlexibleLink, modes: tuple[Mode, ...], root: float, x: float
+    beam: Beam, modes: tuple[Mode, ...], root: float, x: float, *, stiffening: bool
 ) -> StationShape:
     """Return what the modes do at x, m along the beam, in the link's frame."""
-    at, R, n = np.array([x]), flexible.beam.frame().rotation, len(modes)
+    at, R, n = np.array([x]), beam.frame().rotation, len(modes)
     displacement = np.column_stack([R @ mode.displacement(at)[0] for mode in modes])
     rotation = np.column_stack([R @ mode.rotation(at)[0] for mode in modes])
     shortening = np.zeros((n, n, 3))
-    if flexible.stiffening:
-        places = _places(flexible, modes, root, x)
+    if stiffening:
+        places = _places(beam, modes, root, x)
         here = int(np.abs(places - x).argmin())
         for i, j in quadratic_pairs(modes):
             own = _shortening(modes[i], modes[j], places, root)[1][here] * R[:, 0]
@@ -151,10 +189,10 @@ def damping_matrix(damping: Damping, M: Floats, K: Floats) -> Floats:
     return np.asarray(0.5 * (D + D.T))
 
 
-def _places(flexible: FlexibleLink, modes: tuple[Mode, ...], *more: float) -> Floats:
+def _places(beam: Beam, modes: tuple[Mode, ...], *more: float) -> Floats:
     """Return places between which everything is smooth, with `more` among them."""
     nodes = (nodes_of(mode.function) for mode in modes)
-    return intervals(flexible.beam.breaks, *nodes, np.array(more))
+    return intervals(beam.breaks, *nodes, np.array(more))
 
 
 def _shortening(a: Mode, b: Mode, places: Floats, root: float) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.flexible.beam import Beam
+from mbd_bridge.flexible.modal_basis import ModalBasis
 from mbd_bridge.flexible.shapes import DIRECTIONS, Direction
 
 Kind = Literal[
@@ -109,18 +110,19 @@ class FlexibleLink:
     Attributes
     ----------
     link : its name. The beam's mass takes the place of the link's inertia
-    beam : where it is, material and section
+    beam : where it is, material and section; or a `ModalBasis` from elsewhere
     modes : of deflection
     damping : of the modes
     stiffening : whether the shortening of the bent axis, second order in the coordinates, is
         kept: stiffening by rotation, softening by pressure
-    stations : name -> m along the beam: links LINK.NAME without mass that move with the section
-        there, to which forces, loads and loops can be attached. Joints on the link, its loop ends
-        and its end (LINK.tip) have stations without being named
+    stations : name -> m along the beam (of a modal basis: number of the node, from 0): links
+        LINK.NAME without mass that move with the section there, to which forces, loads and loops
+        can be attached. Joints on the link, its loop ends and its end (LINK.tip) have stations
+        without being named
     """
 
     link: str
-    beam: Beam
+    beam: Beam | ModalBasis
     modes: Modes = Modes()
     damping: Damping = Damping()
     stiffening: bool = False
@@ -129,23 +131,25 @@ class FlexibleLink:
     def __post_init__(self) -> None:
         if not isinstance(self.link, str):
             raise ModelError(f"flexible link: expected a link's name, got {self.link!r:.60}")
-        for name, kind in (("beam", Beam), ("modes", Modes), ("damping", Damping)):
+        kinds = (("beam", Beam | ModalBasis), ("modes", Modes), ("damping", Damping))
+        for name, kind in kinds:
             if not isinstance(getattr(self, name), kind):
                 raise ModelError(
-                    f"flexible link {self.link!r}: {name}: expected a {kind.__name__}, "
+                    f"flexible link {self.link!r}: {name}: expected a {name.title()}, "
                     f"got {getattr(self, name)!r:.60}"
                 )
         object.__setattr__(self, "stiffening", flag("stiffening", self.stiffening))
+        if isinstance(self.beam, ModalBasis) and (self.stiffening or self.modes != Modes()):
+            raise ModelError(
+                f"flexible link {self.link!r}: a modal basis has its own modes, and its shortening "
+                f"is not known; leave modes and stiffening out"
+            )
         places = {}
         for name, x in dict(self.stations).items():
             where = f"flexible link {self.link!r}: station {name!r}"
             number = float(finite_numbers(where, x, (), error=ModelError))
             if not isinstance(name, str) or not name or name in ("tip", "flex"):
                 raise ModelError(f"{where}: expected a name other than 'tip' and 'flex'")
-            if not 0.0 <= number <= self.beam.length:
-                raise ModelError(
-                    f"{where}: expected a place from 0 to the beam's length, "
-                    f"{self.beam.length:g} m, got {number:g}"
-                )
+            self.beam.check_place(where, number)
             places[name] = number
         object.__setattr__(self, "stations", MappingProxyType(places))

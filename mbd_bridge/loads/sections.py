@@ -10,19 +10,13 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.section_loads import SectionCut, section_loads
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.flexible import Beam, SectionTable
-from mbd_bridge.flexible.integrals import deformation, mass_integrals
+from mbd_bridge.flexible import Beam, ModalBasis, SectionTable
+from mbd_bridge.flexible.basis import basis
+from mbd_bridge.flexible.integrals import mass_integrals, station_shape
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.mechanism.deflection import DEFLECTION
-from mbd_bridge.mechanism.flexible import (
-    SAME,
-    in_body,
-    place_on,
-    point_on,
-    root_of,
-    station_type,
-)
+from mbd_bridge.mechanism.flexible import in_body, root_of, station_type
 from mbd_bridge.spatial import Array, Frame
 
 
@@ -115,38 +109,43 @@ class SectionSolver:
         known = {one.link: one for one in model.description.flexible}
         if not isinstance(link, str) or link not in known:
             raise ModelError(unknown_name("flexible link", link, known))
-        flexible = known[link]
+        flexible, beam = known[link], known[link].beam
+        if isinstance(beam, ModalBasis):
+            raise ModelError(
+                f"sections of {link!r}: its modal basis says nothing of sections; they need a Beam"
+            )
         self.x = np.atleast_1d(finite_numbers(f"sections of {link!r}: x", x, error=ModelError))
-        length = flexible.beam.length
+        length = beam.length
         if self.x.ndim > 1 or not ((self.x >= 0.0) & (self.x <= length)).all():
             raise ModelError(
                 f"sections of {link!r}: expected places from 0 to the beam's length, {length:g} m, "
                 f"got {x!r:.60}"
             )
-        self.model, self.flexible = model, flexible
+        self.model, self.flexible, self.beam = model, flexible, beam
         self.root = root_of(model.description, flexible)
         joints = [one for one in model.description.joints if one.parent == link]
         held = [one for one in joints if one.type == DEFLECTION]
         self.stations = tuple(one.name for one in held)
-        places = [place_on(flexible, one.origin.translation) for one in held]
+        places = [beam.place(one.origin.translation) for one in held]
         bodies = [model.joint(name).body for name in self.stations]
         number = model.link_index[link]
         part = next(one for one in model.flexible if one.link == number)
-        modes = deformation(flexible, self.root, places).modes
-        frame = flexible.beam.frame()
+        modes = basis(flexible, beam, self.root, places)
+        frame = beam.frame()
         self.outward = np.where(self.x >= self.root, 1.0, -1.0)
         self._cuts = []
         for place, side in zip(self.x.tolist(), self.outward, strict=True):
             between = (place, length) if side > 0 else (0.0, place)
-            own = mass_integrals(flexible, modes, self.root, between)
+            own = mass_integrals(beam, modes, self.root, between, stiffening=flexible.stiffening)
             beyond = replace(part, integrals=in_body(own, model.links[number].frame))
             far = tuple(
                 body
                 for body, at in zip(bodies, places, strict=True)
-                if (at - place) * side > -SAME * length
+                if (at - place) * side > 0.0 or beam.same(at, place)
             )
-            motion = station_type(flexible, modes, self.root, place)
-            undeformed = Frame(frame.rotation, point_on(flexible, place))
+            shape = station_shape(beam, modes, self.root, place, stiffening=flexible.stiffening)
+            motion = station_type(shape, tuple(one.direction != "torsion" for one in modes))
+            undeformed = Frame(frame.rotation, beam.point(place))
             self._cuts.append(SectionCut(beyond, motion, undeformed, far))
         self._bodies = bodies
 
@@ -173,7 +172,6 @@ class SectionSolver:
         """
         packed = wrench.reshape(*wrench.shape[:-2], -1)
         (found,) = self.kernel()(q, v, a, packed)
-        beam = self.flexible.beam
         return SectionLoads(
-            self.flexible.link, self.x, found[..., :3], found[..., 3:], self.outward, beam
+            self.flexible.link, self.x, found[..., :3], found[..., 3:], self.outward, self.beam
         )

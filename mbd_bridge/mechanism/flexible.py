@@ -21,16 +21,12 @@ from mbd_bridge.flexible.integrals import (
     NOISE,
     Deformation,
     MassIntegrals,
+    StationShape,
     deformation,
-    station_shape,
 )
-from mbd_bridge.flexible.shapes import Mode
 from mbd_bridge.formats.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.mechanism.deflection import DEFLECTION, Deflection
 from mbd_bridge.spatial import Array, Frame
-
-SAME = 1e-9
-"""Places nearer than this part of the beam's length are one station."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,26 +107,23 @@ def expand(description: Description) -> Expanded:
             if joint.type == DEFLECTION and joint.parent == flexible.link
         ]
         root = root_of(description, flexible)
-        places = [place_on(flexible, joint.origin.translation) for joint in own]
+        places = [flexible.beam.place(joint.origin.translation) for joint in own]
         found = deformation(flexible, root, places)
-        for joint, x in zip(own, places, strict=True):
-            types[joint.name] = station_type(flexible, found.modes, root, x)
+        for joint, shape in zip(own, found.shapes, strict=True):
+            types[joint.name] = station_type(shape, found.lengths)
             leaders[joint.name] = own[0].name
         parts.append(Part(flexible.link, own[0].name, found))
     return Expanded(description, types, leaders, tuple(parts))
 
 
-def station_type(
-    flexible: FlexibleLink, modes: tuple[Mode, ...], root: float, x: float
-) -> Deflection:
-    """Return the motion of a station at x, m along the beam."""
-    shape = station_shape(flexible, modes, root, x)
-    short = np.moveaxis(shape.shortening, 2, 0).tolist() if flexible.stiffening else []
+def station_type(shape: StationShape, lengths: tuple[bool, ...]) -> Deflection:
+    """Return the motion of a station."""
+    short = np.moveaxis(shape.shortening, 2, 0).tolist() if shape.shortening.any() else []
     return Deflection(
         _rows(shape.displacement.tolist()),
         _rows(shape.rotation.tolist()),
         tuple(_rows(S) for S in short),
-        tuple(mode.direction != "torsion" for mode in modes),
+        lengths,
     )
 
 
@@ -152,9 +145,9 @@ def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
 
 
 def _with_stations(description: Description, flexible: FlexibleLink) -> Description:
-    link, length = flexible.link, flexible.beam.length
+    link = flexible.link
     root = root_of(description, flexible)
-    tip = length if length - root > SAME * length else 0.0
+    beam, tip = flexible.beam, flexible.beam.far_end(root)
     places: list[tuple[str, float]] = [(f"{link}.tip", tip)]
     places += [(f"{link}.{name}", x) for name, x in flexible.stations.items()]
     links: list[Link] = []
@@ -165,13 +158,13 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
 
     def station(x: float, name: str | None = None) -> tuple[str, Frame]:
         """Return the link at a place, made if there is none, and its frame at rest."""
-        origin = Frame(np.eye(3), point_on(flexible, x))
-        held = next((at for at, y in stations if abs(x - y) <= SAME * length), None)
-        if held is None and abs(x - root) <= SAME * length:
+        origin = Frame(np.eye(3), flexible.beam.point(x))
+        held = next((at for at, y in stations if beam.same(x, y)), None)
+        if held is None and beam.same(x, root):
             held, origin = link, Frame.identity()
             if name is not None:
                 joints.append(
-                    Joint(name, "fixed", link, name, Frame(np.eye(3), point_on(flexible, x)))
+                    Joint(name, "fixed", link, name, Frame(np.eye(3), flexible.beam.point(x)))
                 )
         elif held is None:
             held = name or f"{link}.station{len(stations)}"
@@ -193,7 +186,7 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
         """Return where something on the link hangs now."""
         if name != link:
             return name, frame
-        held, origin = station(place_on(flexible, frame.translation))
+        held, origin = station(flexible.beam.place(frame.translation))
         return held, Frame(frame.rotation, frame.translation - origin.translation)
 
     kept = []
@@ -225,26 +218,8 @@ def root_of(description: Description, flexible: FlexibleLink) -> float:
     """Return where on the beam the joint that carries its link sits; 0 if none carries it."""
     for joint in description.joints:
         if joint.child == flexible.link:
-            return place_on(flexible, joint.child_frame.translation)
+            return flexible.beam.place(joint.child_frame.translation)
     return 0.0
-
-
-def place_on(flexible: FlexibleLink, point: Array) -> float:
-    """Return the place on the beam next to a point of the link, m from its start."""
-    beam = flexible.beam
-    x = float(beam.frame().rotation[:, 0] @ (np.asarray(point) - np.asarray(beam.start)))
-    for end in (0.0, beam.length):
-        if abs(x - end) <= SAME * beam.length:
-            return end
-    return min(max(x, 0.0), beam.length)
-
-
-def point_on(flexible: FlexibleLink, x: float) -> Array:
-    """Return a point (3,) of the beam's axis in its link, not deformed; x m from its start."""
-    beam = flexible.beam
-    if x == beam.length:
-        return np.asarray(beam.end)
-    return np.asarray(beam.start) + x * beam.frame().rotation[:, 0]
 
 
 def _rows(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:

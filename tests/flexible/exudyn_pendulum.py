@@ -12,8 +12,8 @@ import sys
 import time
 
 import exudyn as exu
-import exudyn.FEM as fem
 import numpy as np
+from exudyn.FEM import FEMinterface, ObjectFFRFreducedOrderInterface
 from exudyn.utilities import (
     Force,
     GenericJoint,
@@ -35,7 +35,7 @@ def main() -> None:
     given = np.load(sys.argv[1])
     nodes, modes = given["nodes"], given["modes"]
     inverse = np.linalg.inv(modes.T @ modes)
-    mesh = fem.FEMinterface()
+    mesh = FEMinterface()
     mesh.nodes["Position"] = nodes
     mesh.massMatrix = csr_matrix(np.diag(np.repeat(given["masses"], 3)))
     mesh.stiffnessMatrix = csr_matrix(modes @ inverse @ given["stiffness"] @ inverse @ modes.T)
@@ -43,7 +43,7 @@ def main() -> None:
     speed, end = float(given["speed"]), len(nodes) - 1
     container = exu.SystemContainer()
     mbs = container.AddSystem()
-    body = fem.ObjectFFRFreducedOrderInterface(mesh).AddObjectFFRFreducedOrder(
+    body = ObjectFFRFreducedOrderInterface(mesh).AddObjectFFRFreducedOrder(
         mbs,
         positionRef=[0, 0, 0],
         initialVelocity=[0, 0, 0],

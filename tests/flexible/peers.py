@@ -53,8 +53,8 @@ def main() -> None:
         apart = np.abs(theirs[:, 1:3] - tip[places]).max()
         steps = SECONDS / STEP
         print(
-            f"{count} modes: end moves {np.abs(tip).max():.3f} m, deflects {np.abs(up).max():.4f} m; "
-            f"apart by {apart:.1e} m; a step {1e6 * spent / steps:.2f} us, "
+            f"{count} modes: end moves {np.abs(tip).max():.3f} m, "
+            f"deflects {np.abs(up).max():.4f} m; apart by {apart:.1e} m; a step {1e6 * spent / steps:.2f} us, "
             f"Exudyn {1e6 * other / steps:.0f} us: {other / spent:.0f} times"
         )
 
@@ -64,7 +64,9 @@ def exudyn(
 ) -> tuple[np.ndarray, float]:
     """Return Exudyn's times and displacements of the end, and the seconds it took."""
     x, weight = gauss(np.linspace(0.0, beam.length, 3))
-    shapes = [mode.displacement(np.append(x, beam.length)) for mode in basis(link, 0.0, [1.0])]
+    shapes = [
+        mode.displacement(np.append(x, beam.length)) for mode in basis(link, beam, 0.0, [1.0])
+    ]
     places = np.append(x, beam.length)
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder) / "in.npz", Path(folder) / "out.npz"

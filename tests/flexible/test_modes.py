@@ -8,7 +8,7 @@ from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError
 from mbd_bridge.flexible.basis import basis, matrices
-from mbd_bridge.flexible.integrals import deformation, station_shape
+from mbd_bridge.flexible.integrals import deformation
 from mbd_bridge.mechanism import build_model
 from tests.flexible.models import bar, cantilever, natural_frequencies
 
@@ -29,8 +29,9 @@ def unit_frequency(beam):
 
 
 def in_link(modes, beam=None, stations=()):
-    flexible = mbd.FlexibleLink("arm", beam or bar(1.0), modes)
-    return basis(flexible, 0.0, [flexible.beam.length, *stations]), flexible.beam
+    beam = beam or bar(1.0)
+    flexible = mbd.FlexibleLink("arm", beam, modes)
+    return basis(flexible, beam, 0.0, [beam.length, *stations]), beam
 
 
 @pytest.mark.parametrize("kind", ROOTS)
@@ -146,7 +147,7 @@ def test_a_tapered_bar_bends_as_its_table_of_sections_says():
     beam = mbd.Beam((0, 0, 0), (0, 0, 1), 7e10, 2.6e10, 2700, mbd.SectionTable(x, sections))
     flexible = mbd.FlexibleLink("arm", beam, mbd.Modes("craig-bampton", 0, elements=64))
     found = deformation(flexible, 0.0, [1.0])
-    tip = station_shape(flexible, found.modes, 0.0, 1.0).displacement[0]
+    tip = found.shapes[0].displacement[0]
     flexibility = tip @ np.linalg.solve(found.stiffness, tip)
     s = np.linspace(0.0, 1.0, 100_001)
     expected = np.trapezoid((1 - s) ** 2 / (7e10 * (2.0 - s) * 1e-9), s)

@@ -63,7 +63,7 @@ def test_bending_tends_to_what_the_curvature_of_the_modes_says():
     h = machine.bias_forces(np.zeros(4), np.zeros(4))
     q = -np.linalg.solve(machine.model.flexible[0].stiffness, h)
     loads = mbd.section_loads(machine, "arm", X, q, np.zeros(4), np.zeros(4))
-    modes = basis(machine.model.description.flexible[0], 0.0, [1.0])
+    modes = basis(machine.model.description.flexible[0], beam, 0.0, [1.0])
     curvature = sum(eta * mode.strain(X) for eta, mode in zip(q, modes, strict=True))
     internal = beam.at(X).EIz * curvature
     assert np.allclose(-loads.moment[:, 2], internal, atol=1e-3 * np.abs(internal).max())

@@ -1,0 +1,90 @@
+"""Modal bases from elsewhere: the beam's own, written to a table, must move as the beam does."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.flexible.basis import basis, matrices
+from mbd_bridge.mechanism import Model, build_model
+from tests.flexible.models import bar, state
+
+SUMS = 1e-9
+"""Relative: Gauss points as nodes carry every integral of a bar exactly."""
+
+
+def as_nodes(beam, modes, *, shifted=0.0):
+    """Return a beam's modes at its Gauss points, which weigh, and at both ends."""
+    at, weight = np.polynomial.legendre.leggauss(12)
+    edges = np.linspace(0.0, beam.length, 5)
+    half = 0.5 * np.diff(edges)[:, None]
+    inner = (edges[:-1, None] + half * (1 + at)).ravel()
+    x = np.concatenate([[0.0], inner, [beam.length]])
+    masses = np.concatenate([[0.0], (half * weight).ravel() * beam.at(inner).mass, [0.0]])
+    shape = np.stack([mode.displacement(x) for mode in modes])
+    turn = np.stack([mode.rotation(x) for mode in modes])
+    nodes = np.column_stack([x, 0 * x, 0 * x])
+    # a rigid motion more: the link's frame takes it away
+    spin = np.array([0.0, 0.0, shifted])
+    shape = shape + np.cross(spin, nodes) + shifted * np.array([0.1, 0.2, 0.0])
+    K = matrices(beam, modes)[1]
+    return mbd.ModalBasis(nodes, masses, shape, turn + spin, K)
+
+
+def pendulum(shape, modes=None) -> Model:
+    parts = mbd.Builder("pendulum").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
+    parts.joint("elbow", "revolute", "rod", "bob", xyz=(1, 0, 0), axis=(0, 1, 0))
+    parts.link("bob", 0.5, (0.1, 0, 0.1), (0.01, 0.01, 0.01))
+    parts.flexible(mbd.FlexibleLink("rod", shape, *([modes] if modes else [])))
+    return build_model(parts.description())
+
+
+@pytest.mark.parametrize("shifted", [0.0, 0.7])
+def test_a_beams_modes_at_nodes_move_as_the_beam(shifted):
+    beam, modes = bar(1.0, E=7e7), mbd.Modes("clamped-free", 2, 1)
+    ours = pendulum(beam, modes)
+    shapes = basis(ours.description.flexible[0], beam, 0.0, [1.0])
+    other = pendulum(as_nodes(beam, shapes, shifted=shifted))
+    q, v, a = state(ours, np.random.default_rng(2))
+    M, expected = mass_matrix_by_bodies(other, q), mass_matrix_by_bodies(ours, q)
+    assert np.abs(M - expected).max() < SUMS * np.abs(expected).max()
+    found, known = (recursive_loads(one, q, v, a).forces for one in (other, ours))
+    assert np.abs(found - known).max() < SUMS * np.abs(known).max()
+
+
+def test_frequencies_stand_for_a_stiffness():
+    modes = basis(mbd.FlexibleLink("a", bar(1.0), mbd.Modes("clamped-free", 2)), bar(1.0), 0, [1])
+    plain = as_nodes(bar(1.0), modes)
+    M, K = matrices(bar(1.0), modes)
+    hertz = np.sqrt(np.diag(K) / np.diag(M)) / (2 * np.pi)
+    again = mbd.ModalBasis(plain.nodes, plain.masses, plain.displacement, plain.rotation, hertz)
+    assert np.allclose(again.stiffness, K, atol=1e-9 * K.max())
+
+
+def test_modal_bases_that_do_not_fit_are_refused():
+    modes = basis(mbd.FlexibleLink("a", bar(1.0)), bar(1.0), 0.0, [1.0])
+    good = as_nodes(bar(1.0), modes)
+    parts = (good.nodes, good.masses, good.displacement, good.rotation, good.stiffness)
+    for place, wrong, message in (
+        (0, good.nodes[:, :2], "nodes"),
+        (1, -good.masses, "none below 0"),
+        (2, good.displacement[:, :-1], "displacement"),
+        (3, good.rotation[:1], "rotation"),
+        (4, np.zeros((2, 2)), "positive definite"),
+        (4, np.array([[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
+    ):
+        with pytest.raises(mbd.ModelError, match=message):
+            mbd.ModalBasis(*parts[:place], wrong, *parts[place + 1 :])
+    builder = mbd.Builder("far").joint("hinge", "revolute", "base", "rod")
+    builder.joint("weld", "fixed", "rod", "tool", xyz=(0.5, 0.1, 0))
+    with pytest.raises(mbd.ModelError, match=r"no node at \[0.5, 0.1, 0"):
+        build_model(builder.flexible(mbd.FlexibleLink("rod", good)).description())
+    with pytest.raises(mbd.ModelError, match="node from 0"):
+        mbd.FlexibleLink("rod", good, stations={"gauge": 0.5})
+    with pytest.raises(mbd.ModelError, match="own modes"):
+        mbd.FlexibleLink("rod", good, stiffening=True)
+    machine = mbd.Mechanism(pendulum(good))
+    still = np.zeros(machine.nv)
+    with pytest.raises(mbd.ModelError, match="need a Beam"):
+        mbd.section_loads(machine, "rod", 0.5, still, still, still)
