@@ -54,7 +54,8 @@ def main() -> None:
         steps = SECONDS / STEP
         print(
             f"{count} modes: end moves {np.abs(tip).max():.3f} m, "
-            f"deflects {np.abs(up).max():.4f} m; apart by {apart:.1e} m; a step {1e6 * spent / steps:.2f} us, "
+            f"deflects {np.abs(up).max():.4f} m; apart by {apart:.1e} m; "
+            f"a step {1e6 * spent / steps:.2f} us, "
             f"Exudyn {1e6 * other / steps:.0f} us: {other / spent:.0f} times"
         )
 
