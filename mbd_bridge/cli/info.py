@@ -50,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", _gears(model))
     if model.cuts:
         loop_tables.info(console, robot)
+    if model.flexible:
+        screen.show(console, "", "links that bend", _flexible(model))
     if robot.forces:
         screen.show(console, "", "force elements", _forces(robot.forces))
     unused = left_out(model, "loads and dynamics", replaced_by(model, robot.forces))
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _headline(model: Model) -> str:
     fixed = sum(not joint.moving for joint in model.joints[1:])
-    coupled = sum(joint.follows is not None for joint in model.joints)
+    coupled = sum(joint.follows is not None and not joint.is_station for joint in model.joints)
     kinds = [f"{fixed} fixed"] if fixed else []
     kinds += [f"{coupled} coupled"] if coupled else []
     inside = f" ({', '.join(kinds)})" if kinds else ""
@@ -121,6 +123,20 @@ def _forces(elements: tuple[ForceElement, ...]) -> Table:
 
     rows = [(one.name, type(one).__name__, one.place, one.numbers) for one in elements]
     return screen.table(("name", "type", "acts", "numbers"), rows)
+
+
+def _flexible(model: Model) -> Table:
+    from mbd_bridge.cli import screen
+
+    rows = []
+    for part in model.flexible:
+        name = model.links[part.link].name
+        hertz = ", ".join(f"{f:.4g}" for f in part.frequencies())
+        damped = "yes" if part.damping.any() else "no"
+        stiffened = "yes" if part.integrals.pairs else "no"
+        rows.append((name, f"{part.integrals.mass:.6g}", hertz, damped, stiffened))
+    head = ("link", "kg", "natural frequencies, link held at its joint, Hz", "damped", "stiffening")
+    return screen.table(head, rows)
 
 
 def _gears(model: Model) -> Table:

@@ -163,6 +163,13 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     forces.add_argument(
         "--no-forces", action="store_true", help="without the force elements of that file"
     )
+    flexible = parser.add_mutually_exclusive_group()
+    flexible.add_argument(
+        "--flexible",
+        metavar="FILE",
+        help="links that bend; by default those of NAME.flex.yaml beside ROBOT, if it is there",
+    )
+    flexible.add_argument("--rigid", action="store_true", help="without the links of that file")
 
 
 def add_actuators(parser: argparse.ArgumentParser) -> None:

@@ -149,6 +149,7 @@ def robot_and_remarks(
             floating=options.floating,
             mesh_directories=folders,
             forces=() if options.no_forces else options.forces,
+            flexible=() if options.rigid else options.flexible,
             actuators=vars(options).get("actuators"),
             **given,
         )

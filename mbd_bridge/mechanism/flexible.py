@@ -49,6 +49,13 @@ class FlexibleBody:
     stiffness: Array
     damping: Array
 
+    def frequencies(self) -> Array:
+        """Return the natural frequencies (n,) Hz of the link alone, held where its frame is."""
+        modes = slice(1, 1 + len(self.stiffness))
+        M = np.trace(self.integrals.second[modes, modes], axis1=2, axis2=3)
+        squares = np.linalg.eigvals(np.linalg.solve(M, self.stiffness)).real
+        return np.asarray(np.sqrt(np.maximum(np.sort(squares), 0.0)) / (2.0 * np.pi))
+
 
 class Part(NamedTuple):
     """A flexible link while its mechanism is built: its deformation and its joint of modes."""

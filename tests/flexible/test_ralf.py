@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.cli import main
 from mbd_bridge.formats.flex_sidecar import read_flexible
 from tests.robots import OWN
 
@@ -120,3 +121,17 @@ def test_mistakes_in_the_file_are_named_with_their_line(tmp_path, old, new, mess
     with pytest.raises(mbd.FileError, match=message) as raised:
         read_flexible(file)
     assert raised.value.line is not None
+
+
+def test_the_command_line_shows_what_bends_and_leaves_it_rigid(capsys):
+    path = str(OWN / "ralf.urdf")
+    assert main(["info", path]) == 0
+    text = capsys.readouterr().out
+    assert "links that bend" in text
+    beam = mbd.Section.tube(0.14, 0.13)
+    first = 1.8751040687**2 * np.sqrt(70e9 * beam.Iz / (2700 * beam.A * 3.048**4)) / (2 * np.pi)
+    assert f"{first:.3g}" in text
+    assert main(["info", path, "--rigid"]) == 0
+    text = capsys.readouterr().out
+    assert "links that bend" not in text
+    assert "4 degrees of freedom" in text
