@@ -32,7 +32,7 @@ LEFT = 1e-10
 @functools.cache
 def started(name):
     """A machine with its position and velocity at the start."""
-    machine = mbd.load(own_urdfs()[name], forces=())
+    machine = mbd.load(own_urdfs()[name], forces=(), flexible=())
     if name in TREES:
         return machine, np.linspace(-0.4, 0.5, machine.nq), np.linspace(-2.0, 1.0, machine.nv)
     at = machine.assemble(**STARTS[name])
