@@ -55,7 +55,7 @@ def along_time(history: LoadHistory) -> str:
                 continue
             sheet, ax = _chart()
             draw_panels(traces.times, "time [s]", [panel], ax=ax)
-            drawn.append(_svg(sheet, f"{what} of {joint} along time"))
+            drawn.append(svg(sheet, f"{what} of {joint} along time"))
     return charts(drawn)
 
 
@@ -67,7 +67,7 @@ def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
         with style():
             sheet, ax = _chart()
             _envelope(ax, envelopes[one.name], one)
-        drawn.append(_svg(sheet, f"torque over speed of {one.name}"))
+        drawn.append(svg(sheet, f"torque over speed of {one.name}"))
     said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
     return charts(drawn, said)
 
@@ -110,7 +110,7 @@ def exceedances(history: LoadHistory) -> str:
             if any(one.largest for one in panel.steps):
                 sheet, ax = _chart()
                 draw_spectra([panel], ax=ax)
-                drawn.append(_svg(sheet, f"range spectra of {panel.title}"))
+                drawn.append(svg(sheet, f"range spectra of {panel.title}"))
     return charts(drawn) if drawn else ""
 
 
@@ -123,7 +123,8 @@ def _chart() -> tuple[Figure, Axes]:
         return sheet, sheet.add_axes(FRAME)
 
 
-def _svg(sheet: Figure, alt: str) -> str:
+def svg(sheet: Figure, alt: str) -> str:
+    """Return a chart as part of the page."""
     out = io.BytesIO()
     with style():
         sheet.savefig(out, format="svg", metadata={"Date": None})

@@ -9,6 +9,7 @@ from mbd_bridge.errors import count
 from mbd_bridge.loads.streaming import LoadHistory, SignalStatistics
 from mbd_bridge.motions.table import FORCES, MOMENTS
 from mbd_bridge.readable import quantity
+from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
 from mbd_bridge.reports.tables import Sizing, folded
 
@@ -21,7 +22,7 @@ def summary(history: LoadHistory, agreement: Report | None, actuators: Sequence[
     """Return verdicts, the joints' largest loads, and notes as HTML."""
     parts = [
         _checked(agreement),
-        _limits(history, actuators),
+        motors_verdicts(history.motors) if history.motors else _limits(history, actuators),
         _undetermined(history),
         joints(history),
         *(paragraph(f"Note: {note}.", "note") for note in history.notes if _is_news(history, note)),
@@ -79,12 +80,10 @@ def _limits(history: LoadHistory, actuators: Sequence[Sizing]) -> str:
     """Return whether actuators stay within their limits, and what that leaves out."""
     over = [f"{one.name} ({one.excess})" for one in actuators if one.too_much]
     limited = [one for one in actuators if one.effort_limit or one.speed_limit]
-    missing = [
-        said.heading.lower()
-        for topic in ("friction", "rotors")
-        for said in history.assumptions[topic]
-        if said.neglected
-    ]
+    neglected = history.assumptions.neglected
+    missing = dict.fromkeys(
+        said.heading.lower() for said in neglected if said.topic in ("friction", "rotors")
+    )
     without = f" Not counted: {'; '.join(missing)}." if missing else ""
     if over:
         return verdict(f"Beyond limits: {', '.join(over)}.{without}", "bad")

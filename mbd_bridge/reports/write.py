@@ -14,6 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.reports import checks, figures, tables
 from mbd_bridge.reports.cases import Case, load_cases
 from mbd_bridge.reports.machine import machine
+from mbd_bridge.reports.motors import motors_section
 from mbd_bridge.reports.page import page, paragraph
 from mbd_bridge.reports.summary import summary
 from mbd_bridge.reports.title import TitleBlock
@@ -83,6 +84,8 @@ def report_page(subject: Subject) -> str:
     if actuators:
         drawn = figures.torque_over_speed(history, actuators)
         sections.append(("Actuators", tables.actuators(actuators) + drawn))
+    if history.motors is not None and len(history.motors):
+        sections.append(("Motors", motors_section(history.motors)))
     sections.append(("Durability", tables.spectra(history) + figures.exceedances(history)))
     sections.append(("Assumptions", tables.assumptions(history.assumptions)))
     if subject.agreement is not None:

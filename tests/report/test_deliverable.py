@@ -156,6 +156,28 @@ def test_load_cases_stand_side_by_side_with_the_one_that_decides(arm, motion, tm
         assert row[1] == quantity(histories[1][f"{row[0]}.force"].largest.value, "N")
 
 
+def test_motors_stand_with_their_verdicts_and_curves(tmp_path):
+    path = tmp_path / "motors.html"
+    motor = mbd.actuators.Actuator(
+        JOINTS[0],
+        ratio=100,
+        rotor_inertia=1e-5,
+        motor_friction=mbd.actuators.Friction(0.01),
+        curve=mbd.actuators.MotorCurve(continuous=0.2, peak=0.5, max_speed=500.0),
+    )
+    robot = mbd.load(ARM).with_actuators([motor])
+    history = mbd.report(robot, path, MOTION, JOINTS, **FAST)
+    duty = history.motors[JOINTS[0]]
+    found = {row[0]: row[1:] for row in rows(path, "Motors")}
+    assert list(found) == list(history.motors.names)
+    shown = found[JOINTS[0]]
+    assert si(shown[0]) == pytest.approx(duty.peak.value, rel=1e-4)
+    assert si(shown[1]) == pytest.approx(duty.rms, rel=1e-4)
+    assert shown[-1] == duty.verdict.text
+    drawn = html.parse(path).xpath("//section[h2='Motors']//img/@alt")
+    assert f"torque over speed of the motor of {JOINTS[0]}" in drawn
+
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 

@@ -94,6 +94,7 @@ def test_the_actuators_are_those_of_the_api(arm, page):
         f"{np.abs(speed).max():.5g} rad/s",
         f"{np.abs(speed).max() / 2:.0%} of 2 rad/s",
         f"{(actuation * speed).max():.5g} W",
+        f"{-(actuation * speed).min():.5g} W",
     ]
 
 

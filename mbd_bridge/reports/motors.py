@@ -1,0 +1,73 @@
+"""Motors in a report: what they have to do, whether they are large enough, and their curves."""
+
+from __future__ import annotations
+
+from mbd_bridge.actuators import MotorDuty, Motors
+from mbd_bridge.actuators.pictures import torque_speed
+from mbd_bridge.plots import draw_torque_speed, style
+from mbd_bridge.readable import number, quantity
+from mbd_bridge.reports.figures import svg
+from mbd_bridge.reports.page import Cell, charts, table, verdict
+
+KINDS = {"fits": "good", "exceeded": "bad", "open": "doubt"}
+"""How verdicts look."""
+
+CHART = (4.3, 4.6)
+"""Width and height of a motor's chart, inches: its legend, with peak and RMS, stands below."""
+
+AXES = (0.155, 0.45, 0.825, 0.42)
+"""Left, bottom, width and height of the axes in it."""
+
+
+def motors_section(motors: Motors) -> str:
+    """Return what each motor has to do, and its torque over speed."""
+    rows: list[list[Cell]] = [_row(duty) for duty in motors]
+    headings = ("motor of", ">peak", ">RMS", ">top speed", ">motoring", ">braking", "verdict")
+    said = (
+        "At the motor's shaft, with gears, rotor and friction as stated. Motoring is power that "
+        "the motor gives, braking what it takes."
+    )
+    drawn = [_chart(duty) for duty in motors if duty.peak.value]
+    return table(headings, rows, said) + (charts(drawn) if drawn else "")
+
+
+def motors_verdicts(motors: Motors) -> str:
+    """Return the verdicts in short: those that are alike in one line."""
+    lines = []
+    states = {duty.name: duty.verdict for duty in motors}
+    fitting = [name for name, one in states.items() if one.state == "fits"]
+    if fitting:
+        text = f"Large enough, with friction and rotor inertia: motor of {', '.join(fitting)}."
+        lines.append(verdict(text, "good"))
+    lines += [
+        verdict(f"Motor of {name}: {one.text}.", "bad")
+        for name, one in states.items()
+        if one.state == "exceeded"
+    ]
+    unsaid = [name for name, one in states.items() if one.state == "open"]
+    if unsaid:
+        text = f"No verdict on the motor of {', '.join(unsaid)}: what is missing stands in Motors."
+        lines.append(verdict(text, "doubt"))
+    return "\n".join(lines)
+
+
+def _row(duty: MotorDuty) -> list[Cell]:
+    said = duty.verdict
+    return [
+        duty.name,
+        quantity(duty.peak.value, duty.torque_unit),
+        quantity(duty.rms, duty.torque_unit),
+        f"{number(abs(duty.fastest.value))} {duty.speed_unit}",
+        quantity(duty.motoring.value, "W"),
+        quantity(duty.braking.value, "W"),
+        (said.text, f"prose {KINDS[said.state]}"),
+    ]
+
+
+def _chart(duty: MotorDuty) -> str:
+    from matplotlib.figure import Figure
+
+    with style():
+        sheet = Figure(figsize=CHART)
+        draw_torque_speed(sheet.add_axes(AXES), torque_speed(duty))
+    return svg(sheet, f"torque over speed of the motor of {duty.name}")
