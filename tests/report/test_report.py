@@ -298,15 +298,15 @@ def test_on_a_terminal_the_command_shows_how_far_it_is(tmp_path):
     words = [sys.executable, "-m", "mbd_bridge", "report", str(ARM), str(MOTION)]
     more = ["-o", str(tmp_path / "x.html"), "--joints", JOINTS[1], "--no-picture", "--no-check"]
     width = os.environ | {"COLUMNS": "100", "TERM": "xterm"}
-    done = subprocess.run([*words, *more], cwd=ROOT, stderr=theirs, env=width, check=False)
-    os.close(theirs)
-    shown = bytearray()
-    with contextlib.suppress(OSError):  # the other end is closed: no more
-        while part := os.read(ours, 100_000):  # 4 kB at a time, wherever a letter ends
-            shown += part
+    with subprocess.Popen([*words, *more], cwd=ROOT, stderr=theirs, env=width) as command:
+        os.close(theirs)
+        shown = bytearray()
+        with contextlib.suppress(OSError):  # the other end is closed: no more
+            while part := os.read(ours, 100_000):  # a terminal keeps 4 kB until they are read
+                shown += part
     os.close(ours)
     seen = shown.decode()
-    assert done.returncode == 0
+    assert command.returncode == 0
     assert re.search(r"reading and computing .* 100 %", seen), seen
 
 
