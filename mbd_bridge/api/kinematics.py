@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.dynamics import MechanismDynamics
-from mbd_bridge.arguments import by_name, finite_numbers, flag
-from mbd_bridge.errors import StateError, real_number, whole_number
+from mbd_bridge.arguments import as_floats, by_name, finite_numbers, flag
+from mbd_bridge.equations.centroid import Centroid
+from mbd_bridge.equations.frames import FrameKinematics, Reference
+from mbd_bridge.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.formats.table import Column, Table
-from mbd_bridge.kinematics.frames import Frames
+from mbd_bridge.kinematics.frames import Frames, find_frame, prepare_centroid, prepare_frames
 from mbd_bridge.kinematics.inverse import InversePath
 from mbd_bridge.kinematics.paths import inverse_path, pose_targets
 from mbd_bridge.loads import LoadRequest
@@ -21,13 +23,14 @@ from mbd_bridge.loads.poses.static import static_loads
 from mbd_bridge.loads.poses.workspace import CLEARANCE, Ranges, Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses
 from mbd_bridge.loads.selected import actuation_names, select_joints
-from mbd_bridge.mechanism import rebuilt
+from mbd_bridge.mechanism import Model, rebuilt
 from mbd_bridge.mechanism.payload import with_payload
 from mbd_bridge.motions import CompletionOptions, Motion
 from mbd_bridge.motions.partial import REACHED, completed_motion
 from mbd_bridge.motions.path import moving_targets
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.constrained import actuated_joints
+from mbd_bridge.solve.quaternions import unit_quaternions
 
 
 class MechanismKinematics(MechanismDynamics):
@@ -78,6 +81,51 @@ class MechanismKinematics(MechanismDynamics):
         return completed_motion(
             table, self.model, rest=flag("rest", rest), options=options, check=flag("check", check)
         )
+
+    def frame_kinematics(
+        self,
+        frame: str,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        *,
+        reference: Reference = "local_world_aligned",
+        frames: Frames = None,
+        threads: int = 1,
+    ) -> FrameKinematics:
+        """Return position, rotation, Jacobian J and J̇ q̇ of a frame at one state or at N states.
+
+        The twist is J v, linear part first; its derivative J a + J̇ v. Singular values of J:
+        ``numpy.linalg.svd(found.jacobian, compute_uv=False)``.
+
+        Parameters
+        ----------
+        frame : a link, a joint (the frame of its child) or one of `frames`
+        q, v : (nq,), (nv,) or (N, ...); v counts for J̇ v only; None: at rest
+        reference : "local_world_aligned": velocity of the frame's origin, world axes; "local": in
+            the frame's own axes; "world": of the body's point at the world's origin. As pinocchio's
+        frames : frames by name: a link, or (link, xyz) or (link, xyz, rpy)
+        threads : share the states among this many threads
+        """
+        reference = one_of("reference", reference, get_args(Reference), StateError)
+        own = find_frame(self.model, frame, frames)
+        kernel = self.prepared.get(
+            ("frame", own.identity, reference), lambda: prepare_frames(self.model, [own], reference)
+        )
+        x, R, J, drift = kernel(*_states(self.model, q, v), threads=threads)
+        one = np.ndim(x) == 2
+        each = (np.asarray(part)[0] if one else np.asarray(part)[:, 0] for part in (x, R, J, drift))
+        return FrameKinematics(*each)
+
+    def centroid(self, q: ArrayLike, v: ArrayLike | None = None, *, threads: int = 1) -> Centroid:
+        """Return centre of mass, its Jacobian, momentum and energy at one state or at N states.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,) or (N, ...); None: at rest
+        threads : share the states among this many threads
+        """
+        kernel = self.prepared.get("centroid", lambda: prepare_centroid(self.model))
+        return Centroid(*kernel(*_states(self.model, q, v), threads=threads))
 
     def worst_pose(
         self,
@@ -199,6 +247,12 @@ class MechanismKinematics(MechanismDynamics):
             tolerance=tolerance,
             check=flag("check", check),
         )
+
+
+def _states(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
+    """Return q with unit quaternions, and v, zero where it is not given."""
+    places = unit_quaternions(model, as_floats("q", q))
+    return places, np.zeros((*np.shape(places)[:-1], model.nv)) if v is None else v
 
 
 def _payload(payload: Any) -> tuple[str, float, ArrayLike]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import by_name, finite_numbers
+from mbd_bridge.equations.centroid import Centroid, centroid
 from mbd_bridge.equations.frames import Reference, frame_kinematics
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
@@ -102,4 +103,15 @@ def prepare_frames(
         outputs=("position", "rotation", "jacobian", "drift"),
         name="frames",
         identity=f"{digest(model)} frames {reference} {named}",
+    )
+
+
+def prepare_centroid(model: Model) -> Kernel:
+    """Return the kernel (q, v) of `equations.centroid`."""
+    return compile_kernel(
+        lambda q, v: tuple(centroid(model, q, v)),
+        {"q": model.nq, "v": model.nv},
+        outputs=Centroid._fields,
+        name="centroid",
+        identity=f"{digest(model)} centroid",
     )
