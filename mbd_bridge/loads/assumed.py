@@ -87,9 +87,9 @@ def _base(basis: LoadBasis) -> Assumption:
 
 
 def _masses(basis: LoadBasis) -> Assumption:
-    links = basis.model.links
-    mass = float(sum(link.inertia.mass for link in links))
-    text = f"{mass:.6g} kg in {count(len(links), 'link')}, as in the file"
+    mass, links = float(sum(basis.model.masses)), count(len(basis.model.links), "link")
+    text = f"{mass:.6g} kg in {links}, as in the file"
+    text += ", links that bend as their beams" if basis.model.flexible else ""
     text += ", with the payload" if basis.model.description.payloads else ""
     return Assumption("masses", text, (Number("mass", mass, "kg"),))
 
@@ -171,6 +171,11 @@ def _limits(basis: LoadBasis) -> Assumption:
 
 
 def _rigid(basis: LoadBasis) -> Assumption:
+    model = basis.model
+    bent = [f"{model.links[one.link].name} ({len(one.stiffness)} modes)" for one in model.flexible]
+    if bent:
+        text = f"these links bend: {', '.join(bent)}; all others and joints are rigid"
+        return Assumption("rigid", f"{text}, without clearance", neglected=True)
     return Assumption("rigid", "links and joints are rigid, without clearance", neglected=True)
 
 

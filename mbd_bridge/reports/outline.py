@@ -34,6 +34,7 @@ def rows(model: Model) -> tuple[list[str], list[list[str]]]:
     the file has any, the rank among cuts if it has loops.
     """
     described = {joint.name: joint for joint in model.description.joints}
+    bent = {part.link: part.integrals.mass for part in model.flexible}
     found = []
     for drawing, joint in _walk(model):
         link = model.links[joint.child]
@@ -44,7 +45,7 @@ def rows(model: Model) -> tuple[list[str], list[list[str]]]:
                 _axis(joint),
                 _limits(model, joint, described.get(joint.name)),
                 link.name,
-                f"{link.inertia.mass:.6g}",
+                f"{link.inertia.mass + bent.get(joint.child, 0.0):.6g}",
                 *_largest(joint, described.get(joint.name)),
                 f"{joint.type.weight:g}" if joint.moving else "",
             )
@@ -92,6 +93,8 @@ def _type(model: Model, joint: ModelJoint) -> str:
 
 
 def _axis(joint: ModelJoint) -> str:
+    if joint.is_station:
+        return ""
     if joint.type.name in ("fixed", "floating", "spherical"):
         return ""
     axis = np.array(joint.axis)

@@ -135,3 +135,13 @@ def test_the_command_line_shows_what_bends_and_leaves_it_rigid(capsys):
     text = capsys.readouterr().out
     assert "links that bend" not in text
     assert "4 degrees of freedom" in text
+
+
+def test_loads_say_what_bends_and_what_it_weighs(arm):
+    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
+    still = np.zeros(arm.nv)
+    a = arm.forward_dynamics(at.q, still, still)
+    loads = arm.joint_loads(at.q, still, a)
+    (rigid,), (masses,) = loads.assumptions["rigid"], loads.assumptions["masses"]
+    assert "lower (2 modes), upper (2 modes), actuating (2 modes)" in rigid.text
+    assert f"{sum(arm.model.masses):.6g} kg" in masses.text
