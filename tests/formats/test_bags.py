@@ -112,11 +112,20 @@ def test_joints_that_go_by_other_names_are_asked_for(tmp_path):
         mbd.load_motion(path, pendulum, joints={"a": "hing"})
     with pytest.raises(FileError, match=r"no joint of /joint_states named 'd'.*Available: a, b, c"):
         mbd.load_motion(path, pendulum, joints={"a": "hinge", "d": "hinge"})
-    bar = mbd.load(own_urdfs()["four_bar"])
-    words = r"no states of elbow, rocker; the messages have b, c besides: say which .*--rename"
+    arm = mbd.load(own_urdfs()["rrc_arm"])
+    first, second, *_ = arm.coordinate_names
+    words = rf"no states of {second}.*; the messages have b, c besides: say which .*--rename"
     with pytest.raises(FileError, match=words):
-        mbd.load_motion(path, bar, joints={"a": "crank"})
-    assert mbd.load_motion(path, bar, joints={"a": "crank"}, rest=True).q.shape == (40, 3)
+        mbd.load_motion(path, arm, joints={"a": first})
+    assert mbd.load_motion(path, arm, joints={"a": first}, rest=True).q.shape == (40, 7)
+
+
+def test_joints_that_determine_the_others_of_a_loop_are_enough(tmp_path):
+    path = write(tmp_path / "bag", recording())
+    bar = mbd.load(own_urdfs()["four_bar"])
+    motion = mbd.load_motion(path, bar, joints={"a": "crank"})
+    assert motion.q.shape == (40, 3)
+    assert any("crank (1 degree of freedom)" in note for note in motion.notes), motion.notes
 
 
 def test_one_topic_is_chosen_among_several(tmp_path):
