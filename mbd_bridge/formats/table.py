@@ -7,7 +7,7 @@ columns mean is for others to say.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +54,8 @@ class Table:
     source : path of the file
     attributes : what the file says about itself, such as the convention of loads
     start : the row of the file that is the first one here
+    notes : what is unusual in how the file is written
+    headings : the file's own names of columns, by those here, where they are others
     """
 
     columns: tuple[Column, ...]
@@ -62,6 +64,8 @@ class Table:
     source: str
     attributes: dict[str, str] = field(default_factory=dict)
     start: int = 0
+    notes: tuple[str, ...] = ()
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,6 +82,7 @@ class Table:
         """Return the error that names this file, the row (its line in a text) and the column."""
         line = None if row is None or self.lines is None else int(self.lines[row])
         place = None if row is None else self.start + row
+        column = None if column is None else self.headings.get(column, column)
         return place_error(message, self.source, place, column, line)
 
 

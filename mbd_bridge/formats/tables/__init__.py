@@ -22,7 +22,8 @@ from mbd_bridge.arguments import file_path, flag
 from mbd_bridge.errors import FileError, StateError, whole_number
 from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place_error
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
-from mbd_bridge.formats.tables.text import TextSource, text_rows
+from mbd_bridge.formats.tables.text import text_rows
+from mbd_bridge.formats.tables.text_source import TextSource
 from mbd_bridge.formats.whole_file import check_place, whole_path
 
 __all__ = [
@@ -122,6 +123,7 @@ def read_table(
         np.concatenate(lines) if lines else None,
         source.path,
         source.attributes,
+        notes=source.notes,
     )
 
 

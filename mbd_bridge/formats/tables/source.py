@@ -56,6 +56,7 @@ class TableSource(ABC):
     attributes : what the file says about itself: content, convention, who made it, ...
     rows : how many there are; None where only reading tells (CSV)
     once : whether it can be read only once (a pipe)
+    notes : what is unusual in how the file is written
     """
 
     path: str
@@ -63,6 +64,7 @@ class TableSource(ABC):
     attributes: dict[str, str]
     rows: int | None
     once = False
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self,
