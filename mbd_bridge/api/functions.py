@@ -41,6 +41,7 @@ from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
+from mbd_bridge.motions.names import Gaps, Naming
 from mbd_bridge.motions.smoothing import Smooth, Smoothing
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
@@ -122,9 +123,11 @@ def load_motion(
     mechanism: Mechanism,
     *,
     rest: bool = False,
+    rename: Mapping[str, str | None] | None = None,
+    unit: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
+    gaps: Gaps = "refuse",
     topic: str | None = None,
-    joints: Mapping[str, str | None] | None = None,
     clock: Clock | None = None,
     near: InitialGuess = None,
     frames: Frames = None,
@@ -140,9 +143,13 @@ def load_motion(
         rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines, smoothing
         ones where the data are noisy (``.notes`` says so)
     rest : hold coordinates that the file does not have at their zero position
+    rename : names of columns (of a bag: of joints) there and here; None leaves one out. A * stands
+        for any characters: {"/arm/*/pos": "*"}. Usual spellings need none (``.notes`` says what was
+        taken for what)
+    unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths
     ignore : names of columns that are no part of the motion; * and ? stand for any characters
+    gaps : "refuse" rows with cells that hold no number, or "drop" them
     topic : of a bag: with joint states; None if there is one of them only
-    joints : of a bag: its names of joints and those here; None leaves one out
     clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
     near : of a file with a part of the coordinates of a machine with loops, or poses of frames:
         the motion is completed from the configuration nearest to these coordinates
@@ -153,16 +160,14 @@ def load_motion(
     cutoff : Hz, of the smoothing; None: what noise and motion ask for
     """
     _check(mechanism, "load_motion", "motion.csv")
-    bag = {"topic": topic, "joints": joints, "clock": clock}
-    completion = CompletionOptions(near, frames, given)
     return motion_from_file(
         path,
         mechanism.model,
         rest=rest,
         smoothing=Smoothing.of(smooth, cutoff),
-        bag=bag,
-        ignore=ignore,
-        completion=completion,
+        bag={"topic": topic, "clock": clock},
+        naming=Naming.of(rename, ignore, unit, gaps),
+        completion=CompletionOptions(near, frames, given),
     )
 
 
@@ -219,7 +224,10 @@ def load_history(
     exponents: Sequence[float] = EXPONENTS,
     plane: Plane | None = None,
     rest: bool = False,
+    rename: Mapping[str, str | None] | None = None,
+    unit: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
+    gaps: Gaps = "refuse",
     progress: Callable[[float], None] | None = None,
     on: On = "child",
     at: At | Point = "joint",
@@ -245,7 +253,7 @@ def load_history(
     joints : names; None for all
     output : write the loads there, too: .parquet, .csv, .npz or .h5
     exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
-    rest, ignore : see `load_motion`
+    rest, rename, unit, ignore, gaps : see `load_motion`
     progress : is called with the bytes read since the last call
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     external, external_in : forces on links: numbers (6,), tables, files; see there
@@ -261,7 +269,7 @@ def load_history(
         open_table(path),
         mechanism.model,
         rest=rest,
-        ignore=ignore,
+        naming=Naming.of(rename, ignore, unit, gaps),
         smoothing=Smoothing.of(smooth, cutoff),
         progress=progress,
         completion=CompletionOptions(near, frames, given),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mbd_bridge.kinematics.frames import Placed
     from mbd_bridge.mechanism import Model
     from mbd_bridge.motions import CompletionOptions, Motion, Pieces
+    from mbd_bridge.motions.names import Naming
 
 TEXT = """\
 MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
@@ -57,6 +58,27 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
         metavar="Hz",
         help="at which the smoothing halves a sine; default: what noise and motion ask for",
     )
+    parser.add_argument(
+        "--rename",
+        nargs="+",
+        action=Names,
+        metavar="THERE=HERE",
+        help="names of columns (of a bag: of joints) and of coordinates here; a * stands for any "
+        "characters ('/arm/*/pos=*'); THERE= leaves one out",
+    )
+    parser.add_argument(
+        "--unit",
+        nargs="+",
+        action=Names,
+        metavar="UNIT",
+        help="of columns that do not say theirs: deg of angles and their rates, mm of lengths",
+    )
+    parser.add_argument(
+        "--gaps",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="rows in which a cell holds no number are refused (default) or left out",
+    )
     part = parser.add_argument_group("of a part of a motion")
     if near:
         add_near(part)
@@ -70,13 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     )
     bag = parser.add_argument_group("of a ROS bag")
     bag.add_argument("--topic", metavar="TOPIC", help="with joint states, if it has several")
-    bag.add_argument(
-        "--rename",
-        nargs="+",
-        action=Names,
-        metavar="THERE=HERE",
-        help="names of joints in the bag and of coordinates here; THERE= leaves one out",
-    )
     bag.add_argument(
         "--clock",
         choices=("header", "bag"),
@@ -160,7 +175,7 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
     if not is_bag(options.motion):
         with contextlib.suppress(OSError):  # the reader has the better message
             size = stat(options.motion).st_size or None
-    bag = {"topic": options.topic, "joints": _renamed(options.rename), "clock": options.clock}
+    bag = {"topic": options.topic, "clock": options.clock}
     smoothing = Smoothing.of(options.smooth, options.cutoff)
     with screen.progress("reading", size) as step:
         return motion_from_file(
@@ -170,7 +185,7 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
             smoothing=smoothing,
             progress=step,
             bag=bag,
-            ignore=ignored(options),
+            naming=naming(options),
             completion=completion(options, model),
         )
 
@@ -195,7 +210,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
             "expected MOTION, or --q NAME=VALUE ... for a pose at rest; put MOTION before "
             "--joints, which takes every word behind it"
         )
-    if is_bag(options.motion) or options.topic or options.rename or options.clock:
+    if is_bag(options.motion) or options.topic or options.clock:
         yield MotionParts(read(options, model), options.motion)
         return
     source = open_table(options.motion)
@@ -205,18 +220,20 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
             source,
             model,
             rest=options.rest,
-            ignore=ignored(options),
+            naming=naming(options),
             smoothing=Smoothing.of(options.smooth, options.cutoff),
             progress=step,
             completion=completion(options, model),
         )
 
 
-def ignored(options: argparse.Namespace) -> list[str]:
-    """Return patterns of the columns of MOTION that are no part of the motion."""
+def naming(options: argparse.Namespace) -> Naming:
+    """Return what the columns of MOTION are."""
     from mbd_bridge.cli.external import sensors_of
+    from mbd_bridge.motions.names import Naming
 
-    return [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
+    ignored = [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
+    return Naming.of(_renamed(options.rename), ignored, options.unit or (), options.gaps)
 
 
 def completion(options: argparse.Namespace, model: Model) -> CompletionOptions:

@@ -114,7 +114,7 @@ def read_bag(
         raise FileError(
             f"no message has a joint that is wanted: {some(wanted, SHOWN)}; the bag has "
             f"{some(sorted(reader.seen), SHOWN) or 'none'}; map its names with "
-            f'joints={{"name in the bag": "name here"}}',
+            f'rename={{"name in the bag": "name here"}}',
             name,
         )
     reader.check_names()
@@ -243,7 +243,7 @@ class _Reader:
                 + (f"{some(missing, SHOWN)} missing; " if missing else "")
                 + (f"{some(more, SHOWN)} more; " if more else "")
                 + "where several programs publish on one topic, leave joints out with "
-                'joints={"name": None}'
+                'rename={"name": None}'
             )
         self._orders[named] = np.array([here.index(name) for name in wanted])
         return self._orders[named]

@@ -7,7 +7,7 @@ columns mean is for others to say.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,6 +37,8 @@ class Column:
         """Return the column that a heading like ``elbow [deg]`` names, None if it names none."""
         text = heading.strip()
         name, bracket, unit = text.rpartition("[")
+        if unit[:-1].isdecimal() and not name.endswith(" "):  # q[1], the first of several
+            return Column(text) if text else None
         if not (bracket and unit.endswith("]") and "]" not in unit[:-1]):
             return Column(text) if text else None
         return Column(name.rstrip(), unit[:-1].strip()) if name.strip() else None
@@ -55,7 +57,6 @@ class Table:
     attributes : what the file says about itself, such as the convention of loads
     start : the row of the file that is the first one here
     notes : what is unusual in how the file is written
-    headings : the file's own names of columns, by those here, where they are others
     """
 
     columns: tuple[Column, ...]
@@ -65,7 +66,6 @@ class Table:
     attributes: dict[str, str] = field(default_factory=dict)
     start: int = 0
     notes: tuple[str, ...] = ()
-    headings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +82,6 @@ class Table:
         """Return the error that names this file, the row (its line in a text) and the column."""
         line = None if row is None or self.lines is None else int(self.lines[row])
         place = None if row is None else self.start + row
-        column = None if column is None else self.headings.get(column, column)
         return place_error(message, self.source, place, column, line)
 
 
@@ -132,7 +131,8 @@ def check_finite(
     gap = f" and {length - 1} rows more behind it" if length > 1 else ""
     line = None if lines is None else int(lines[row])
     raise place_error(
-        f"expected a finite number, got {values[row, place]}{gap}; remove the row, or fill the gap",
+        f"expected a finite number, got {values[row, place]}{gap}; remove the row, fill the gap, "
+        f"or leave such rows out (of a motion --gaps drop, gaps='drop')",
         source,
         start + int(row),
         columns[place].name,

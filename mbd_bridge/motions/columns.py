@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import some, unknown_name
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import UNITS
-from mbd_bridge.motions.table import LOAD, UNDETERMINED, is_load
+from mbd_bridge.motions.table import LOAD, is_load
 from mbd_bridge.motions.warnings import NAMED
 
 Floats = NDArray[np.float64]
 
-_PARENTHESES = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
 FOLLOWS = 1e-3
 """How far, rad or m, the column of a ``<mimic>`` joint may be from what its leader makes it."""
 CLOCK_JUMP = 1e4
 """A step of so many usual ones is no gap: another clock took over."""
 
 
-def kept(ignore: Sequence[str] | str) -> Callable[[str], bool]:
-    """Return what says of a column's name that none of the patterns to ignore fits it."""
-    patterns = name_list("ignore", ignore, "columns")
-    return lambda name: not any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
 def times(table: Table) -> Floats:
     """Return the times, s, which grow from row to row."""
+    if "time" not in table.names and len(table.values) == 1:
+        return np.zeros(1)  # a pose
     if "time" not in table.names:
         raise table.error(
             f"expected a column 'time' (or 't'), s; the header has: {', '.join(table.names[:20])}; "
-            f"rename the one that holds the time"
+            f"say which one holds the time, --rename NAME=time (rename={{'NAME': 'time'}})"
         )
     time = in_si(table, "time", "s")
     steps = np.diff(time)
@@ -104,13 +95,7 @@ def compare_followers(table: Table, model: Model, q: Floats) -> None:
 
 
 def in_our_words(table: Table, model: Model) -> Table:
-    """Return the table with ``t`` called time; complain of units in parentheses."""
-    for name in table.names:
-        said = _PARENTHESES.fullmatch(name)
-        known = name in model.coordinate_names or name in model.joint_index
-        if said and not known and not name.endswith(UNDETERMINED):
-            message = f"units go in brackets: '{said['name']} [{said['unit']}]'; rename the column"
-            raise table.error(message, column=name)
+    """Return the table with ``t`` called time."""
     if "time" in table.names or "t" not in table.names or "t" in model.coordinate_names:
         return table
     columns = [replace(c, name="time") if c.name == "t" else c for c in table.columns]

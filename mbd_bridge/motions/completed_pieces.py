@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +11,9 @@ from mbd_bridge.assumptions import Assumption
 from mbd_bridge.formats.table import Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.columns import kept
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.names import Naming, named_columns
 from mbd_bridge.motions.partial import CompletionOptions, PartialMotion
 from mbd_bridge.motions.pieces import MotionPieces, Pieces
 from mbd_bridge.motions.smoothing import Smoothing
@@ -26,28 +26,27 @@ def motion_pieces(
     *,
     rest: bool = False,
     rows: int | None = None,
+    naming: Naming | None = None,
     smoothing: Smoothing | None = None,
-    ignore: Sequence[str] | str = (),
     progress: Callable[[float], None] | None = None,
     completion: CompletionOptions | None = None,
 ) -> Pieces:
     """Return the motion in a table in pieces, completed where the table has a part of it.
 
-    For the parameters see `MotionPieces` and `motions.partial`.
+    For the parameters see `MotionPieces`, `Naming` and `motions.partial`.
     """
     options = completion or CompletionOptions()
-    keep = kept(ignore)
-    heads = tuple(column for column in source.columns if keep(column.name))
-    empty = Table(heads, np.zeros((0, len(heads))), None, source.path, source.attributes)
+    source = named_columns(source, model, naming, frames=options.frames, rest=rest)
+    empty = Table(
+        source.columns,
+        np.zeros((0, len(source.columns))),
+        None,
+        source.path,
+        source.attributes,
+    )
     if options.given is None and not is_partial(empty, model, options.frames):
         return MotionPieces(
-            source,
-            model,
-            rest=rest,
-            rows=rows,
-            smoothing=smoothing,
-            ignore=ignore,
-            progress=progress,
+            source, model, rest=rest, rows=rows, smoothing=smoothing, progress=progress
         )
     columns = GivenColumns(model, empty, options.frames)
     recorded = MotionPieces(
@@ -55,7 +54,6 @@ def motion_pieces(
         columns.stand_in,
         rows=rows,
         smoothing=smoothing,
-        ignore=ignore,
         progress=progress,
         of=columns.of,
     )

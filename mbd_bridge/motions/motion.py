@@ -337,6 +337,9 @@ class _Reader:
         if self.has_v.all() and self.has_a.all():
             return []
         rows = len(self.time)
+        if rows == 1:
+            self._say("rates", "a pose at rest: velocities and accelerations that one row has not")
+            return []
         if rows < FEWEST:
             absent = [
                 name + suffix

@@ -9,7 +9,7 @@ the one before once more, and how much they differ is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -21,7 +21,6 @@ from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.formats.tables.source import Block
 from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.columns import kept
 from mbd_bridge.motions.derivatives import FEWEST
 from mbd_bridge.motions.motion import Motion, measured_states, motion_from_table
 from mbd_bridge.motions.smoothing import OFF, Plan, Smoothing, make_plan
@@ -99,7 +98,6 @@ class MotionPieces:
     source : the file, as `formats.tables.open_table` gives it
     rest : hold coordinates that the file has not at zero, at rest
     rows : of a piece
-    ignore : patterns of names of columns that are no part of the motion
     smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
@@ -119,14 +117,13 @@ class MotionPieces:
         *,
         rest: bool = False,
         rows: int | None = None,
-        ignore: Sequence[str] | str = (),
         smoothing: Smoothing | None = None,
         progress: Callable[[float], None] | None = None,
         of: Callable[[Table], Table] | None = None,
     ) -> None:
         self._of = of
         self.name, self.model = source.path, model
-        self._source, self._rest, self._kept = source, rest, kept(ignore)
+        self._source, self._rest = source, rest
         self._smoothing = Smoothing() if smoothing is None else smoothing
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
         self.overlap, self._head = OVERLAP, list[Table]()
@@ -141,7 +138,7 @@ class MotionPieces:
     def notes(self) -> tuple[str, ...]:
         """Sentences about what was read so far."""
         apart = () if self.seam <= SEAM else (self._apart(),)
-        return (*self._said, *self._warnings.notes(), *apart)
+        return (*self._source.notes, *self._said, *self._warnings.notes(), *apart)
 
     @property
     def assumed(self) -> tuple[Assumption, ...]:
@@ -246,8 +243,7 @@ class MotionPieces:
 
     def _columns(self) -> tuple[Column, ...]:
         """Return the columns of the motion: loads beside it are not read."""
-        columns = (c for c in self._source.columns if self._kept(c.name))
-        return tuple(c for c in columns if not is_load(c.name, self.model))
+        return tuple(c for c in self._source.columns if not is_load(c.name, self.model))
 
     def _empty(self) -> Table:
         source, columns = self._source, self._columns()

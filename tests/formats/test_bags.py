@@ -90,7 +90,7 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
         messages.append((stamp, joint_state(stamp, [*names[::-1], "finger"], [*q[::-1], 0.01])))
     path = write(tmp_path / "bag", messages)
     renamed = dict(zip(names, wanted.coordinates, strict=True))
-    motion = mbd.load_motion(path, arm, joints=renamed)
+    motion = mbd.load_motion(path, arm, rename=renamed)
     assert np.array_equal(motion.q, wanted.q)
     assert np.allclose(motion.time, wanted.time, rtol=0, atol=1e-12)
     assert np.allclose(motion.a, wanted.a, rtol=0, atol=1e-8)
@@ -107,23 +107,23 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
 def test_joints_that_go_by_other_names_are_asked_for(tmp_path):
     pendulum = mbd.load(own_urdfs()["pendulum"])
     path = write(tmp_path / "bag", recording())
-    assert len(mbd.load_motion(path, pendulum, joints={"a": "hinge"}).time) == 40
+    assert len(mbd.load_motion(path, pendulum, rename={"a": "hinge"}).time) == 40
     with pytest.raises(FileError, match=r"no coordinate named 'hing'; did you mean 'hinge'\?"):
-        mbd.load_motion(path, pendulum, joints={"a": "hing"})
+        mbd.load_motion(path, pendulum, rename={"a": "hing"})
     with pytest.raises(FileError, match=r"no joint of /joint_states named 'd'.*Available: a, b, c"):
-        mbd.load_motion(path, pendulum, joints={"a": "hinge", "d": "hinge"})
+        mbd.load_motion(path, pendulum, rename={"a": "hinge", "d": "hinge"})
     arm = mbd.load(own_urdfs()["rrc_arm"])
     first, second, *_ = arm.coordinate_names
     words = rf"no states of {second}.*; the messages have b, c besides: say which .*--rename"
     with pytest.raises(FileError, match=words):
-        mbd.load_motion(path, arm, joints={"a": first})
-    assert mbd.load_motion(path, arm, joints={"a": first}, rest=True).q.shape == (40, 7)
+        mbd.load_motion(path, arm, rename={"a": first})
+    assert mbd.load_motion(path, arm, rename={"a": first}, rest=True).q.shape == (40, 7)
 
 
 def test_joints_that_determine_the_others_of_a_loop_are_enough(tmp_path):
     path = write(tmp_path / "bag", recording())
     bar = mbd.load(own_urdfs()["four_bar"])
-    motion = mbd.load_motion(path, bar, joints={"a": "crank"})
+    motion = mbd.load_motion(path, bar, rename={"a": "crank"})
     assert motion.q.shape == (40, 3)
     assert any("crank (1 degree of freedom)" in note for note in motion.notes), motion.notes
 
@@ -172,8 +172,8 @@ def test_clocks_that_jump_are_refused_and_the_other_clock_helps(tmp_path, shift,
     pendulum = mbd.load(own_urdfs()["pendulum"])
     path = write(tmp_path / "bag", messages)
     with pytest.raises(FileError, match=words):
-        mbd.load_motion(path, pendulum, joints={"a": "hinge"})
-    assert len(mbd.load_motion(path, pendulum, joints={"a": "hinge"}, clock="bag").time) == 40
+        mbd.load_motion(path, pendulum, rename={"a": "hinge"})
+    assert len(mbd.load_motion(path, pendulum, rename={"a": "hinge"}, clock="bag").time) == 40
 
 
 def test_gaps_missing_joints_and_odd_messages_are_refused_with_their_number(tmp_path):
@@ -201,7 +201,7 @@ def test_messages_of_other_joints_are_left_out_and_so_are_joints_mapped_to_none(
     table, notes = read_bag(path, ["a", "finger"], joints={"finger": None})
     assert len(table.values) == 40
     assert "40 messages without any of the joints are left out" in notes
-    with pytest.raises(FileError, match=r"a missing; finger more; .*joints={\"name\": None}"):
+    with pytest.raises(FileError, match=r"a missing; finger more; .*rename={\"name\": None}"):
         read_bag(path, ["a", "finger"])
 
 

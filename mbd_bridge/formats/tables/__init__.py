@@ -33,6 +33,7 @@ __all__ = [
     "TableWriter",
     "check_output",
     "open_table",
+    "read_source",
     "read_table",
 ]
 
@@ -80,7 +81,6 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     max_cells: int = MAX_CELLS,
-    keep: Callable[[str], bool] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     """Return the table in a file, whole.
@@ -89,7 +89,6 @@ def read_table(
     ----------
     path : of the file
     max_cells : largest number of cells that is read
-    keep : says of a column's name whether it is read; None for all
     progress : is called with the number of bytes read since the last call
 
     Raises
@@ -98,14 +97,23 @@ def read_table(
         There is no such file, or it is not a table of finite numbers; file, line (of a text) or
         row, and column are named.
     """
-    source = open_table(path)
+    return read_source(open_table(path), max_cells=max_cells, progress=progress)
+
+
+def read_source(
+    source: TableSource,
+    *,
+    max_cells: int = MAX_CELLS,
+    progress: Callable[[float], None] | None = None,
+) -> Table:
+    """Return the table of a source, whole; see `read_table`."""
     values, lines, total = [], [], 0
     too_many = FileError(
         f"the table has more than {max_cells} cells; split it in time, or leave out the columns "
         f"that are not needed",
         source.path,
     )
-    places = [k for k, name in enumerate(source.names) if keep is None or keep(name)]
+    places = range(len(source.columns))
     if (source.rows or 0) * len(places) > max_cells:
         raise too_many
     for block in source.checked(BLOCK, places):
@@ -118,7 +126,7 @@ def read_table(
         if progress is not None:
             progress(block.size)
     return Table(
-        tuple(source.columns[k] for k in places),
+        source.columns,
         np.concatenate(values),
         np.concatenate(lines) if lines else None,
         source.path,

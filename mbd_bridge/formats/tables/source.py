@@ -57,6 +57,7 @@ class TableSource(ABC):
     rows : how many there are; None where only reading tells (CSV)
     once : whether it can be read only once (a pipe)
     notes : what is unusual in how the file is written
+    gaps : whether cells without a number are read as nan, where the kind of file has such
     """
 
     path: str
@@ -65,6 +66,7 @@ class TableSource(ABC):
     rows: int | None
     once = False
     notes: tuple[str, ...] = ()
+    gaps = False
 
     def __init__(
         self,

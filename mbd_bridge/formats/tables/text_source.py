@@ -23,6 +23,8 @@ from mbd_bridge.formats.tables.dialect import (
 from mbd_bridge.formats.tables.lines import Line, Lines
 from mbd_bridge.formats.tables.source import Block, TableSource, cannot_read
 
+GAPS = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "#nv")
+"""What stands for no number in a cell."""
 BLOCK_CHARACTERS = 2**24
 """Of lines that are kept at a time before they are made into numbers."""
 
@@ -154,11 +156,15 @@ class TextSource(TableSource):
         with contextlib.suppress(ValueError):
             if "_" not in text and text.isascii():
                 return float(text)
+        if self.gaps and text.lower() in GAPS:
+            return float("nan")
         self._complain(cell, place, line)
 
     def _complain(self, cell: str, place: int, line: int) -> NoReturn:
         got = "an empty cell" if not cell.strip() else repr(cell[:SHOWN])
         advice = "write it like 0.5, -1 or 2e-3"
+        if cell.strip().lower() in GAPS:
+            advice += ", or leave such rows out (of a motion --gaps drop, gaps='drop')"
         if "." in cell and "," in cell:
             advice = "write it without signs between thousands"
         elif is_number(cell):

@@ -1,0 +1,361 @@
+"""Columns of files that others wrote, by the names and units that they have here.
+
+A column is known by its name here, or by one of the usual spellings: other cases, blanks or signs
+(``Shoulder Pan``), units in parentheses or behind the name (``q1 (deg)``, ``elbow_mm``), what a
+column is behind or before it (``elbow_pos``, ``/joint_states/elbow/velocity``), ``Time``, ``t``,
+``timestamp``; or numbers in the place of names (``actual_q_0``), for chains of joints, in their
+order. `Naming` says what is not seen: renames, units, what is left out. What was taken for what
+goes into the notes, and so does what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import numpy as np
+
+from mbd_bridge.arguments import by_name, name_list
+from mbd_bridge.errors import FileError, StateError, some, unknown_name
+from mbd_bridge.formats.table import Column
+from mbd_bridge.formats.tables.source import Block, TableSource
+from mbd_bridge.kinematics.frames import Frames, is_frame
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.motions.numbered_columns import numbered
+from mbd_bridge.motions.spellings import (
+    TIMES,
+    kind_and_base,
+    known_unit,
+    last_part,
+    plain,
+    unit_and_base,
+)
+from mbd_bridge.motions.table import LOAD, is_load
+
+NAMED = 8
+"""How many names a sentence gives before it counts."""
+NEAR = 0.8
+"""Likeness of a name to one that is missing, from which on it is a misspelt one."""
+POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
+POSE |= dict.fromkeys(("qx", "qy", "qz", "qw"), "1")
+
+
+Gaps = Literal["refuse", "drop"]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the columns of a file are, where their names do not say it.
+
+    Attributes
+    ----------
+    rename : names there -> here; a ``*`` stands for any characters, the same on both sides; None
+        (or "") leaves the column out
+    ignore : patterns of names that are no part of the motion
+    units : of columns without one: "deg" of angles (and deg/s, ...), "mm" of lengths
+    drop_gaps : leave out rows in which a column that is read has no number
+    """
+
+    rename: Mapping[str, str | None]
+    ignore: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    drop_gaps: bool = False
+
+    @staticmethod
+    def of(
+        rename: Mapping[str, str | None] | None = None,
+        ignore: Sequence[str] | str = (),
+        unit: Sequence[str] | str = (),
+        gaps: Gaps = "refuse",
+    ) -> Naming:
+        """Return a checked one."""
+        renamed = by_name("rename", rename, "{'q1': 'elbow'}")
+        for there, here in renamed.items():
+            if here and (here.count("*") > there.count("*") or there.count("*") > 1):
+                raise StateError(
+                    f"rename: expected at most one * on each side, got {there!r}: {here!r}"
+                )
+        units = name_list("unit", unit, "units, such as 'deg'")
+        for one in units:
+            if one not in UNITS or UNITS[one].measures not in ("rad", "m"):
+                raise StateError(f"unit: expected deg, rad, m, cm or mm, got {one!r}")
+        if gaps not in ("refuse", "drop"):
+            raise StateError(f"gaps: expected 'refuse' or 'drop', got {gaps!r}")
+        return Naming(renamed, name_list("ignore", ignore, "columns"), units, gaps == "drop")
+
+
+class NamedColumns(TableSource):
+    """A file whose columns have the names and units that they have here; others are left out.
+
+    Attributes
+    ----------
+    dropped : rows that were left out, since a column that is read has no number there
+    """
+
+    def __init__(
+        self,
+        source: TableSource,
+        places: Sequence[int],
+        columns: Sequence[Column],
+        notes: Sequence[str],
+        drop_gaps: bool,
+    ) -> None:
+        super().__init__(source.path, columns, source.attributes, source.rows)
+        self._source, self._places, self._drop = source, list(places), drop_gaps
+        self._said = self.notes = (*source.notes, *notes)
+        self.dropped = 0
+
+    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield blocks of rows of the columns at some places."""
+        for block in self._source.blocks(rows, [self._places[k] for k in places]):
+            if not self._drop or np.isfinite(block.values).all():
+                yield block
+                continue
+            whole = np.isfinite(block.values).all(axis=1)
+            self.dropped += int((~whole).sum())
+            text = "1 row" if self.dropped == 1 else f"{self.dropped} rows"
+            self.notes = (*self._said, f"{text} with gaps left out")
+            lines = None if block.lines is None else block.lines[whole]
+            yield Block(block.values[whole], lines, block.size)
+
+
+def named_columns(
+    source: TableSource,
+    model: Model,
+    naming: Naming | None = None,
+    *,
+    frames: Frames = None,
+    rest: bool = False,
+) -> NamedColumns:
+    """Return a file with its columns called as they are here.
+
+    Parameters
+    ----------
+    frames : of the caller's, whose poses the file may hold
+    rest : coordinates may be missing
+
+    Raises
+    ------
+    FileError
+        A column has nearly the name of one that is missing, two are the same, or nothing tells
+        where the coordinates are: what to say with --rename.
+    """
+    naming = naming or Naming({})
+    if naming.drop_gaps:
+        source.gaps = True
+    words = _Words(model, frames)
+    kept, extra = _renamed(source, naming, words)
+    found, taken = dict[int, Column](), list[str]()
+    for place, name in kept.items():
+        column = source.columns[place]
+        said = words.meaning(name)
+        if said is None:
+            extra.append(place)
+            continue
+        ours, unit = said
+        found[place] = Column(ours, column.unit if column.unit is not None else unit)
+    exact = {name for place, name in kept.items() if place in found and found[place].name == name}
+    for place in [k for k, c in found.items() if c.name in exact and kept[k] != c.name]:
+        del found[place]
+        extra.append(place)
+    absent = [n for n in model.coordinate_names if n not in {c.name for c in found.values()}]
+    if len(absent) == model.nq:
+        by_number = numbered([source.columns[k].name for k in extra], model)
+        for place in [k for k in extra if source.columns[k].name in by_number]:
+            column = source.columns[place]
+            found[place] = Column(by_number[column.name], column.unit)
+            extra.remove(place)
+            absent = [] if by_number else absent
+    found = {place: words.with_unit(found[place], naming.units) for place in sorted(found)}
+    _check_twice(source, found)
+    names = {column.name for column in found.values()}
+    loads = [k for k in extra if is_load(source.columns[k].name, model)]
+    others = [source.columns[k].name for k in sorted(set(extra) - set(loads))]
+    _check_near(source, others, words, names)
+    _check_there(source, names, absent, others, model, rest)
+    for place, column in found.items():
+        there = source.columns[place].name
+        if there != column.name:
+            taken.append(f"{there!r} as {column.name}")
+    notes = [f"columns taken: {some(taken, NAMED)}"] if _worth_saying(taken) else []
+    if LOAD not in source.attributes:
+        others += [source.columns[k].name for k in loads]
+    if others:
+        notes.append(f"columns left out, which are no part of the motion: {some(others, NAMED)}")
+    return NamedColumns(source, list(found), list(found.values()), notes, naming.drop_gaps)
+
+
+def _worth_saying(taken: Sequence[str]) -> bool:
+    """Return whether more was renamed than a column of times."""
+    return any(not one.endswith(" as time") for one in taken)
+
+
+class _Words:
+    """What columns of a model's motion are called, and what others call them."""
+
+    def __init__(self, model: Model, frames: Frames) -> None:
+        self._model, self._frames = model, frames
+        followers = [joint.name for joint in model.joints if joint.follows is not None]
+        of_q, of_v = model_units(model)
+        self.measures = dict(zip(model.coordinate_names, of_q, strict=True))
+        self.measures |= {n: _follower_unit(model, n) for n in followers}
+        rates = [*zip(model.velocity_names, of_v, strict=True)]
+        rates += [(name, self.measures[name]) for name in followers]
+        for suffix, per in zip((".vel", ".acc"), RATE[1:], strict=True):
+            self.measures |= {name + suffix: unit + per for name, unit in rates}
+        self.measures["time"] = "s"
+        self._plain: dict[str, list[str]] = {}
+        for name in self.measures:
+            self._plain.setdefault(plain(name), []).append(name)
+
+    def meaning(self, name: str) -> tuple[str, str | None] | None:
+        """Return what a column is called here, and the unit that its name says."""
+        bare = name.strip()
+        ours = self._plainly(bare)
+        if ours is not None:
+            return ours, None
+        for base, unit in unit_and_base(bare):
+            ours = self._plainly(base) or self._kinds(base)
+            if ours is not None and UNITS[unit].measures == self.measure(ours):
+                return ours, unit
+        ours = self._kinds(bare)
+        return None if ours is None else (ours, None)
+
+    def _plainly(self, name: str) -> str | None:
+        """Return a name that is known, but for its case, blanks and signs."""
+        if name in self.measures or self._is_pose(name):
+            return name
+        same = self._plain.get(plain(name), [])
+        if len(same) == 1:
+            return same[0]
+        return "time" if plain(name) in TIMES and not same else None
+
+    def _kinds(self, name: str) -> str | None:
+        """Return a name with what the column holds before or behind it."""
+        for base, kind in kind_and_base(name):
+            for form in (base, last_part(base)):
+                ours = self._plainly(form)
+                if ours in self._model.coordinate_names and ours + kind in self.measures:
+                    return ours + kind
+        return None
+
+    def _is_pose(self, name: str) -> bool:
+        base = name.removesuffix(".vel").removesuffix(".acc")
+        link, _, part = base.rpartition(".")
+        rate = part in ("wx", "wy", "wz") and base != name
+        return (part in POSE or rate) and is_frame(self._model, link, self._frames)
+
+    def measure(self, name: str) -> str:
+        """Return what a column is measured in, in SI units."""
+        if name in self.measures:
+            return self.measures[name]
+        base = name.removesuffix(".vel").removesuffix(".acc")
+        unit = POSE.get(base.rpartition(".")[2], "rad")
+        return unit + RATE[0 if base == name else 1 if name.endswith(".vel") else 2]
+
+    def with_unit(self, column: Column, units: Sequence[str]) -> Column:
+        """Return a column with its unit as it is written here, or that which all have."""
+        if column.unit is not None:
+            return Column(column.name, known_unit(column.unit) or column.unit)
+        base, slash, rest = self.measure(column.name).partition("/")
+        for unit in units:
+            if UNITS[unit].measures == base:
+                return Column(column.name, unit + slash + rest)
+        return column
+
+
+def _follower_unit(model: Model, name: str) -> str:
+    return "m" if model.joint(name).type.name == "prismatic" else "rad"
+
+
+def _renamed(
+    source: TableSource, naming: Naming, words: _Words
+) -> tuple[dict[int, str], list[int]]:
+    """Return the columns that are not ignored with their new names, and an empty list of others."""
+    names, found = source.names, dict[int, str]()
+    used = set[str]()
+    for place, name in enumerate(names):
+        if any(fnmatchcase(name, pattern) for pattern in naming.ignore):
+            continue
+        new: str | None = name
+        for there, here in naming.rename.items():
+            caught = _caught(there, name)
+            if caught is None:
+                continue
+            used.add(there)
+            new = here.replace("*", caught) if here else None
+            if new is not None and words.meaning(new) is None:
+                raise FileError(
+                    f"rename: {unknown_name('coordinate or rate', new, words.measures)}",
+                    source.path,
+                )
+            break
+        if new is not None:
+            found[place] = new
+    for there in naming.rename:
+        if there not in used:
+            raise FileError(f"rename: {unknown_name('column', there, names)}", source.path)
+    return found, []
+
+
+def _caught(pattern: str, name: str) -> str | None:
+    """Return what the * of a pattern stands for in a name; None if it does not fit."""
+    head, star, tail = pattern.partition("*")
+    if not star:
+        return "" if name == pattern else None
+    fits = name.startswith(head) and name.endswith(tail) and len(name) >= len(head) + len(tail)
+    return name[len(head) : len(name) - len(tail)] if fits else None
+
+
+def _check_twice(source: TableSource, found: Mapping[int, Column]) -> None:
+    first: dict[str, int] = {}
+    for place, column in found.items():
+        other = first.setdefault(column.name, place)
+        if other != place:
+            a, b = source.columns[other].name, source.columns[place].name
+            raise FileError(
+                f"columns {a!r} and {b!r} are both {column.name}; leave one out, --ignore {b!r} "
+                f"(ignore=[{b!r}])",
+                source.path,
+            )
+
+
+def _check_near(source: TableSource, others: Sequence[str], words: _Words, names: set[str]) -> None:
+    """Refuse a column that has nearly the name of one that is missing: it may be misspelt."""
+    missing = {plain(name): name for name in words.measures if name not in names}
+    for name in others:
+        near = get_close_matches(plain(name), missing, n=1, cutoff=NEAR)
+        if near:
+            here = missing[near[0]]
+            raise source.error(
+                f"is this {here}? Then say --rename {name}={here} (rename={{{name!r}: {here!r}}}), "
+                f"else leave it out, --ignore {name!r} (ignore=[{name!r}])",
+                column=name,
+            )
+
+
+def _check_there(
+    source: TableSource,
+    names: set[str],
+    absent: Sequence[str],
+    others: Sequence[str],
+    model: Model,
+    rest: bool,
+) -> None:
+    """Refuse a file in which nothing is known, or something is missing and others are unknown."""
+    if not others or rest or not absent:
+        return
+    poses = any(name not in model.coordinate_names and "." in name for name in names)
+    if (model.has_loops and names - {"time"}) or poses:
+        return
+    raise FileError(
+        f"expected a column for each coordinate, {len(absent)} are missing: {some(absent, NAMED)}; "
+        f"other columns are {some(others, NAMED)}: say which is which, --rename {others[0]}="
+        f"{absent[0]} (rename={{{others[0]!r}: {absent[0]!r}}}; a * stands for any characters), or "
+        f"hold what is missing at zero with --rest (rest=True)",
+        source.path,
+    )
