@@ -51,6 +51,12 @@ KINDS = {
     ".hdf5": ("hdf5", "Hdf5Source", "hdf5_rows", "package"),
 }
 """By suffix: the module, imported when it is used; in it who reads, who writes, what both need."""
+READ_ONLY = {
+    ".xlsx": ("excel", "ExcelSource"),
+    ".xlsm": ("excel", "ExcelSource"),
+    ".mat": ("matlab", "MatlabSource"),
+}
+"""By suffix: the module and in it who reads; these kinds are not written."""
 PACKAGE = 3
 """Where in `KINDS` the function is that returns the packages, or says which are missing."""
 TEXT = (".csv", ".txt", ".dat", "")
@@ -69,11 +75,15 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     """
     name = os.fspath(path)
     suffix = Path(name).suffix.lower()
-    if suffix not in KINDS:
+    if suffix not in (*KINDS, *READ_ONLY) and ".xlsx#" not in name.lower():
         return TextSource(name)
     if os.path.isdir(name):
         raise FileError("cannot be read: it is a directory; give a file", name)
-    made: TableSource = _of(suffix, 1)(name)
+    if suffix in KINDS:
+        made: TableSource = _of(suffix, 1)(name)
+    else:
+        module, reader = READ_ONLY.get(suffix, READ_ONLY[".xlsx"])
+        made = getattr(importlib.import_module(f"{__name__}.{module}"), reader)(name)
     return made
 
 

@@ -130,7 +130,7 @@ def dialect_of(lines: Iterator[Line], source: str) -> tuple[Dialect, list[Line]]
             continue
         _check_quotes(line, source)
         if separator is None:
-            separator = _separator(line.text)
+            separator = separator_of(line.text)
             if separator is None:
                 before.append(line)
                 if len(before) > MOST_LINES:
@@ -187,7 +187,7 @@ def _dialect(
     return made, rows
 
 
-def _separator(text: str) -> str | None:
+def separator_of(text: str) -> str | None:
     """Return what stands between the numbers of a line; None if it is no row of numbers."""
     for separator in SEPARATORS:
         cells = _trimmed(text, separator)

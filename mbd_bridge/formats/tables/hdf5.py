@@ -168,6 +168,16 @@ def package(path: str) -> Any:
     return h5py
 
 
+def arrays(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield names and arrays (numbers, one or two dimensions) of all datasets, as MATLAB has it."""
+    h5py = package(path)
+    with h5py.File(path, "r") as file:
+        for name, item in _walk(h5py, file, path):
+            plain = item.dtype.kind in "fiub" and item.ndim in (1, 2) and not item.is_virtual
+            if plain and item.external is None and item.size * 8 <= MAX_BYTES:
+                yield name, np.asarray(item[()], dtype=np.float64)
+
+
 def _walk(h5py: Any, file: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield name and dataset, each once, of what is in this file; links to others are refused."""
     seen = set[int]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -71,7 +72,8 @@ class Lines:
         except UnicodeDecodeError:
             raise self._error("expected UTF-16 text, as it begins", number + 1) from None
         finally:
-            text.detach()
+            with contextlib.suppress(ValueError):  # the file is closed already
+                text.detach()
 
     def _check_length(self, length: int, number: int) -> None:
         if length == MAX_LINE:

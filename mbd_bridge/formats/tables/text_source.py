@@ -32,6 +32,8 @@ BLOCK_CHARACTERS = 2**24
 class TextSource(TableSource):
     """A text file, or a pipe with text in it, which is read once."""
 
+    _rest: Iterator[Line] | None = None
+
     def __init__(self, path: str) -> None:
         try:
             file = open(path, "rb")  # noqa: SIM115 (a pipe stays open until it is read)
@@ -44,18 +46,28 @@ class TextSource(TableSource):
                 if stat.S_ISDIR(mode):
                     raise IsADirectoryError(21, os.strerror(21))
                 lines = Lines(file, path)
-                self._dialect, rows = _begin(lines, path)
+                self.path = path
+                dialect, rows = self._begin(iter(lines))
             except OSError as error:
                 raise cannot_read(path, error, "a CSV file") from error
-            self._rest: Iterator[Line] | None = None
             if not stat.S_ISREG(mode):
                 self._rest, self._open = rows, stack.pop_all()
                 self.once = True
-        dialect = self._dialect
-        super().__init__(path, dialect.columns, dialect.attributes or {}, None, dialect.line)
-        self.notes = dialect.notes
+        self._describe(dialect, dialect.notes)
         if lines.encoding != "utf-8":
             self.notes = (*self.notes, f"read as {lines.encoding} text")
+
+    def _describe(self, dialect: Dialect, notes: Sequence[str]) -> None:
+        """Take in how the text is written."""
+        self._dialect = dialect
+        attributes = dialect.attributes or {}
+        super().__init__(self.path, dialect.columns, attributes, None, dialect.line)
+        self.notes = tuple(notes)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines of the file."""
+        with open(self.path, "rb") as file:
+            yield from Lines(file, self.path)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of rows; a last one without rows tells of the rest of the file."""
@@ -64,11 +76,15 @@ class TextSource(TableSource):
                 with self._open:
                     yield from self._blocks(self._rest, rows, places)
                 return
-            with open(self.path, "rb") as file:
-                _, lines = _begin(Lines(file, self.path), self.path)
-                yield from self._blocks(lines, rows, places)
+            _, lines = self._begin(self.lines())
+            yield from self._blocks(lines, rows, places)
         except OSError as error:
             raise cannot_read(self.path, error, "a CSV file") from error
+
+    def _begin(self, lines: Iterator[Line]) -> tuple[Dialect, Iterator[Line]]:
+        """Return how a text is written, and its lines from the first row on."""
+        dialect, rows = dialect_of(lines, self.path)
+        return dialect, chain(rows, lines)
 
     def _blocks(self, lines: Iterator[Line], rows: int, places: Sequence[int]) -> Iterator[Block]:
         done = end = 0
@@ -175,13 +191,6 @@ class TextSource(TableSource):
             line,
             f"column {self.columns[place].name!r}",
         )
-
-
-def _begin(lines: Lines, path: str) -> tuple[Dialect, Iterator[Line]]:
-    """Return how a text is written, and its lines from the first row on."""
-    rest = iter(lines)
-    dialect, rows = dialect_of(rest, path)
-    return dialect, chain(rows, rest)
 
 
 def _some_lines(lines: Iterator[Line], rows: int) -> list[Line]:

@@ -1,0 +1,139 @@
+"""Excel workbooks (.xlsx) as a table: the cells of one sheet, read as a text of them would be.
+
+``book.xlsx`` is its first sheet with rows of numbers, ``book.xlsx#run 3`` the sheet of that name.
+Formulas have the values that the program saved with them. Other lines before the names of columns,
+units in a second line and dates are read as in a text (`dialect`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from mbd_bridge.errors import FileError, MissingPackageError, some, unknown_name
+from mbd_bridge.formats.tables.dialect import separator_of
+from mbd_bridge.formats.tables.lines import Line
+from mbd_bridge.formats.tables.source import cannot_read
+from mbd_bridge.formats.tables.text_source import TextSource
+
+WHAT = "an Excel workbook (.xlsx)"
+EXTRA = "pip install 'mbd_bridge[excel]'"
+MARK = ".xlsx#"
+"""Stands before the name of a sheet."""
+MAX_BYTES = 2**30
+"""Of a workbook when it is unpacked: a small file may claim to be any size."""
+MOST_ROWS = 1_048_576
+"""Rows that a sheet has at most, as Excel has it."""
+LOOKED_AT = 400
+"""Rows of a sheet in which numbers must begin."""
+
+Bad = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, zipfile.BadZipFile)
+"""What openpyxl raises of files that are none, or damaged."""
+
+
+def is_workbook(name: str) -> bool:
+    """Return whether a path names a workbook, or a sheet of one."""
+    return name.lower().endswith((".xlsx", ".xlsm")) or MARK in name.lower()
+
+
+class ExcelSource(TextSource):
+    """A sheet of a workbook."""
+
+    def __init__(self, name: str) -> None:
+        place = name.lower().find(MARK)
+        self._file = name if place < 0 else name[: place + len(MARK) - 1]
+        asked = None if place < 0 else name[place + len(MARK) :]
+        self._sheet, others = _sheet(self._file, asked)
+        self.path = name
+        dialect, _ = self._begin(self._rows(self._sheet))
+        self._describe(dialect, [note for note in dialect.notes if "between cells" not in note])
+        if others and asked is None:
+            self.notes = (
+                *self.notes,
+                f"sheet {self._sheet!r} is read; others are {some(others, 8)} "
+                f"({self._file}#{others[0]})",
+            )
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the rows of the sheet as lines."""
+        return self._rows(self._sheet)
+
+    def _rows(self, sheet: str) -> Iterator[Line]:
+        return _lines(self._file, sheet)
+
+
+def _open(path: str) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingPackageError(f"{path}: Excel files need openpyxl: {EXTRA}") from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(item.file_size for item in archive.infolist())
+        if size > MAX_BYTES:
+            raise FileError(
+                f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked; save the "
+                f"sheet as CSV",
+                path,
+            )
+        return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    except (*Bad, ParseError, SyntaxError) as error:
+        raise cannot_read(path, error, WHAT) from error
+
+
+def _sheet(path: str, asked: str | None) -> tuple[str, list[str]]:
+    """Return the sheet that is read, and the names of the others with numbers."""
+    book = _open(path)
+    names = [sheet.title for sheet in book.worksheets]
+    book.close()
+    if asked is not None:
+        if asked not in names:
+            raise FileError(unknown_name("sheet", asked, names), path)
+        return asked, []
+    there = [name for name in names if _has_numbers(path, name)]
+    if not there:
+        raise FileError("no sheet has rows of numbers", path)
+    return there[0], there[1:]
+
+
+def _has_numbers(path: str, sheet: str) -> bool:
+    for line in _lines(path, sheet):
+        if separator_of(line.text) is not None:
+            return True
+        if line.number > LOOKED_AT:
+            break
+    return False
+
+
+def _lines(path: str, sheet: str) -> Iterator[Line]:
+    """Yield the rows of a sheet, cells with tabs between them."""
+    book = _open(path)
+    try:
+        rows = book[sheet].iter_rows(values_only=True, max_row=MOST_ROWS)
+        for number, row in enumerate(rows, start=1):
+            cells = list(map(_text, row))
+            while cells and not cells[-1]:
+                cells.pop()
+            yield Line(number, "\t".join(cells), number)
+    except (*Bad, ParseError, SyntaxError) as error:
+        raise cannot_read(path, error, WHAT) from error
+    finally:
+        book.close()
+
+
+def _text(cell: object) -> str:
+    """Return a cell as the text of a table holds it."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, int | float):
+        return repr(cell)
+    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
+        return cell.isoformat()
+    if isinstance(cell, datetime.timedelta):
+        return repr(cell.total_seconds())
+    return " ".join(str(cell).replace('"', "'").split())
