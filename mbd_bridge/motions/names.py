@@ -107,10 +107,11 @@ class NamedColumns(TableSource):
         super().__init__(source.path, columns, source.attributes, source.rows)
         self._source, self._places, self._drop = source, list(places), drop_gaps
         self._said = self.notes = (*source.notes, *notes)
-        self.dropped = 0
+        self.dropped, self.once = 0, source.once
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of rows of the columns at some places."""
+        self.dropped = 0
         for block in self._source.blocks(rows, [self._places[k] for k in places]):
             if not self._drop or np.isfinite(block.values).all():
                 yield block
