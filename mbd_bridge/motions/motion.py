@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-
 LENGTH = 1e-3
 """How far from 1 the length of a quaternion may be: files round to a few digits."""
 
@@ -336,8 +335,7 @@ class _Reader:
         """
         if self.has_v.all() and self.has_a.all():
             return []
-        rows = len(self.time)
-        if rows == 1:
+        if (rows := len(self.time)) == 1:
             self._say("rates", "a pose at rest: velocities and accelerations that one row has not")
             return []
         if rows < FEWEST:
@@ -375,11 +373,11 @@ class _Reader:
         bad = np.argwhere(~np.isfinite(self.v + self.a))
         if len(bad):
             row, k = bad[0]
-            raise self.table.error(
+            message = (
                 f"the rates of {self.model.velocity_names[k]!r} are not finite: too large numbers, "
-                f"or times too near each other; correct these",
-                int(row),
+                f"or times too near each other; correct these"
             )
+            raise self.table.error(message, int(row))
         spline = f"derived by an interpolating spline of degree {degree(rows)} through"
         if from_q:
             moved = [joint.name for joint in from_q]
