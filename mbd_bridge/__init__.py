@@ -69,10 +69,13 @@ if TYPE_CHECKING:
     from mbd_bridge.linear.linearise import linearise
     from mbd_bridge.linear.pictures import plot_eigenvalues
     from mbd_bridge.linear.steady import equilibrium, steady_motion
+    from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
     from mbd_bridge.real_time.runner import RealTime
     from mbd_bridge.studies.run import study
 
 _PLACES = {
+    "LoadCase": "mbd_bridge.loads.streaming.cases",
+    "LoadCases": "mbd_bridge.loads.streaming.cases",
     "actuators": "mbd_bridge.actuators",
     "RealTime": "mbd_bridge.real_time.runner",
     "equilibrium": "mbd_bridge.linear",
@@ -105,6 +108,8 @@ __all__ = [
     "Input",
     "JointLoads",
     "KernelError",
+    "LoadCase",
+    "LoadCases",
     "LoadRequest",
     "LoadSolver",
     "MbdError",

@@ -14,6 +14,7 @@ COMMANDS = (
     "ik",
     "loads",
     "spectrum",
+    "cases",
     "motors",
     "bearings",
     "freebody",
@@ -44,6 +45,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
   mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
+  mbd cases robot.urdf --case a=a.csv b=b.csv         several motions with weights, variants
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
   mbd report robot.urdf motion.csv -o report.html     a page of all that

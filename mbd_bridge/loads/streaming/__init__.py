@@ -1,5 +1,6 @@
 """Loads along motions of any length: read, computed, condensed and written piece by piece."""
 
+from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
 from mbd_bridge.loads.streaming.envelope import Envelope
 from mbd_bridge.loads.streaming.load_history import (
     LoadHistory,
@@ -13,6 +14,8 @@ from mbd_bridge.loads.streaming.traces import Traces
 __all__ = [
     "Envelope",
     "Extreme",
+    "LoadCase",
+    "LoadCases",
     "LoadHistory",
     "LoadHistoryCounter",
     "SignalStatistics",

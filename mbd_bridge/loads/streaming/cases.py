@@ -1,0 +1,160 @@
+"""Load cases: several motions of one machine, each with a weight; and two sets side by side.
+
+A case happens w times (its weight). Over all cases, with n_i cycles of the range R_i in each,
+
+    R_eq(m) = (Σ_c w_c Σ_i n_i R_i^m / N_ref)^(1/m),    N_ref = frequency · Σ_c w_c duration_c
+
+by Miner's rule; the envelope holds the largest and the smallest value of each signal, and the case
+that it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mbd_bridge.arguments import an_instance
+from mbd_bridge.errors import StateError, real_number, unknown_name
+from mbd_bridge.loads.signals import Signal
+from mbd_bridge.loads.streaming.load_history import LoadHistory
+from mbd_bridge.loads.streaming.statistics import Extreme
+
+
+@dataclass(frozen=True)
+class LoadCase:
+    """One motion's loads, and how often it happens.
+
+    Attributes
+    ----------
+    name : of the case
+    history : of its loads (`mbd.load_history`, `mbd.report`)
+    weight : repetitions, above 0
+    """
+
+    name: str
+    history: LoadHistory
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        an_instance("history", self.history, LoadHistory, "mbd.load_history(...)")
+        real_number("weight", self.weight, "one number of repetitions above 0", positive=True)
+
+
+class CaseExtreme(NamedTuple):
+    """An extreme of a signal over all cases: the case's name and what is there."""
+
+    case: str
+    extreme: Extreme
+
+
+class Compared(NamedTuple):
+    """A signal's peaks in two sets of cases, and second over first (nan over zero)."""
+
+    signal: Signal
+    first: CaseExtreme
+    second: CaseExtreme
+    ratio: float
+
+
+class LoadCases:
+    """Load cases of the same joints in one convention.
+
+    Parameters
+    ----------
+    cases : `LoadCase`s with names of their own
+
+    Examples
+    --------
+    >>> cases = mbd.LoadCases([mbd.LoadCase("pick", pick, 2e6), mbd.LoadCase("stop", stop)])
+    ...                                                                     # doctest: +SKIP
+    >>> cases.peak("elbow.my").case, cases.damage_equivalent("elbow.my", 3)  # doctest: +SKIP
+    """
+
+    def __init__(self, cases: Iterable[LoadCase]) -> None:
+        self.cases = tuple(an_instance("cases", one, LoadCase, "mbd.LoadCase") for one in cases)
+        if not self.cases:
+            raise StateError("cases: expected one load case or more, got none")
+        names = [case.name for case in self.cases]
+        first = self.cases[0].history
+        for case in self.cases:
+            if names.count(case.name) > 1:
+                raise StateError(f"cases: {case.name!r} is there twice; choose another name")
+            own = case.history
+            if (own.joints, own.convention) != (first.joints, first.convention):
+                said = [f"{', '.join(h.joints)} ({h.convention})" for h in (own, first)]
+                raise StateError(
+                    f"cases: {case.name!r} has loads of {said[0]}, {names[0]!r} of {said[1]}; "
+                    f"compute all in the same way"
+                )
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """What there is of each case."""
+        return tuple(one.signal for one in self.cases[0].history.statistics)
+
+    @property
+    def duration(self) -> float:
+        """All repetitions of all cases together, s."""
+        return sum(case.weight * case.history.spectra.duration for case in self.cases)
+
+    def largest(self, signal: str) -> CaseExtreme:
+        """Return the largest value of a signal over all cases."""
+        each = [CaseExtreme(case.name, case.history[signal].largest) for case in self.cases]
+        return max(each, key=lambda one: one.extreme.value)
+
+    def smallest(self, signal: str) -> CaseExtreme:
+        """Return the smallest value of a signal over all cases."""
+        each = [CaseExtreme(case.name, case.history[signal].smallest) for case in self.cases]
+        return min(each, key=lambda one: one.extreme.value)
+
+    def peak(self, signal: str) -> CaseExtreme:
+        """Return the extreme of the larger size."""
+        return max(
+            (self.largest(signal), self.smallest(signal)), key=lambda x: abs(x.extreme.value)
+        )
+
+    def determined(self, signal: str) -> bool:
+        """Return whether rigid-body mechanics determines a signal in all cases."""
+        return all(case.history[signal].determined for case in self.cases)
+
+    def damage_equivalent(
+        self, signal: str, exponent: float, *, frequency: float = 1.0, cycles: float | None = None
+    ) -> float:
+        """Return the range that does the damage of all repetitions in so many equal cycles.
+
+        Parameters
+        ----------
+        exponent : Woehler exponent, one of those of the histories
+        frequency, cycles : frequency · `duration` equal cycles, or so many
+        """
+        number = frequency * self.duration if cycles is None else cycles
+        real_number("cycles", number, "one number of equal cycles above 0", positive=True)
+        total = 0.0
+        for case in self.cases:
+            spectra = case.history.spectra
+            names = [one.name for one in spectra.signals]
+            if signal not in names:
+                raise StateError(unknown_name("signal in these spectra", signal, names))
+            one = spectra.spectra[names.index(signal)]
+            total += case.weight * one.damage_equivalent(exponent, cycles=1.0) ** exponent
+        return float((total / number) ** (1.0 / exponent))
+
+    def compare(self, other: LoadCases) -> tuple[Compared, ...]:
+        """Return the peaks of each signal here and there, such as of a variant, and the ratios."""
+        an_instance("other", other, LoadCases, "mbd.LoadCases(...)")
+        theirs = {signal.name for signal in other.signals}
+        found = []
+        for signal in self.signals:
+            if signal.name in theirs:
+                first, second = self.peak(signal.name), other.peak(signal.name)
+                size = abs(first.extreme.value)
+                ratio = abs(second.extreme.value) / size if size > 0.0 else float("nan")
+                found.append(Compared(signal, first, second, ratio))
+        if not found:
+            raise StateError("other: has no signal of the same name; the joints differ")
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        each = ", ".join(f"{case.name} x {case.weight:g}" for case in self.cases)
+        return f"LoadCases({each}; {self.duration:g} s)"

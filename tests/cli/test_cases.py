@@ -1,0 +1,66 @@
+"""Claims about ``mbd cases``: the same numbers as the library, cases and variants by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mbd_bridge as mbd
+from tests.external.tables import write
+from tests.robots import OWN
+
+PENDULUM = str(OWN / "pendulum.urdf")
+
+
+def swing(path, amplitude):
+    time = np.linspace(0.0, 2.0, 201)
+    x = amplitude * np.sin(np.pi * time)
+    rows = [time, x, np.pi * amplitude * np.cos(np.pi * time), -(np.pi**2) * x]
+    return write(path, ["time", "hinge", "hinge.vel", "hinge.acc"], np.column_stack(rows))
+
+
+def test_an_envelope_and_equivalent_ranges_are_those_of_the_library(run, tmp_path):
+    small, wide = swing(tmp_path / "s.csv", 0.1), swing(tmp_path / "w.csv", 0.8)
+    words = ["cases", PENDULUM, "--case", f"small={small}", f"wide={wide}"]
+    words += ["--weight", "small=1000", "--joints", "hinge", "--exponent", "3"]
+    code, out, _ = run(*words)
+    assert code == 0
+    robot = mbd.load(PENDULUM)
+    histories = [mbd.load_history(p, robot, ["hinge"], exponents=[3]) for p in (small, wide)]
+    cases = mbd.LoadCases(
+        [mbd.LoadCase("small", histories[0], 1000), mbd.LoadCase("wide", histories[1])]
+    )
+    (row,) = [line.split() for line in out.splitlines() if " fx " in line]
+    assert row[:3] == ["hinge", "fx", f"{cases.largest('hinge.fx').extreme.value:.5g}"]
+    assert row[3] == "wide"
+    assert row[-2] == f"{cases.damage_equivalent('hinge.fx', 3):.5g}"
+
+
+def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
+    motion = swing(tmp_path / "w.csv", 0.8)
+    variant = tmp_path / "heavy.urdf"
+    text = (OWN / "pendulum.urdf").read_text()
+    variant.write_text(text.replace('<mass value="', '<mass value="1'))
+    words = ["cases", PENDULUM, "--case", f"wide={motion}", "--joints", "hinge"]
+    code, out, err = run(*words, "--compare", variant)
+    assert code == 0, err
+    peaks = [
+        mbd.load_history(motion, mbd.load(p), ["hinge"])["hinge.fx"].peak.value
+        for p in (PENDULUM, variant)
+    ]
+    (row,) = [line.split() for line in out.splitlines() if " fx " in line]
+    assert row[-2] == f"{abs(peaks[1] / peaks[0]):.4g}"
+
+
+def test_words_that_name_no_case_are_told(run, tmp_path):
+    motion = swing(tmp_path / "w.csv", 0.8)
+    one = ["cases", PENDULUM, "--case", f"wide={motion}"]
+    for words, said in (
+        ((*one, "--weight", "wade=3"), "did you mean 'wide'"),
+        ((*one, "--weight", "wide=many"), "expected NAME=N"),
+        ((*one, f"wide={motion}"), "given twice"),
+        (("cases", PENDULUM, "--case", str(motion)), "expected NAME="),
+        ((*one, "--weight", "wide=-1"), "repetitions above 0"),
+    ):
+        code, _, err = run(*words)
+        assert code == 2
+        assert said in err
