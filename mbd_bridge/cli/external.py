@@ -75,6 +75,7 @@ def read(
     """Return the external forces that the options name; say what they are."""
     from mbd_bridge.api import load_external
     from mbd_bridge.cli import screen
+    from mbd_bridge.errors import StateError
     from mbd_bridge.external import ExternalForces
 
     found = ExternalForces(robot.model)
@@ -82,6 +83,8 @@ def read(
     for path in options.external:
         found += load_external(path, robot, outside=options.external_outside, **common)
     sensors = sensors_of(options)
+    if sensors and options.motion is None:
+        raise StateError("--sensor: columns of MOTION, which is not given")
     if sensors:
         found += load_external(
             options.motion, robot, sensors=sensors, reads=options.sensor_reads, **common
