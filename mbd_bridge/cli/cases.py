@@ -108,7 +108,7 @@ def _cases(
 
     found = []
     for name, path in files.items():
-        own = argparse.Namespace(**{**vars(options), "motion": path})
+        own = argparse.Namespace(**{**vars(options), "motion": path, "q": None})
         forces = external.read(own, robot)
         request = LoadRequest.of(
             robot.model,
