@@ -329,7 +329,7 @@ class _Reader:
         part /= length[:, None]
 
     def _derive(self) -> list[ModelJoint]:
-        """Derive rates that are not known; return the joints whose positions were differentiated."""
+        """Derive unknown rates; return the joints whose positions were differentiated."""
         if self.has_v.all() and self.has_a.all():
             return []
         if (rows := len(self.time)) == 1:
