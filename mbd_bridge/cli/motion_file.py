@@ -190,13 +190,23 @@ def read(options: argparse.Namespace, model: Model) -> Motion:
         )
 
 
+def check_given(options: argparse.Namespace) -> None:
+    """Refuse a command without a motion and without a pose."""
+    from mbd_bridge.errors import StateError
+
+    if options.motion is None and getattr(options, "q", None) is None:
+        raise StateError(
+            "expected MOTION, or --q NAME=VALUE ... for a pose at rest; put MOTION before "
+            "--joints, which takes every word behind it"
+        )
+
+
 @contextlib.contextmanager
 def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     """Give the motion that the options name in pieces, and show how far they are taken."""
     from os import stat
 
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import StateError
     from mbd_bridge.formats.bags import is_bag
     from mbd_bridge.formats.tables import open_table
     from mbd_bridge.motions import MotionParts, motion_pieces
@@ -205,11 +215,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     if getattr(options, "q", None) is not None:
         yield MotionParts(pose(options, model), "a pose at rest")
         return
-    if options.motion is None:
-        raise StateError(
-            "expected MOTION, or --q NAME=VALUE ... for a pose at rest; put MOTION before "
-            "--joints, which takes every word behind it"
-        )
+    check_given(options)
     if is_bag(options.motion) or options.topic or options.clock:
         yield MotionParts(read(options, model), options.motion)
         return
