@@ -32,6 +32,6 @@ with tempfile.TemporaryDirectory() as folder:
 
 for ax in pictures["torque_speed.svg"]:
     said = [text.get_text() for text in ax.get_legend().get_texts()]
-    print(f"{ax.get_title(loc='left')}: {'; '.join(said[2:5])}")
+    print(f"{ax.get_title(loc='left')}: {'; '.join(said[2:6])}")
 grey = [text.get_text() for ax in pictures["pin.png"] for text in ax.get_legend().get_texts()]
 print("grey in pin.png:", ", ".join(name for name in grey if "undetermined" in name))

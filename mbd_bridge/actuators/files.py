@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -50,10 +51,14 @@ class Actuators:
         model = model_in(machine, "actuators")
         use = given.use if isinstance(given, Actuators) else FromFile()
         expected = "actuators: expected a list, actuators=[mbd.actuators.Actuator(...)]"
-        if isinstance(given, Actuator | str) or not isinstance(given, Iterable | None):
-            raise StateError(f"{expected}, got {given!r:.60}")
+        entries: tuple[Any, ...] = (given,)
+        if given is None or (isinstance(given, Iterable) and not isinstance(given, str)):
+            with contextlib.suppress(
+                TypeError
+            ):  # an array of no dimension is iterable, by its type
+                entries = () if given is None else tuple(given)
         found: dict[str, Actuator] = {}
-        for one in given or ():
+        for one in entries:
             if not isinstance(one, Actuator):
                 raise StateError(f"{expected}, got {one!r:.60} in it")
             if one.joint in found:

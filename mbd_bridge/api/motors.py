@@ -117,6 +117,7 @@ class MechanismMotors(MechanismKinematics):
         from mbd_bridge.actuators import MotorsCounter
 
         elements = self._elements(forces)
+        actuated = actuated if actuated is None else name_list("actuated", actuated, "joints")
         inverse = partial(
             self._actuation,
             external=external,

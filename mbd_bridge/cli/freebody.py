@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.loads.free_body.files import check_output
     from mbd_bridge.motions.warnings import left_out
 
+    motion_file.check_given(options)
     if options.output is not None:
         check_output(options.output)
     robot = screen.load_robot(options)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats
+from mbd_bridge.arguments import as_floats, file_path
 from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import StateError
 from mbd_bridge.external.abscissa import Abscissa
@@ -129,7 +129,7 @@ def external_forces(
     if isinstance(given, str | PathLike):
         from mbd_bridge.external.files import external_from_file
 
-        return external_from_file(given, model)
+        return external_from_file(file_path("external", given), model)
     if isinstance(given, list | tuple) and given:
         parts = [one for one in given if isinstance(one, Mapping | ExternalForces | str | PathLike)]
         if len(parts) == len(given):

@@ -52,7 +52,7 @@ class NamedFrame:
 def find_frame(model: Model, name: str, frames: Frames = None) -> NamedFrame:
     """Return a frame by its name: one of `frames`, else a link, else a joint (on its child)."""
     given = by_name("frames", frames, EXAMPLE)
-    if name not in given:
+    if not isinstance(name, str) or name not in given:
         return NamedFrame(name, *_carried(model, name, tuple(given)))
     placed = given[name]
     if isinstance(placed, str):

@@ -77,7 +77,7 @@ def inverse_path(
             f"{model.name} has rolling wheels, which do not tell positions; simulate its motion"
         )
     bounds = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    found = InverseKinematics(
+    search = InverseKinematics(
         model,
         prepare(model, "constraints"),
         GivenRows(model, (), (frame,)),
@@ -85,7 +85,9 @@ def inverse_path(
         weighted(model, weights),
         limits_of(model) if limits else bounds,
         check_tolerance(tolerance),
-    ).run(given, stop=check)
+    )
+    with np.errstate(over="ignore", invalid="ignore"):  # targets beyond all reach are told below
+        found = search.run(given, stop=check)
     if check and not found.reached.all():
         row = int(np.argmin(found.reached))
         stuck = np.flatnonzero(found.at_limits[row])

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike, fsdecode
+from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from mbd_bridge.arguments import an_instance, by_name, function_or_none
+from mbd_bridge.arguments import an_instance, by_name, file_path, function_or_none, name_list
 from mbd_bridge.errors import SolveError, StateError, real_number, whole_number
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
@@ -120,6 +120,8 @@ def study(
     an_instance("design", design, Design, "mbd.studies.grid({...})")
     batch, ahead = whole_number("batch", batch), whole_number("ahead", ahead)
     progress = function_or_none("progress", progress, "of the number of variants")
+    variables = function_or_none("variables", variables, "of the factors' values by name")
+    place = None if folder is None else Path(file_path("folder", folder))
     acts: dict[str, Any] = {
         "torque": torque,
         "external": external,
@@ -135,7 +137,10 @@ def study(
     if isinstance(machine, System) or hasattr(machine, "model"):
         named = _named(outputs)
         own, given = _held(machine, given)
-        start = dict(by_name("near", near, "{'crank': 0.5}"))
+        start = {
+            name: real_number(f"near: {name}", value, "a number")
+            for name, value in by_name("near", near, "{'crank': 0.5}").items()
+        }
         shared = own, given, named, start, variables
         if duration is None:
             evaluate = LoadsOfStates(*shared)
@@ -154,7 +159,7 @@ def study(
             f"machine: expected a Mechanism, a System or a function, got {type(machine).__name__}"
         )
     _part(evaluate, design.columns(0, 1))  # complains here; compiles what the workers then find
-    kept = None if folder is None else Parts(Path(fsdecode(folder))).made()
+    kept = None if place is None else Parts(place).made()
     client = getattr(executor, "get_executor", None)  # of a Dask client
     if not (executor is None or callable(client) or callable(getattr(executor, "submit", None))):
         raise StateError(
@@ -172,8 +177,14 @@ def _named(outputs: Mapping[str, Output] | Sequence[str] | None) -> dict[str, Ou
     if isinstance(outputs, Mapping):
         found = dict(outputs)
     else:
-        phrases = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        phrases = () if outputs is None else name_list("outputs", outputs, "outputs")
         found = dict(zip(phrases, phrases, strict=True))
+    for name, one in found.items():
+        if not (isinstance(name, str) and (isinstance(one, str) or callable(one))):
+            raise StateError(
+                f"outputs: expected phrases such as 'peak elbow.moment', or functions, by name; "
+                f"got {one!r:.60} as {name!r:.30}"
+            )
     if not found:
         raise StateError("outputs: expected one or more, such as ['peak elbow.moment']")
     return found

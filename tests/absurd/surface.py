@@ -38,7 +38,10 @@ BEHIND: dict[str, Callable[..., Any]] = {
 OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
-INNER = ("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer")
+INNER = (
+    *("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer"),
+    *("JointLoads.along_motion", "Mechanism.motors_counter", "Mechanism.bearings_counter"),
+)
 """Steps of the library's own, which take what it has made."""
 
 ELSEWHERE = {"show", "render", "report", "load_history", "load_loads", "load_motion", "load"}
@@ -171,6 +174,22 @@ def forces_file(given: dict[str, Any]) -> str:
     return path
 
 
+def two_states(given: dict[str, Any]) -> mbd.Motion:
+    """Return a motion that stays where it is."""
+    states = (np.stack([given[name]] * 2) for name in "qva")
+    model = given["mechanism"].model
+    names = model.coordinate_names, model.velocity_names
+    return mbd.Motion(np.array([0.0, 1.0]), *states, *names, (), model)
+
+
+def recorded(given: dict[str, Any]) -> dict[str, Any]:
+    """Return columns that determine a motion."""
+    names = given["mechanism"].coordinate_names
+    if given["mechanism"].model.has_loops:
+        return {names[0]: np.linspace(0.5, 0.6, 6)}
+    return {name: np.full(6, value) for name, value in zip(names, given["q"], strict=True)}
+
+
 SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("JointLoads.along", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.along", "v"): lambda g: np.zeros((11, len(g["v"]))),
@@ -193,6 +212,25 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
         g["mechanism"].model.coordinate_names,
         g["mechanism"].model.velocity_names,
     ),
+    ("Mechanism.bearings", "motion"): lambda g: two_states(g),
+    ("Mechanism.motors", "motion"): lambda g: two_states(g),
+    ("Mechanism.frame_kinematics", "frame"): lambda g: g["link"],
+    ("Mechanism.inverse_kinematics", "frame"): lambda g: g["link"],
+    ("Mechanism.inverse_kinematics", "position"): lambda g: g["mechanism"].placement(
+        g["q"], g["link"]
+    )[:3, 3][None],
+    ("Mechanism.inverse_kinematics", "time"): lambda g: None,
+    ("Mechanism.with_actuators", "actuators"): lambda g: [
+        mbd.actuators.Actuator(g["mechanism"].coordinate_names[0])
+    ],
+    ("Mechanism.complete", "recorded"): lambda g: recorded(g),
+    ("Mechanism.complete", "time"): lambda g: np.linspace(0.0, 0.5, 6),
+    ("Mechanism.complete", "given"): lambda g: None,
+    ("Builder.flexible", "link"): lambda g: mbd.FlexibleLink(
+        "second", mbd.Beam((0, 0, 0), (1, 0, 0), 70e9, 26e9, 2700.0, mbd.Section.circle(0.01))
+    ),
+    ("study", "design"): lambda g: mbd.studies.grid({g["link"] + ".mass": [1.0, 2.0]}),
+    ("study", "outputs"): lambda g: ["energy"],
     ("LoadSolver.flags", "basis"): lambda g: np.ones((5, 1)),
     ("LoadSolver.result", "outputs"): lambda g: (np.ones((2, 3)), np.ones((2, 3)), np.ones(1)),
     ("Simulation.save", "loads"): lambda g: None,
@@ -207,6 +245,8 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
 }
 
 NEEDED = {
+    "study": ("duration", "outputs"),
+    "Mechanism.inverse_kinematics": ("position",),
     "Mechanism.joint_loads": ("v", "a"),
     "Mechanism.free_body": ("v", "a"),
     "export_fmu": ("q", "compile"),

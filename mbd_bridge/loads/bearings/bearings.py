@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import ModelError, StateError, one_of, real_number, unknown_name
+from mbd_bridge.errors import (
+    ModelError,
+    StateError,
+    one_of,
+    real_number,
+    unknown_name,
+    whole_number,
+)
 from mbd_bridge.loads.bearings.catalogue import RELIABILITY, Bearing
 from mbd_bridge.loads.bearings.duty import BearingCounter, BearingDuty
 from mbd_bridge.loads.bearings.ring_frames import RingFrames, bearing_joints
@@ -48,7 +55,7 @@ class BearingOptions:
     def checked(self) -> BearingOptions:
         """Return the options with their values checked."""
         located = one_of("located", self.located, get_args(Located), StateError)
-        if self.reliability not in RELIABILITY:
+        if whole_number("reliability", self.reliability) not in RELIABILITY:
             raise StateError(
                 f"reliability: expected one of {', '.join(map(str, RELIABILITY))} percent, got "
                 f"{self.reliability!r}"

@@ -127,7 +127,9 @@ class LookBack:
             stream = trajectory.stream(np.array([t, t + self.h]), self.h)
             if stream is not None:
                 stream = np.ascontiguousarray(np.repeat(stream, march.lanes, axis=2))
-            _, out = march.advance(stage, 1, 1, stream=stream)
+            taken, out = march.advance(stage, 1, 1, stream=stream)
+            if not taken:  # its numbers end: the steps say so themselves
+                continue
             a, risks = (np.reshape(out[j], (march.lanes, -1))[0] for j in (3, 4))
             if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
                 return True

@@ -35,10 +35,11 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         A function cannot be traced, and so not be told from another one.
     """
     start = np.concatenate([[problem.start], problem.q, problem.v, problem.z]).tobytes()
-    return acting_identity(problem.trajectory.system, problem.trajectory.forces) | {
+    return {
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
         "method or integrator": repr(method),
+        **acting_identity(problem.trajectory.system, problem.trajectory.forces),
     }
 
 
