@@ -30,6 +30,9 @@ ROTORS = (
     "them (gyroscopic moments) is neglected"
 )
 
+LARGEST = 1e150
+"""N m or N; squares of larger ones overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Motors:
@@ -128,6 +131,11 @@ class MotorsCounter:
         for k, counter in zip(self._places, self._counters, strict=True):
             columns = tau[:, k], motion.v[:, k], motion.a[:, k]
             found.append(motor_side(counter.actuator, motion.time, *columns))
+            if not np.abs(found[-1].torque).max(initial=0.0) < LARGEST:
+                raise StateError(
+                    f"the torque of {counter.actuator.joint!r} is so large that its square is no "
+                    f"number; check the units of the motion and of the external forces"
+                )
             counter.add(found[-1])
         return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.arguments import file_path, finite_numbers
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
@@ -212,7 +212,8 @@ def load_external(
         x, y, z = finite_numbers("point", point, (3,)).tolist()
         at = x, y, z
     how = How(None if axes is None else check_axes(axes), at, outside, direction)
-    return external_from_file(path, mechanism.model, how=how, sensors=sensors, reads=reads)
+    name = file_path("path", path)
+    return external_from_file(name, mechanism.model, how=how, sensors=sensors, reads=reads)
 
 
 def load_history(

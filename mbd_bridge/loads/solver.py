@@ -271,6 +271,7 @@ class LoadSolver:
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
         pushes = None
         if external is not None:
+            an_instance("external", external, ExternalForces, "mbd.load_external(...)")
             wrenches = external.along(motion.time, motion.q, motion.v)
             pushes = pack_external(wrenches, self.request.links)
         states = motion.q, motion.v, motion.a

@@ -181,6 +181,8 @@ class PartialMotion:
                 classes[own] = ACTUATED
         if given is not None:
             used = name_list("given", given, "joints and frames")
+            if not used:
+                raise ModelError("given: expected names of joints or frames, got none; None: all")
             self._only(used, classes)
         return classes
 

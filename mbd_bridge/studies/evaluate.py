@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError, unknown_name
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import LoadRequest, LoadSolver
@@ -96,7 +97,12 @@ class Variants:
 
     def varied(self, columns: Columns) -> Varied:
         """Return the values of the variants, sorted by what they change."""
-        named = dict(columns if self.variables is None else self.variables(columns))
+        named = dict(columns)
+        if self.variables is not None:
+            made = by_name("variables", self.variables(columns), "{'rod.mass': masses}")
+            named = {name: np.asarray(values, dtype=float) for name, values in made.items()}
+            if not named:
+                raise StateError("variables: expected values by name of what they change, got none")
         model = self.model
         inputs = {one.signal.name for one in self.system.parts if isinstance(one.signal, Input)}
         kinds: dict[str, dict[str, Any]] = {"q": {}, "v": {}, "a": {}, "inputs": {}, "numbers": {}}
