@@ -114,8 +114,9 @@ def show(
 
     Parameters
     ----------
-    what, motion, q, loads, actuated, external, size, view, joints, centre, frames, ground,
-    labels : see `render`; loads of a mechanism without a motion are those at rest under gravity
+    what, motion, q, loads, actuated, external, size, view : see `render`; loads of a mechanism
+        without a motion are those at rest under gravity
+    joints, centre, frames, ground, labels : see `render`
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
 
