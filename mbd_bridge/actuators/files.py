@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -51,12 +50,13 @@ class Actuators:
         model = model_in(machine, "actuators")
         use = given.use if isinstance(given, Actuators) else FromFile()
         expected = "actuators: expected a list, actuators=[mbd.actuators.Actuator(...)]"
-        entries: tuple[Any, ...] = (given,)
-        if given is None or (isinstance(given, Iterable) and not isinstance(given, str)):
-            with contextlib.suppress(
-                TypeError
-            ):  # an array of no dimension is iterable, by its type
-                entries = () if given is None else tuple(given)
+        entries: tuple[Any, ...] = ()
+        try:
+            if isinstance(given, Actuator | str):
+                raise TypeError
+            entries = () if given is None else tuple(given)
+        except TypeError:  # also of arrays without a dimension
+            raise StateError(f"{expected}, got {given!r:.60}") from None
         found: dict[str, Actuator] = {}
         for one in entries:
             if not isinstance(one, Actuator):
