@@ -159,7 +159,7 @@ def test_spectrum_of_one_row_or_of_a_gap_is_refused(run, tmp_path):
     head = next(k for k, line in enumerate(lines) if not line.startswith("#"))
     short.write_text("".join(lines[: head + 2]), encoding="utf-8")
     code, _, err = run("spectrum", ARM, short, "--joints", JOINT)
-    assert code == 2 and "4 rows or more" in err
+    assert code == 2 and "needs two samples or more" in err
     cells = lines[head + 50].split(",")
     lines[head + 50] = ",".join([cells[0], "nan", *cells[2:]])
     gap.write_text("".join(lines), encoding="utf-8")

@@ -21,7 +21,7 @@ MOTION = str(OWN / "kuka_iiwa_motion.csv")
         (("info", "none.urdf"), "none.urdf"),
         (("loads", ARM, MOTION, "--joints", "lbr_iiwa_joint_33"), "did you mean"),
         (("loads", ARM, "none.csv", "--joints", "all"), "none.csv"),
-        (("loads", ARM, ARM, "--joints", "all"), "kuka_iiwa.urdf:2"),
+        (("loads", ARM, ARM, "--joints", "all"), "kuka_iiwa.urdf:1: this is XML, not a table"),
         (("loads", ARM, MOTION, "--joints", "all", "--at", "1,2"), "'parent' or a point x,y,z"),
         (("loads", ARM, MOTION, "--joints", "all", "--threads", "0"), "from 1"),
         (("loads", ARM, MOTION), "--joints"),

@@ -113,6 +113,10 @@ def clock_seconds(cell: str) -> float | None:
         return None
 
 
+XML = ("<?xml", "<robot", "<!--", "<sdf", "<mujoco")
+"""With what a file begins that is no table."""
+
+
 def dialect_of(lines: Iterator[Line], source: str) -> tuple[Dialect, list[Line]]:
     """Return how a text is written, and the lines of numbers that were read to know it."""
     comments, before, rows = list[Line](), list[Line](), list[Line]()
@@ -129,6 +133,13 @@ def dialect_of(lines: Iterator[Line], source: str) -> tuple[Dialect, list[Line]]
             comments += [line] if line.text.strip() and not rows else []
             continue
         _check_quotes(line, source)
+        if separator is None and not before and line.text.lstrip().startswith(XML):
+            raise FileError(
+                "this is XML, not a table; expected a header line such as 'time,elbow' (a robot's "
+                "file goes before that of its motion)",
+                source,
+                line.number,
+            )
         if separator is None:
             separator = separator_of(line.text)
             if separator is None:
