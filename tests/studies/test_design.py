@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -61,9 +62,9 @@ def test_the_same_seed_gives_the_same_design_and_another_one_another() -> None:
         (lambda: studies.grid({name: np.zeros(100) for name in "abcde"}), "split it"),
     ],
 )
-def test_designs_that_cannot_be_are_refused(make: object, words: str) -> None:
+def test_designs_that_cannot_be_are_refused(make: Callable[[], object], words: str) -> None:
     with pytest.raises(mbd.MbdError, match=words):
-        make()  # type: ignore[operator]
+        make()
 
 
 def ishigami(f: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
