@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,3 +92,45 @@ def test_the_citation_file_has_this_version() -> None:
     assert {one["abbreviation"] for one in cited["references"]} == {
         "Lee94", "KimYou97", "KimYoo97", "LeeJoo90", "Cho09",
     }  # fmt: skip
+
+
+IMPORTED_AS = {
+    "imageio-ffmpeg": "imageio_ffmpeg", "pillow": "PIL", "pin": "pinocchio", "pyyaml": "yaml",
+    "dask[distributed]": "distributed",
+}  # fmt: skip
+"""Packages whose modules have another name than they."""
+
+
+def declared(extra: str) -> set[str]:
+    """Return the modules of the packages that ``pip install mbd_bridge[extra]`` brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found, open_lists = set(project["dependencies"]), [extra]
+    while open_lists:
+        for line in project["optional-dependencies"][open_lists.pop()]:
+            if line.startswith("mbd_bridge["):
+                open_lists += line[len("mbd_bridge[") : -1].split(",")
+            else:
+                found.add(line)
+    names = {line.split(">")[0].lower() for line in found}
+    return {IMPORTED_AS.get(name, name) for name in names}
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Yield the first names of the modules that a file imports."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def test_what_the_tests_import_comes_with_the_test_extra() -> None:
+    known = {name.lower() for name in declared("test")} | set(sys.stdlib_module_names)
+    known |= {"mbd_bridge", "tests"}
+    missing = {
+        name: file.name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in imported(file)
+        if name.lower() not in known
+    }
+    assert not missing
