@@ -293,10 +293,8 @@ def _along(batch: SimulationBatch, quantity: Quantity) -> Array:
     loads = batch.loads
     k = loads.joints.index(quantity.name)
     if kind == "actuation":
-        own = loads._one.actuation_of[k]
-        unique = loads._one.actuation_unique[..., own].reshape(-1, own.stop - own.start)
-        every = np.asarray(unique.all(axis=0))
-        return quantity.sizes(loads.actuation[..., own], every)
+        own = loads.actuation_of[k]
+        return quantity.sizes(loads.actuation[..., own], loads.actuation_unique[own])
     half = slice(0, 3) if kind == "force" else slice(3, 6)
     return quantity.sizes(getattr(loads, kind)[:, :, k], loads.unique[k, half])
 

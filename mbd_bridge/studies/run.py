@@ -84,7 +84,7 @@ def study(
     executor: Executor | None = None,
     threads: int = 1,
     batch: int = BATCH,
-    ahead: int = AHEAD,
+    ahead: int | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> StudyResult:
@@ -109,7 +109,8 @@ def study(
     executor : runs parts elsewhere: a `concurrent.futures` executor, a Dask client, or what has
         their ``submit``; None: here, one after the other
     batch : variants of a part
-    ahead : parts that wait in the executor; some times the number of workers
+    ahead : parts that wait in the executor, more than it has workers; None: 64, or more for a Dask
+        cluster of more than 32 threads
     folder : keep the parts there, as Parquet; those that are there already are not computed again
     progress : is called with the number of variants done since the last call
 
@@ -118,7 +119,8 @@ def study(
     Trouble of one variant is not raised: its outputs are nan, `StudyResult.statuses` counts why.
     """
     an_instance("design", design, Design, "mbd.studies.grid({...})")
-    batch, ahead = whole_number("batch", batch), whole_number("ahead", ahead)
+    batch = whole_number("batch", batch)
+    ahead = None if ahead is None else whole_number("ahead", ahead)
     progress = function_or_none("progress", progress, "of the number of variants")
     variables = function_or_none("variables", variables, "of the factors' values by name")
     place = None if folder is None else Path(file_path("folder", folder))
@@ -160,16 +162,21 @@ def study(
         )
     _part(evaluate, design.columns(0, 1))  # complains here; compiles what the workers then find
     kept = None if place is None else Parts(place).made()
+    runner = _Runner(evaluate, design, kept, batch, *_usable(executor, ahead), progress)
+    return runner.result()
+
+
+def _usable(executor: Any, ahead: int | None) -> tuple[int, Executor | None]:
+    """Return how many parts wait in an executor, and what runs them there."""
     client = getattr(executor, "get_executor", None)  # of a Dask client
     if not (executor is None or callable(client) or callable(getattr(executor, "submit", None))):
         raise StateError(
             f"executor: expected one of concurrent.futures, a Dask client or what has their "
             f"submit(), got {type(executor).__name__}"
         )
-    runner = _Runner(
-        evaluate, design, kept, batch, ahead, client() if callable(client) else executor, progress
-    )
-    return runner.result()
+    if not callable(client):
+        return ahead or AHEAD, executor
+    return ahead or max(AHEAD, 2 * sum(executor.ncores().values())), client()
 
 
 def _named(outputs: Mapping[str, Output] | Sequence[str] | None) -> dict[str, Output]:

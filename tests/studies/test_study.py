@@ -112,6 +112,53 @@ def test_processes_a_dask_cluster_and_this_process_give_the_same_bits(
         assert same(serial, mbd.study(rocker, design, executor=client, **options))
 
 
+class LargeCluster:
+    """Stands for a Dask client with many threads: counts the parts that wait for them."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads, self.waiting, self.most = threads, 0, 0
+
+    def ncores(self) -> dict[str, int]:
+        return {"tcp://one": self.threads - 1, "tcp://other": 1}
+
+    def get_executor(self) -> LargeCluster:
+        return self
+
+    def submit(self, work: Any, /, *given: Any) -> Future[Any]:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        future = LateFuture(self)
+        future.set_result(work(*given))
+        return future
+
+
+class LateFuture(Future[Any]):
+    """A future whose part waits until somebody asks for it."""
+
+    def __init__(self, cluster: LargeCluster) -> None:
+        super().__init__()
+        self.cluster = cluster
+
+    def result(self, timeout: float | None = None) -> Any:
+        self.cluster.waiting -= 1
+        return super().result(timeout)
+
+
+def double(factors: dict[str, Any]) -> dict[str, Any]:
+    return {"y": 2.0 * factors["x"]}
+
+
+@pytest.mark.parametrize(("threads", "parts"), [(100, 200), (4, 64)])
+def test_every_thread_of_a_large_cluster_has_a_part_and_one_that_waits(
+    threads: int, parts: int
+) -> None:
+    cluster = LargeCluster(threads)
+    values = np.arange(300.0)
+    found = mbd.study(double, studies.table({"x": values}), executor=cluster, batch=1)
+    assert cluster.most == parts
+    assert np.array_equal(found["y"], 2.0 * values)
+
+
 def test_a_study_that_was_killed_goes_on_to_the_same_bits(
     tmp_path: Path, rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
 ) -> None:

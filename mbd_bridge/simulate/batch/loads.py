@@ -35,6 +35,16 @@ class BatchLoads:
     _one: JointLoads
     _v: Array
 
+    @property
+    def actuation_of(self) -> tuple[slice, ...]:
+        """The columns of `actuation` that belong to each joint."""
+        return self._one.actuation_of
+
+    @property
+    def actuation_unique(self) -> Array:
+        """(F,) whether rigid-body mechanics determines the actuation, in all that was looked at."""
+        return np.asarray(self._one.actuation_unique.all(axis=(0, 1)))
+
     def __len__(self) -> int:
         return len(self.force)
 
