@@ -16,12 +16,12 @@ from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera
 from mbd_bridge.view.pieces import Piece, Stage
+from mbd_bridge.view.rays import RayCanvas, Seen
 from mbd_bridge.view.take import Label, Moment, Take
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from mbd_bridge.bridges.pybullet.canvas import Seen
 
 Pixels = NDArray[np.uint8]
 
@@ -56,11 +56,9 @@ class Painter:
     """
 
     def __init__(self, take: Take, camera: Camera, size: tuple[int, int]) -> None:
-        from mbd_bridge.bridges.pybullet.canvas import Canvas
-
         self.take, self.camera, self.size = take, camera, size
         self._floor = take.floor()
-        self._canvas = Canvas()
+        self._canvas = RayCanvas()
         self._stage = Stage(self._canvas)
 
     def paint(self, moment: Moment) -> Pixels:
@@ -70,7 +68,7 @@ class Painter:
         take, size = self.take, (self.size[0] * FINER, self.size[1] * FINER)
         shown = [self._floor, moment.machine, moment.pins, moment.over]
         floor, own, _, over = self._show(shown)
-        seen = self._see(self.camera, size)
+        seen = self._see(self.camera, self.size, FINER)
         colours = seen.colours
         nothing = seen.bodies < 0
         colours[nothing] = _sky(size[1])[np.nonzero(nothing)[0]]
@@ -79,7 +77,7 @@ class Painter:
             colours[there] = (colours[there] * shade[there][:, None]).astype(np.uint8)
         if over:
             self._show([moment.over])
-            alone = self._see(self.camera, size)
+            alone = self._see(self.camera, self.size, FINER)
             hidden = (alone.bodies >= 0) & ~np.isin(seen.bodies, over)
             mixed = GHOST * alone.colours[hidden] + (1.0 - GHOST) * colours[hidden]
             colours[hidden] = mixed.astype(np.uint8)
@@ -93,10 +91,8 @@ class Painter:
         bodies = iter(self._stage.show([piece for group in groups for piece in group]))
         return [[body for _ in group for body in next(bodies)] for group in groups]
 
-    def _see(self, camera: Camera, size: tuple[int, int]) -> Seen:
-        return self._canvas.image(
-            camera.view(), camera.projection(size), size, tuple(LIGHT.tolist())
-        )
+    def _see(self, camera: Camera, size: tuple[int, int], finer: int = 1) -> Seen:
+        return self._canvas.image(camera.view(), camera.projection(size), size, LIGHT, finer)
 
     def _shadow(self, own: list[int], size: tuple[int, int]) -> Array:
         """Return how much light each pixel would have, (height, width), if it showed the ground."""
@@ -119,10 +115,6 @@ class Painter:
             size, Image.Transform.PERSPECTIVE, across, Image.Resampling.BILINEAR
         )
         return 1.0 - DARKNESS / 255.0 * np.asarray(there, dtype=np.float32)
-
-    def close(self) -> None:
-        """Let go of the engine."""
-        self._canvas.close()
 
 
 def _sky(height: int) -> Array:

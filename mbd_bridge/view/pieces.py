@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 
 class Bodies(Protocol):
-    """What a stage needs of a canvas (`bridges.pybullet.canvas`)."""
+    """What a stage needs of a canvas (`view.rays`, `bridges.pybullet.canvas`)."""
 
     def shape(self, vertices: Array, normals: Array, triangles: NDArray[np.int64]) -> int:
         """Return the number of a new shape."""

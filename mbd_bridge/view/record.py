@@ -8,7 +8,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,8 +127,7 @@ def still(
     """Return the picture of a source's only state, written to `path` if there is one."""
     take = Take(source, overlays)
     tell_missing(take.scene)
-    with closing(Painter(take, camera_of(take, shot), shot.size)) as painter:
-        picture = painter.paint(take.of(source))
+    picture = Painter(take, camera_of(take, shot), shot.size).paint(take.of(source))
     if path is not None:
         from PIL import Image
 
@@ -156,13 +154,13 @@ def film(
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:
-        with closing(Painter(take, camera_of(take, shot), shot.size)) as painter:
-            for time in times:
-                picture = painter.paint(take.moment(float(time)))
-                last[:] = [picture]
-                if progress is not None:
-                    progress(1.0)
-                yield picture
+        painter = Painter(take, camera_of(take, shot), shot.size)
+        for time in times:
+            picture = painter.paint(take.moment(float(time)))
+            last[:] = [picture]
+            if progress is not None:
+                progress(1.0)
+            yield picture
 
     write = _write_gif if Path(path).suffix.lower() == ".gif" else _write_mp4
     with whole_path(path) as part:

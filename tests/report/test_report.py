@@ -226,12 +226,12 @@ def test_names_cannot_break_the_page(tmp_path):
 
 def test_without_a_renderer_the_page_says_so(arm, tmp_path, monkeypatch):
     def missing(*args, **options):
-        raise MissingPackageError("pictures need pybullet: pip install 'mbd_bridge[pybullet]'")
+        raise MissingPackageError("pictures need embreex: pip install embreex")
 
     monkeypatch.setattr("mbd_bridge.api.pictures.render", missing)
     path = tmp_path / "bare.html"
     mbd.report(arm, path, MOTION, JOINTS, check=False)
-    assert "No picture: pictures need pybullet" in path.read_text()
+    assert "No picture: pictures need embreex" in path.read_text()
 
 
 def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monkeypatch):

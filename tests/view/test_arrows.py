@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.mechanism import build_model
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view import solids
 from mbd_bridge.view.arrows import Arrows, telescope
 from mbd_bridge.view.camera import direction, framing
 from mbd_bridge.view.joints import joint_axes, joint_frames, shown_loads
+from mbd_bridge.view.picture import LIGHT
 from mbd_bridge.view.pieces import Stage
+from mbd_bridge.view.rays import RayCanvas
 from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.scale import Scale, round_number
 from mbd_bridge.view.source import Rest, of_simulation
@@ -49,11 +50,11 @@ def test_the_pixels_of_an_arrow_lie_along_the_projected_force(seed):
     start, vector = rng.uniform(-0.3, 0.3, 3), rng.normal(size=3)
     vector -= 0.7 * (vector @ towards) * towards  # not at the camera, where nothing is seen of it
     vector *= rng.uniform(0.6, 1.0) / np.linalg.norm(vector)
-    with Canvas() as canvas:
-        stage = Stage(canvas)
-        empty = canvas.image(camera.view(), camera.projection(SIZE), SIZE).colours
-        stage.show(Arrows(1.0).arrow(start, vector, look.FORCE))
-        full = canvas.image(camera.view(), camera.projection(SIZE), SIZE).colours
+    canvas = RayCanvas()
+    seen_by = camera.view(), camera.projection(SIZE), SIZE, LIGHT
+    empty = canvas.image(*seen_by).colours
+    Stage(canvas).show(Arrows(1.0).arrow(start, vector, look.FORCE))
+    full = canvas.image(*seen_by).colours
     changed = np.abs(full.astype(int) - empty).max(axis=-1) > 10
     tail, tip = camera.pixels([start, start + vector], SIZE)
     way = tip - tail

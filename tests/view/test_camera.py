@@ -3,31 +3,32 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.formats.mesh import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.camera import Camera, direction, framing
+from mbd_bridge.view.picture import LIGHT
 from mbd_bridge.view.pieces import Piece, Stage
+from mbd_bridge.view.rays import RayCanvas
 
 SIZE = (320, 240)
 
 
 @pytest.mark.parametrize(("yaw", "pitch"), [(0, 0), (40, 20), (-130, 60), (200, -30), (0, 90)])
-def test_pybullet_sees_a_ball_where_our_camera_projects_its_centre(yaw, pitch):
+def test_a_ball_is_seen_where_the_camera_projects_its_centre(yaw, pitch):
     rng = np.random.default_rng(abs(yaw) + abs(pitch))
     points = rng.uniform(-1, 1, (6, 3)) * [1.0, 0.6, 0.8] + [3.0, -2.0, 1.0]
     camera = framing(points, direction(yaw, pitch), SIZE)
     ball = solids.sphere(0.01)
-    with Canvas() as canvas:
-        stage = Stage(canvas)
-        for point in points:
-            pose = np.eye(4)
-            pose[:3, 3] = point
-            ((body,),) = stage.show([Piece(ball, (1.0, 0.0, 0.0, 1.0), pose)])
-            seen = canvas.image(camera.view(), camera.projection(SIZE), SIZE).bodies == body
-            rows, columns = np.nonzero(seen)
-            there = np.array([columns.mean() + 0.5, rows.mean() + 0.5])
-            assert there == pytest.approx(camera.pixels(point, SIZE), abs=0.75)
+    canvas = RayCanvas()
+    stage = Stage(canvas)
+    for point in points:
+        pose = np.eye(4)
+        pose[:3, 3] = point
+        ((body,),) = stage.show([Piece(ball, (1.0, 0.0, 0.0, 1.0), pose)])
+        seen = canvas.image(camera.view(), camera.projection(SIZE), SIZE, LIGHT).bodies == body
+        rows, columns = np.nonzero(seen)
+        there = np.array([columns.mean() + 0.5, rows.mean() + 0.5])
+        assert there == pytest.approx(camera.pixels(point, SIZE), abs=0.75)
 
 
 def test_framing_leaves_a_margin_and_no_more():
@@ -61,14 +62,34 @@ def test_a_colour_and_a_turned_pose_are_those_of_the_piece():
     camera = Camera(np.array([0.0, -3.0, 0.0]), np.zeros(3))
     quarter = np.eye(4)
     quarter[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]  # about y
-    with Canvas() as canvas:
-        stage = Stage(canvas)
-        for pose, shape in ((np.eye(4), (1.0, 0.5)), (quarter, (0.5, 1.0))):
-            stage.show([Piece(plate, (0.9, 0.1, 0.1, 1.0), pose)])
-            seen = canvas.image(camera.view(), camera.projection(SIZE), SIZE)
-            rows, columns = np.nonzero(seen.bodies >= 0)
-            focus = 0.5 * SIZE[1] / np.tan(np.deg2rad(camera.field) / 2) / 2.995
-            assert np.ptp(columns) + 1 == pytest.approx(shape[0] * focus, abs=1.5)
-            assert np.ptp(rows) + 1 == pytest.approx(shape[1] * focus, abs=1.5)
-            red, green, blue = seen.colours[seen.bodies >= 0].mean(axis=0)
-            assert red > 4 * max(green, blue)
+    canvas = RayCanvas()
+    stage = Stage(canvas)
+    for pose, shape in ((np.eye(4), (1.0, 0.5)), (quarter, (0.5, 1.0))):
+        stage.show([Piece(plate, (0.9, 0.1, 0.1, 1.0), pose)])
+        seen = canvas.image(camera.view(), camera.projection(SIZE), SIZE, LIGHT)
+        rows, columns = np.nonzero(seen.bodies >= 0)
+        focus = 0.5 * SIZE[1] / np.tan(np.deg2rad(camera.field) / 2) / 2.995
+        assert np.ptp(columns) + 1 == pytest.approx(shape[0] * focus, abs=1.5)
+        assert np.ptp(rows) + 1 == pytest.approx(shape[1] * focus, abs=1.5)
+        red, green, blue = seen.colours[seen.bodies >= 0].mean(axis=0)
+        assert red > 4 * max(green, blue)
+
+
+def test_a_finer_picture_looks_at_edges_only_and_shows_the_same():
+    """A ball, a plate edge on and one behind: adaptive rays against a ray for every pixel."""
+    pieces = []
+    for k, surface in enumerate(
+        (solids.sphere(0.4), solids.box(0.5, 0.02, 0.5), solids.cylinder(0.05, 2.0))
+    ):
+        pose = np.eye(4)
+        pose[:3, 3] = [0.5 * k - 0.5, 0.3 * k, 0.1 * k]
+        pieces.append(Piece(surface, (0.9 - 0.3 * k, 0.4, 0.2 + 0.3 * k, 1.0), pose))
+    canvas = RayCanvas()
+    Stage(canvas).show(pieces)
+    camera = Camera(np.array([0.7, -3.0, 0.8]), np.zeros(3))
+    large = 2 * SIZE[0], 2 * SIZE[1]
+    exact = canvas.image(camera.view(), camera.projection(SIZE), large, LIGHT)
+    quick = canvas.image(camera.view(), camera.projection(SIZE), SIZE, LIGHT, finer=2)
+    assert np.array_equal(exact.bodies, quick.bodies)
+    assert np.abs(exact.colours.astype(int) - quick.colours).max() < 12
+    assert len(np.unique(exact.bodies)) == 4

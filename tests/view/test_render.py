@@ -139,8 +139,9 @@ def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated():
 
 def test_joints_are_seen_where_they_are(bar):
     """The pixels of each pin, and our projection of where the joint is (`placement`)."""
-    from mbd_bridge.bridges.pybullet.canvas import Canvas
+    from mbd_bridge.view.picture import LIGHT
     from mbd_bridge.view.pieces import Stage
+    from mbd_bridge.view.rays import RayCanvas
     from mbd_bridge.view.record import Shot, camera_of
     from mbd_bridge.view.source import Rest
     from mbd_bridge.view.take import Take
@@ -151,9 +152,9 @@ def test_joints_are_seen_where_they_are(bar):
     take = Take(source)
     camera = camera_of(take, Shot(size))
     moment = take.of(source)
-    with Canvas() as canvas:
-        bodies = Stage(canvas).show(moment.pins)
-        seen = canvas.image(camera.view(), camera.projection(size), size).bodies
+    canvas = RayCanvas()
+    bodies = Stage(canvas).show(moment.pins)
+    seen = canvas.image(camera.view(), camera.projection(size), size, LIGHT).bodies
     joints = [bar.placement(q, link)[:3, 3] for link in ("crank", "coupler", "rocker")]
     joints.append((bar.placement(q, "coupler") @ [1.0, 0.0, 0.0, 1.0])[:3])
     assert len(moment.pins) == len(joints) + 1  # the loop's has two halves

@@ -1,6 +1,6 @@
-"""pybullet as a canvas: shapes of triangles that are put somewhere and looked at.
+"""pybullet as a canvas: shapes of triangles that are put somewhere.
 
-Only its pictures are used: bodies have no mass, nothing is simulated, no file is given to it.
+Bodies have no mass, nothing is simulated, no file is given to it. The window shows them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +17,14 @@ from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import MissingPackageError
 from mbd_bridge.spatial import Array
 
-LIGHT = (0.5, -1.0, 2.0)
-"""Direction towards the light, in the world's axes where nothing else is asked for."""
-
-NOTHING = -1
-"""What the mask says where nothing is seen."""
-
-
-class Seen(NamedTuple):
-    """A picture: (height, width, 3) colours, and (height, width) which body is seen there."""
-
-    colours: NDArray[np.uint8]
-    bodies: NDArray[np.int64]
-
 
 class Canvas:
-    """A scene without a window, drawn by pybullet's renderer that needs no graphics card."""
+    """A scene of pybullet's."""
 
     def __init__(self) -> None:
         if find_spec("pybullet") is None:
             raise MissingPackageError(
-                "pictures are drawn by pybullet, which is not installed: pip install pybullet"
+                "the window is pybullet's, which is not installed: pip install pybullet"
             )
         with quiet():
             self.engine: Any = import_module("pybullet")
@@ -80,39 +67,6 @@ class Canvas:
         self.engine.resetBasePositionAndOrientation(
             body, position.tolist(), quaternion.tolist(), physicsClientId=self.client
         )
-
-    def image(
-        self,
-        view: Array,
-        projection: Array,
-        size: tuple[int, int],
-        light: tuple[float, float, float] = LIGHT,
-    ) -> Seen:
-        """Return what a camera sees.
-
-        Parameters
-        ----------
-        view, projection : (4, 4), as OpenGL's, acting on columns
-        size : width and height, pixels
-        """
-        width, height = size
-        # Not quiet(): it prints nothing, and a bar of progress is drawn meanwhile.
-        _, _, colours, _, bodies = self.engine.getCameraImage(
-            width,
-            height,
-            view.T.ravel().tolist(),
-            projection.T.ravel().tolist(),
-            lightDirection=light,
-            lightColor=(1.0, 1.0, 1.0),
-            shadow=0,
-            lightAmbientCoeff=0.55,
-            lightDiffuseCoeff=0.5,
-            lightSpecularCoeff=0.05,
-            renderer=self.engine.ER_TINY_RENDERER,
-            physicsClientId=self.client,
-        )
-        rgb = np.asarray(colours, dtype=np.uint8).reshape(height, width, 4)[..., :3]
-        return Seen(rgb.copy(), np.asarray(bodies, dtype=np.int64).reshape(height, width))
 
     def close(self) -> None:
         """Let go of the engine."""
