@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.flexible.attached import check_attached, check_modes
 from mbd_bridge.flexible.basis import basis, matrices, nodes_of
 from mbd_bridge.flexible.beam import Beam
 from mbd_bridge.flexible.finite_element import lowest
@@ -93,18 +94,29 @@ def _of_nodes(
     found: ModalBasis, damping: Damping, root: float, stations: Sequence[float]
 ) -> Deformation:
     """Return the same of a modal basis: sums over its nodes."""
+    check_attached(found, root, stations)
     shapes, turns = found.tangent_at(root)
     u = np.concatenate([found.nodes[None], shapes])
-    first = np.einsum("ani,n->ai", u, found.masses)
-    second = np.einsum("ani,bnj,n->abij", u, u, found.masses)
+    weighted = found.weighted(u)
+    first, second = weighted.sum(axis=1), np.einsum("ani,bnj->abij", u, weighted)
+    if found.inertias is not None:
+        own = found.inertias.any(axis=(1, 2))
+        inertia = found.inertias[own]
+        J = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
+        turn = np.zeros((len(u), len(J), 3, 3))
+        turn[0] = np.eye(3)
+        turn[1:] = _skews(turns[:, own].reshape(-1, 3)).reshape(-1, len(J), 3, 3)
+        second += np.einsum("anij,njk,bnlk->abil", turn, J, turn)
     M = np.trace(second[1:, 1:], axis1=2, axis2=3)
+    check_modes(M, found.stiffness)
     none = np.zeros((len(shapes), len(shapes), 3))
+    at = [(shapes[:, row].T, turns[:, row].T) for row in map(found.row, stations)]
     return Deformation(
-        MassIntegrals(float(found.masses.sum()), first, second, ()),
+        MassIntegrals(found.mass, first, second, ()),
         found.stiffness,
         damping_matrix(damping, M, found.stiffness),
         (True,) * len(shapes),
-        tuple(StationShape(shapes[:, int(x)].T, turns[:, int(x)].T, none) for x in stations),
+        tuple(StationShape(moved, turned, none) for moved, turned in at),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError
 
 SERIES = 40
@@ -29,6 +29,7 @@ class Section:
     J : m⁴, torsion constant
     half_y, half_z : m, distances of the outermost fibres along y and z, for stresses; None where
         they are not known
+    round : whether the outline is a circle (of radius half_y); else it has corners
     """
 
     A: float
@@ -37,6 +38,7 @@ class Section:
     J: float
     half_y: float | None = None
     half_z: float | None = None
+    round: bool = False
 
     def __post_init__(self) -> None:
         for name in ("A", "Iy", "Iz", "J"):
@@ -44,6 +46,12 @@ class Section:
         for name in ("half_y", "half_z"):
             if getattr(self, name) is not None:
                 _positive(f"section: {name}", getattr(self, name))
+        object.__setattr__(self, "round", flag("section: round", self.round))
+        if self.round and (self.half_y is None or self.half_y != self.half_z):
+            raise ModelError(
+                f"section: a round one has one radius, got half_y = {self.half_y}, "
+                f"half_z = {self.half_z}"
+            )
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> Section:
@@ -72,7 +80,7 @@ class Section:
             )
         second = math.pi * (outer**4 - inner**4) / 64.0
         area = math.pi * (outer**2 - inner**2) / 4.0
-        return Section(area, second, second, 2.0 * second, outer / 2.0, outer / 2.0)
+        return Section(area, second, second, 2.0 * second, outer / 2.0, outer / 2.0, True)
 
     @staticmethod
     def i_profile(height: float, width: float, flange: float, web: float) -> Section:

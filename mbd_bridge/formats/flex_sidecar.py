@@ -126,15 +126,17 @@ def _section(node: Node) -> Section | SectionTable:
             for key in ("x", *PLAIN)
         }
     else:
-        plain = [_needed(node, table, key).number() for key in PLAIN]
-        return _made(node, lambda: Section(*plain))
+        A, Iy, Iz, J = (_needed(node, table, key).number() for key in PLAIN)
+        return _made(node, lambda: Section(A, Iy, Iz, J))
     counts = {len(column) for column in columns.values()}
     if len(counts) > 1:
         raise node.error(f"expected lists of one length, got lengths {sorted(counts)}")
     rows = zip(*(columns[key] for key in PLAIN), strict=True)
     return _made(
         node,
-        lambda: SectionTable(tuple(columns["x"]), tuple(Section(*row) for row in rows)),
+        lambda: SectionTable(
+            tuple(columns["x"]), tuple(Section(A, Iy, Iz, J) for A, Iy, Iz, J in rows)
+        ),
     )
 
 

@@ -78,9 +78,10 @@ class SectionLoads:
 
     @property
     def largest_stress(self) -> Array:
-        """Largest normal stress ([N,] K) Pa, by size, at the corners (half_y, half_z).
+        """Largest normal stress ([N,] K) Pa, by size: at the corners (half_y, half_z), for round
+        sections at the fibre that bends most.
 
-        Round sections have no corners: there it is too large, by sqrt(2) of the bending at most.
+        Between a round section and one with corners (`SectionTable`) corners are assumed.
         """
         section = self.beam.section
         sections = section.sections if isinstance(section, SectionTable) else (section,)
@@ -93,7 +94,12 @@ class SectionLoads:
         y = np.interp(self.x, places, [one.half_y or 0.0 for one in sections])
         z = np.interp(self.x, places, [one.half_z or 0.0 for one in sections])
         corners = [self.normal_stress(a * y, b * z) for a in (-1, 1) for b in (-1, 1)]
-        return np.asarray(np.abs(corners).max(axis=0))
+        largest = np.abs(corners).max(axis=0)
+        cornered = np.interp(self.x, places, [0.0 if one.round else 1.0 for one in sections])
+        at = self.beam.at(self.x)
+        A, Iy, Iz = (part / self.beam.E for part in (at.EA, at.EIy, at.EIz))
+        bent = np.hypot(self.moment[..., 1] * z / Iy, self.moment[..., 2] * y / Iz)
+        return np.where(cornered > 0.0, largest, np.abs(self.axial / A) + bent)
 
 
 class SectionSolver:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.flexible import FlexibleLink
+from mbd_bridge.flexible import FlexibleLink, ModalBasis
 from mbd_bridge.flexible.integrals import (
     NOISE,
     Deformation,
@@ -27,6 +27,11 @@ from mbd_bridge.flexible.integrals import (
 from mbd_bridge.formats.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.mechanism.deflection import DEFLECTION, Deflection
 from mbd_bridge.spatial import Array, Frame
+
+SAME_MASS = 0.1
+"""How much the mass of a modal basis may differ from the link's: meshes and rounded numbers."""
+SAME_PLACE = 0.1
+"""How far its centre of mass may be from the link's, in parts of its extent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +156,34 @@ def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
     return MassIntegrals(own.mass, first, second, own.pairs)
 
 
+def _check_mass(description: Description, flexible: FlexibleLink) -> None:
+    """Refuse a modal basis whose mass is not that of the link in the robot's file."""
+    basis = flexible.beam
+    rigid = next(one.inertia for one in description.links if one.name == flexible.link)
+    if not isinstance(basis, ModalBasis) or rigid is None or not rigid.mass > 0.0:
+        return
+    centre = basis.weighted(basis.nodes[None])[0].sum(axis=0) / basis.mass
+    apart = float(np.linalg.norm(centre - rigid.centre))
+    where = f"flexible link {flexible.link!r}: "
+    advice = (
+        "Check its unit and where it is placed (xyz, rpy); if it is right, leave the link's "
+        "inertia out of the robot's file"
+    )
+    if abs(basis.mass - rigid.mass) > SAME_MASS * rigid.mass:
+        raise ModelError(
+            f"{where}its modal basis has a mass of {basis.mass:.6g} kg, the link one of "
+            f"{rigid.mass:.6g} kg. {advice}"
+        )
+    if apart > SAME_PLACE * basis.length:
+        raise ModelError(
+            f"{where}the centre of mass of its modal basis, {centre.round(6).tolist()}, is "
+            f"{apart:.3g} m from the link's, {np.round(rigid.centre, 6).tolist()}. {advice}"
+        )
+
+
 def _with_stations(description: Description, flexible: FlexibleLink) -> Description:
     link = flexible.link
+    _check_mass(description, flexible)
     root = root_of(description, flexible)
     beam, tip = flexible.beam, flexible.beam.far_end(root)
     places: list[tuple[str, float]] = [(f"{link}.tip", tip)]

@@ -1,0 +1,221 @@
+"""What modal bases need of masses, interfaces and attachments, and what does not fit them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.flexible.finite_element import elements, lowest
+from mbd_bridge.mechanism import build_model
+from mbd_bridge.spatial import matrix_from_rpy
+from tests.flexible.models import bar, state
+
+ROUND_OFF = 1e-10
+LENGTH, COUNT = 1.0, 9
+
+
+def frame_model():
+    """Return a bar in the plane as finite elements, masses and inertias lumped: x, M, K (2 N)."""
+    x = np.linspace(0.0, LENGTH, COUNT)
+    K = elements(bar(LENGTH), "bending_y", x).K
+    masses = np.full(COUNT, 2700 * 6e-4 * LENGTH / COUNT)
+    return x, np.diag(np.column_stack([masses, 1e-4 * masses]).ravel()), K
+
+
+def as_basis(columns):
+    """Return modes (2 N, n) of the frame model as a modal basis, its nodes numbered from 101."""
+    x, M, K = frame_model()
+    masses = np.diag(M)[::2]
+    shape = (columns.shape[1], COUNT, 3)
+    moves, turns = np.zeros(shape), np.zeros(shape)
+    moves[:, :, 1], turns[:, :, 2] = columns[::2].T, columns[1::2].T
+    inertias = np.zeros((COUNT, 3, 3))
+    inertias[:, 2, 2] = np.diag(M)[1::2]
+    nodes = np.column_stack([x, 0 * x, 0 * x])
+    k = columns.T @ K @ columns
+    return mbd.ModalBasis(
+        nodes, masses, moves, turns, 0.5 * (k + k.T), np.arange(101, 101 + COUNT), inertias
+    )
+
+
+def held(columns=None, *, root=0):
+    """Return modes of the frame model, one node held."""
+    _, M, K = frame_model()
+    loose = np.setdiff1d(np.arange(2 * COUNT), [2 * root, 2 * root + 1])
+    omega, vectors = lowest(M[np.ix_(loose, loose)], K[np.ix_(loose, loose)], columns or len(loose))
+    out = np.zeros((2 * COUNT, len(omega)))
+    out[loose] = vectors
+    return omega, out
+
+
+def craig_bampton(inner=4):
+    """Return static modes of both ends and natural modes with both ends held."""
+    _, M, K = frame_model()
+    ends = [0, 1, 2 * COUNT - 2, 2 * COUNT - 1]
+    rest = np.setdiff1d(np.arange(2 * COUNT), ends)
+    static = np.zeros((2 * COUNT, 4))
+    static[ends] = np.eye(4)
+    static[rest] = -np.linalg.solve(K[np.ix_(rest, rest)], K[np.ix_(rest, ends)])
+    _, vectors = lowest(M[np.ix_(rest, rest)], K[np.ix_(rest, rest)], inner)
+    natural = np.zeros((2 * COUNT, inner))
+    natural[rest] = vectors
+    return np.hstack([static, natural])
+
+
+def machine(shape, **more):
+    parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
+    parts.joint("elbow", "revolute", "rod", "bob", xyz=(LENGTH, 0, 0), axis=(0, 0, 1))
+    parts.link("bob", 0.5, (0.1, 0, 0), (0.01, 0.01, 0.01))
+    return build_model(parts.flexible(mbd.FlexibleLink("rod", shape, **more)).description())
+
+
+def test_all_modes_with_rotary_inertia_are_the_finite_element_model():
+    omega, columns = held()
+    hertz = machine(as_basis(columns)).flexible[0].frequencies()
+    assert np.allclose(hertz * 2 * np.pi, omega, rtol=1e-6)
+    assert np.allclose(hertz[:4] * 2 * np.pi, omega[:4], rtol=ROUND_OFF)
+
+
+def test_static_modes_of_interfaces_come_as_columns():
+    _, M, K = frame_model()
+    omega = np.sqrt(np.maximum(np.linalg.eigvals(np.linalg.solve(M, K)).real, 0.0))
+    columns = craig_bampton(2 * COUNT - 4)  # all of them: the whole model
+    free = as_basis(columns).natural()
+    assert len(free.stiffness) == 2 * COUNT - 2  # without its two rigid motions
+    found = np.sqrt(np.diag(free.stiffness) / np.diag(free.mass_matrix()))
+    assert np.allclose(found, np.sort(omega)[2:], rtol=1e-6)
+    # few of them: static modes carry the load of a tip that is pushed, natural modes alone do not
+    static = machine(as_basis(craig_bampton(1)).natural()).flexible[0]
+    shape = machine(as_basis(craig_bampton(1)).natural()).joint("rod").type.displacement[1]
+    sag = np.array(shape) @ np.linalg.solve(static.stiffness, shape)
+    assert np.isclose(sag, LENGTH**3 / (3 * 7e10 * 0.03 * 0.02**3 / 12), rtol=1e-9)
+
+
+def test_static_modes_of_the_root_repeat_rigid_motions_and_are_told():
+    with pytest.raises(mbd.ModelError, match=r"linearly dependent.*natural\(\)"):
+        machine(as_basis(craig_bampton()))
+
+
+def test_a_mass_matrix_carries_the_field_between_nodes():
+    x = np.linspace(0.0, LENGTH, 6)
+    m = np.zeros((6, 6))
+    for e in range(5):
+        m[e : e + 2, e : e + 2] += 0.2 / 6 * np.array([[2.0, 1.0], [1.0, 2.0]])
+    rng = np.random.default_rng(4)
+    nodes = np.column_stack([x, 0 * x, 0 * x])
+    shapes, turns = rng.normal(size=(2, 2, 6, 3))
+    shapes[:, 0] = turns[:, 0] = 0.0
+    coarse = mbd.ModalBasis(nodes, m, shapes, turns, [3.0, 40.0])
+    wide = mbd.ModalBasis(nodes, np.kron(m, np.eye(3)), shapes, turns, [3.0, 40.0])
+    assert np.allclose(wide.stiffness, coarse.stiffness, rtol=1e-12)
+    points, weight = np.polynomial.legendre.leggauss(2)  # exact for products of straight lines
+    at = (0.2 * np.arange(5)[:, None] + 0.1 * (1 + points)).ravel()
+    masses = np.concatenate([np.zeros(6), np.tile(0.1 * weight, 5)])
+    fine = [
+        np.concatenate([one, np.stack([np.interp(at, x, row) for row in one.T], axis=1)])
+        for one in (nodes, *shapes)
+    ]
+    turned = np.pad(turns, [(0, 0), (0, 10), (0, 0)])
+    fine = mbd.ModalBasis(fine[0], masses, np.array(fine[1:]), turned, coarse.stiffness)
+    q, _, _ = state(machine(coarse), rng)
+    expected = mass_matrix_by_bodies(machine(fine), q)
+    for one in (coarse, wide):
+        assert np.allclose(mass_matrix_by_bodies(machine(one), q), expected, rtol=ROUND_OFF)
+    skewed = np.kron(m, np.diag([1.0, 1.0, 1.5]))
+    with pytest.raises(mbd.ModelError, match="same in x, y and z"):
+        mbd.ModalBasis(nodes, skewed, shapes, turns, [3.0, 40.0])
+
+
+def test_an_interface_moves_with_the_section_it_is_fixed_to():
+    _, columns = held(3)
+    plain = as_basis(columns)
+    ring = plain
+    for k, offset in enumerate([(0.0, 0.02, 0.0), (0.0, -0.01, 0.03), (0.01, -0.01, -0.02)]):
+        ring = ring.with_interface(np.add((LENGTH, 0, 0), offset), [109], 200 + k)
+    solid = replace(ring, rotation=np.where(np.arange(12)[:, None] < 9, ring.rotation, np.nan))
+    solid = solid.with_interface((LENGTH + 0.05, 0.0, 0.0), [200, 201, 202])
+    assert solid.numbers[-1] == 203
+    arm = plain.with_interface((LENGTH + 0.05, 0.0, 0.0), [109])
+    assert np.allclose(solid.displacement[:, -1], arm.displacement[:, -1], atol=1e-12)
+    assert np.allclose(solid.rotation[:, -1], arm.rotation[:, -1], atol=1e-11)
+    with pytest.raises(mbd.ModelError, match="on one line"):
+        plain.with_interface((LENGTH, 0, 0), [107, 108, 109])
+    with pytest.raises(mbd.ModelError, match="rotation is not known"):
+        solid.with_interface((LENGTH, 0, 0), [201])
+
+
+def test_a_basis_is_placed_in_the_link():
+    _, columns = held(3)
+    plain, rpy = as_basis(columns), (0.4, -0.7, 1.1)
+    turn = matrix_from_rpy(*rpy)
+    assert np.allclose(plain.moved((0.3, 0, 0), rpy).nodes[-1], turn[:, 0] + [0.3, 0, 0])
+
+    def arm(shape, seen, placed):
+        parts = mbd.Builder("arm")
+        parts.joint("hinge", "revolute", "base", "rod", rpy=placed, axis=seen @ (0.6, 0.0, 0.8))
+        parts.joint("elbow", "revolute", "rod", "bob", seen[:, 0], axis=seen @ (0.0, 0.6, 0.8))
+        parts.link("bob", 0.5)
+        return build_model(parts.flexible(mbd.FlexibleLink("rod", shape)).description())
+
+    ours, other = arm(plain, np.eye(3), rpy), arm(plain.moved(rpy=rpy), turn, (0, 0, 0))
+    at = state(ours, np.random.default_rng(7))
+    expected, found = (recursive_loads(one, *at).forces for one in (ours, other))
+    assert np.allclose(found, expected, rtol=ROUND_OFF, atol=ROUND_OFF * np.abs(expected).max())
+
+
+def test_attachments_that_modes_violate_are_refused():
+    _, from_tip = held(3, root=COUNT - 1)
+    with pytest.raises(mbd.ModelError, match=r"node 109 held, but .* holds\s+node 101"):
+        machine(as_basis(from_tip))
+    _, M, K = frame_model()
+    inner = np.arange(2, 2 * COUNT - 2)
+    both = np.zeros((2 * COUNT, 2))
+    both[inner] = lowest(M[np.ix_(inner, inner)], K[np.ix_(inner, inner)], 2)[1]
+    with pytest.raises(mbd.ModelError, match=r"attached to node 109, which no mode moves"):
+        machine(as_basis(both))
+    good = as_basis(held(3)[1])
+    unknown = np.array(good.rotation)
+    unknown[:, -1] = np.nan
+    with pytest.raises(mbd.ModelError, match="node 109, whose rotation is not known"):
+        machine(replace(good, rotation=unknown, inertias=None))
+    rigid = as_basis(np.column_stack([held(1)[1], np.tile([1.0, 0.0], COUNT)]))
+    with pytest.raises(mbd.ModelError, match="nothing is left of mode 2"):
+        machine(rigid)
+    with pytest.raises(mbd.ModelError, match="in mm"):
+        machine(replace(good, nodes=1000.0 * good.nodes))
+
+
+def test_masses_other_than_the_links_are_refused():
+    good = as_basis(held(3)[1])
+    parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
+    flexible = mbd.FlexibleLink("rod", good)
+    for mass, centre, message in (
+        (1.62e-3, (0.5, 0, 0), r"1.62 kg, the link one of 0.00162 kg.*unit"),
+        (1.6, (0.2, 0, 0), "centre of mass .* 0.3 m from"),
+    ):
+        parts.link("rod", mass, centre)
+        with pytest.raises(mbd.ModelError, match=message):
+            build_model(parts.flexible(flexible).description())
+        parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
+    parts.link("rod", 1.6, (0.5, 0, 0))
+    found = build_model(parts.flexible(flexible).description())
+    assert np.isclose(found.flexible[0].integrals.mass, 1.62)
+
+
+def test_stress_of_round_sections_is_exact():
+    tube = mbd.Section.tube(0.04, 0.03)
+    beam = mbd.Beam((0, 0, 0), (1, 0, 0), 7e10, 2.6e10, 2700, tube)
+    modes = mbd.Modes("clamped-free", 2, 2, axial=1)
+    parts = mbd.Builder("arm").joint("hinge", "spherical", "base", "rod")
+    arm = mbd.Mechanism.build(parts.flexible(mbd.FlexibleLink("rod", beam, modes)))
+    q, v, a = state(arm.model, np.random.default_rng(1))
+    q[4:] *= 1e-3
+    loads = mbd.section_loads(arm, "rod", [0.0, 0.4], q, v, 30 * a)
+    angle = np.linspace(0, 2 * np.pi, 3601)[:, None]
+    fibres = loads.normal_stress(0.02 * np.cos(angle), 0.02 * np.sin(angle))
+    assert np.allclose(loads.largest_stress, np.abs(fibres).max(axis=0), rtol=1e-6)
+    with pytest.raises(mbd.ModelError, match="one radius"):
+        mbd.Section(1e-4, 1e-9, 1e-9, 2e-9, 0.01, 0.02, round=True)
