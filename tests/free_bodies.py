@@ -148,7 +148,8 @@ def idle_work(run, loads, k):
     for gears in model.description.couplings:
         actuation = loads[gears.name].actuation[k, 0]
         geared[model.velocity_names.index(gears.joint)] += actuation
-        geared[model.velocity_names.index(gears.follows)] -= gears.ratio * actuation
+        for leader, ratio in gears.follows:
+            geared[model.velocity_names.index(leader)] -= ratio * actuation
     for name in loads.joints:
         if name in model.joint_index and model.joint(name).moving:
             places = model.bodies[model.joint(name).body].v

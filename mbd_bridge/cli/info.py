@@ -144,7 +144,9 @@ def _gears(model: Model) -> Table:
 
     rows = []
     for gears in model.description.couplings:
-        sign = "-" if gears.offset < 0 else "+"
-        offset = f" {sign} {abs(gears.offset):g}" if gears.offset else ""
-        rows.append((gears.name, f"{gears.joint} = {gears.ratio:g} {gears.follows}{offset}"))
+        terms = [(ratio, " " + leader) for leader, ratio in gears.follows]
+        if gears.offset:
+            terms.append((gears.offset, ""))
+        text = "".join(f" {'-' if x < 0 else '+'} {abs(x):g}{what}" for x, what in terms)
+        rows.append((gears.name, f"{gears.joint} = {text.removeprefix(' + ').lstrip()}"))
     return screen.table(("gears", "constraint"), rows)

@@ -13,7 +13,7 @@ the rows of a rolling wheel as forces at its contact (`rolling`; two have no Φ,
 The predecessor has the opposite wrench through the same point. Φ_q is this wrench times the
 relative velocity that each joint between base and cut gives; what carries both bodies gives none.
 
-A coupling of two coordinates, Φ = q_j - ratio q_i - offset, acts on the coordinates themselves.
+A coupling of coordinates, Φ = q_j - Σ ratio q_i - offset, acts on the coordinates themselves.
 
 All vectors are in the root frame of `state_vectors`.
 """
@@ -95,10 +95,10 @@ def contact_point(model: Model, state: MechanismState, cut: Cut) -> Array | None
 def _gear(model: Model, q: Array, row: Coupled, phi_q: Array) -> object:
     """Return Φ of a coupling and write its row of Φ_q; γ and the wrench are zero.
 
-    Its multiplier acts along the two coordinates, between each joint's parent and child.
+    Its multiplier acts along the coordinates, between each joint's parent and child.
     """
     phi: object = -row.offset
-    for place, factor in ((row.own, 1.0), (row.leader, -row.ratio)):
+    for place, factor in ((row.own, 1.0), *((leader, -ratio) for leader, ratio in row.leaders)):
         body = model.bodies[place.body]
         phi = phi + factor * joint_coordinates(body, q)[place.coordinate]
         column = body.v.start + place.coordinate

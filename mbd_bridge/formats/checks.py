@@ -180,7 +180,7 @@ def check_couplings(
     for coupling in couplings:
         place = (coupling.source or file, coupling.line, f"coupling {quote(coupling.name)}")
         _take_name(taken, coupling, place)
-        for name in (coupling.joint, coupling.follows):
+        for name in (coupling.joint, *(leader for leader, _ in coupling.follows)):
             joint = by_name.get(name) or by_name.get(name.rpartition(".")[0])
             if joint is None:
                 known = (other.name for other in joints if other.type != "fixed")
@@ -190,9 +190,14 @@ def check_couplings(
                 own = "it has none" if joint.type == "fixed" else f"name one, such as {name}.x"
                 message = f"couplings join coordinates, and {quote(name)} is {joint.type}: {own}"
                 raise FileError(message, *place)
-        if coupling.joint == coupling.follows:
+        leaders = [leader for leader, _ in coupling.follows]
+        if not leaders:
+            raise FileError("it follows no coordinate; name one", *place)
+        if coupling.joint in leaders:
             message = f"{quote(coupling.joint)} follows itself; name two joints"
             raise FileError(message, *place)
+        if len(set(leaders)) < len(leaders):
+            raise FileError("it follows a coordinate twice; add the ratios up", *place)
 
 
 def _advice(joint: Joint) -> str:

@@ -154,15 +154,18 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Coupling:
-    """Gears between two coordinates: q(joint) = ratio * q(follows) + offset, as a constraint.
+    """Gears: q(joint) = sum of ratio * q(leader) + offset, as a constraint.
 
-    Both are names of coordinates: of a joint, or with the suffix of one of its coordinates.
+    Names are those of coordinates: of a joint, or with the suffix of one of its coordinates.
+
+    Attributes
+    ----------
+    follows : names and ratios of the leaders: one of plain gears, two of a differential
     """
 
     name: str
     joint: str
-    follows: str
-    ratio: float = 1.0
+    follows: tuple[tuple[str, float], ...]
     offset: float = 0.0
     line: int | None = None
     source: str | None = None

@@ -1,7 +1,7 @@
 """Loop joints in the URDF itself: Isaac Sim's ``<loop_joint>`` and urdfdom's ``<constraint>``.
 
-A ``mask`` says with six of 0 or 1 what it forbids, and ``<coupling>`` is a pair of gears, a rack or
-a belt: q(joint) = ratio * q(follows) + offset.
+A ``mask`` says with six of 0 or 1 what it forbids, and ``<coupling>`` is a pair of gears, a rack, a
+belt: q(joint) = ratio * q(follows) + offset, or a differential, with several that it follows.
 
 ::
 
@@ -25,6 +25,9 @@ a belt: q(joint) = ratio * q(follows) + offset.
       <axis xyz="0 0 1"/> <axis2 xyz="0 1 0"/>
     </loop_joint>
     <coupling name="mesh" joint="wheel" follows="pinion" ratio="-0.5" offset="0"/>
+    <coupling name="differential" joint="cage">
+      <follows joint="left" ratio="0.5"/> <follows joint="right" ratio="0.5"/>
+    </coupling>
 """
 
 from __future__ import annotations
@@ -72,20 +75,31 @@ def read_couplings(document: Document, robot: Element) -> list[Coupling]:
 
 def _read_coupling(document: Document, element: Element) -> Coupling:
     offset = document.optional_number(element, "offset")
+    leaders = element.findall("follows")
+    if leaders and element.get("follows") is not None:
+        raise document.error(element, "'follows' is an attribute and an element; leave one out")
+    if leaders:
+        follows = tuple(_leader(document, one, "joint") for one in leaders)
+    else:
+        follows = (_leader(document, element, "follows"),)
+    return Coupling(
+        document.attribute(element, "name"),
+        document.attribute(element, "joint"),
+        follows,
+        0.0 if offset is None else offset,
+        line_of(element),
+        document.file,
+    )
+
+
+def _leader(document: Document, element: Element, attribute: str) -> tuple[str, float]:
+    """Return the name of a coordinate that is followed, and the ratio."""
     ratio = document.number(element, "ratio")
     try:
         check_ratio(ratio)
     except ValueError as error:
         raise document.error(element, f"ratio: {error}") from None
-    return Coupling(
-        document.attribute(element, "name"),
-        document.attribute(element, "joint"),
-        document.attribute(element, "follows"),
-        ratio,
-        0.0 if offset is None else offset,
-        line_of(element),
-        document.file,
-    )
+    return document.attribute(element, attribute), ratio
 
 
 def check_ratio(ratio: float) -> None:

@@ -22,6 +22,7 @@
         radius: 0.3
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
+      - {name: differential, joint: cage, follows: {left: 0.5, right: 0.5}}   # names and ratios
     actuated: [crank]               # actuated joints; without it the <transmission>s tell
     planar: true                    # loads out of the plane in which all joints move are zero
 """
@@ -99,20 +100,30 @@ def _coupling(node: Node) -> Coupling:
     table = node.table(COUPLING_KEYS)
     name = _needed(table, "name", node).text()
     node = node.named(f"coupling {name!r}")
-    ratio = _needed(table, "ratio", node)
-    try:
-        check_ratio(ratio.number())
-    except ValueError as error:
-        raise ratio.error(str(error)) from None
+    follows = _needed(table, "follows", node)
+    if isinstance(follows.value, dict):
+        if "ratio" in table:
+            raise table["ratio"].error("each of several leaders has its ratio there; remove this")
+        leaders = tuple((leader, _ratio(ratio)) for leader, ratio in follows.value.items())
+    else:
+        leaders = ((follows.text(), _ratio(_needed(table, "ratio", node))),)
     return Coupling(
         name,
         _needed(table, "joint", node).text(),
-        _needed(table, "follows", node).text(),
-        ratio.number(),
+        leaders,
         table["offset"].number() if "offset" in table else 0.0,
         node.line,
         node.file,
     )
+
+
+def _ratio(node: Node) -> float:
+    ratio = node.number()
+    try:
+        check_ratio(ratio)
+    except ValueError as error:
+        raise node.error(str(error)) from None
+    return ratio
 
 
 def _needed(table: dict[str, Node], key: str, node: Node) -> Node:

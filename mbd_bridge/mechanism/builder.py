@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -211,28 +211,41 @@ class Builder:
         return LoopEnd(link, frame)
 
     def couple(
-        self, name: str, joint: str, follows: str, ratio: float = 1.0, offset: float = 0.0
+        self,
+        name: str,
+        joint: str,
+        follows: str | Mapping[str, float],
+        ratio: float = 1.0,
+        offset: float = 0.0,
     ) -> Self:
-        """Add gears between two coordinates: q(joint) = ratio * q(follows) + offset.
+        """Add gears between coordinates: q(joint) = ratio * q(follows) + offset.
 
         Unlike ``mimic`` this is a constraint: both coordinates stay, and the gears have a load of
         their own, the generalised force with which they act on `joint`.
 
         Parameters
         ----------
-        joint, follows : names of joints with one coordinate, or of coordinates ("slide.angle")
+        joint, follows : names of joints with one coordinate, or of coordinates ("slide.angle"). A
+            differential follows several, with a ratio each: ``{"left": 0.5, "right": 0.5}``
         """
         _check_name("coupling", name)
         if name in self._couplings:
             raise ModelError(f"there is a coupling {name!r} already; choose another name")
         where = f"coupling {name!r}: "
-        for what, one in (("joint", joint), ("follows", follows)):
-            _check_name(where + what, one)
-        numbers = (
-            float(finite_numbers(f"{where}ratio", ratio, (), error=ModelError)),
-            float(finite_numbers(f"{where}offset", offset, (), error=ModelError)),
+        _check_name(where + "joint", joint)
+        leaders = follows if isinstance(follows, Mapping) else {follows: ratio}
+        if isinstance(follows, Mapping) and (not follows or ratio != 1.0):
+            raise ModelError(f"{where}a mapping has one leader or more, and the ratio of each")
+        for leader in leaders:
+            _check_name(where + "follows", leader)
+        ratios = (
+            float(finite_numbers(f"{where}ratio", one, (), error=ModelError))
+            for one in leaders.values()
         )
-        self._couplings[name] = Coupling(name, joint, follows, *numbers)
+        shift = float(finite_numbers(f"{where}offset", offset, (), error=ModelError))
+        self._couplings[name] = Coupling(
+            name, joint, tuple(zip(leaders, ratios, strict=True)), shift
+        )
         return self
 
     def flexible(self, link: FlexibleLink) -> Self:

@@ -1,6 +1,6 @@
-"""Gears: a coordinate that follows another one by a constraint row, with a load of its own.
+"""Gears: a coordinate that follows others by a constraint row, with a load of its own.
 
-    q_j - ratio q_i - offset = 0
+    q_j - Σ ratio q_i - offset = 0
 
 A ``<mimic>`` takes the coordinate out of the mechanism; a coupling keeps both and has a multiplier,
 which is the load of the transmission. So it may join coordinates that loops hold too, and of
@@ -43,17 +43,19 @@ def coupling_cuts(
         where = f"coupling {coupling.name!r}: "
         if coupling.name in reserved:
             raise ModelError(f"{where}a joint has this name; choose another one")
-        for name in (coupling.joint, coupling.follows):
+        for name in (coupling.joint, *(leader for leader, _ in coupling.follows)):
             if name not in places:
                 raise ModelError(
                     where + unknown_name("coordinate of the tree that can follow", name, places)
                 )
-        own, leader = places[coupling.joint], places[coupling.follows]
-        if own == leader:
+        own = places[coupling.joint]
+        leaders = tuple((places[leader], ratio) for leader, ratio in coupling.follows)
+        first = leaders[0][0].body
+        if own in (leader for leader, _ in leaders):
             raise ModelError(f"{where}{coupling.joint!r} follows itself; name two coordinates")
-        row = Coupled(own, leader, coupling.ratio, coupling.offset)
-        ends = leader.body, own.body
-        links = bodies[leader.body][0], bodies[own.body][0]
+        row = Coupled(own, leaders, coupling.offset)
+        ends = first, own.body
+        links = bodies[first][0], bodies[own.body][0]
         here = Frame.identity()
         cuts.append(Cut(coupling.name, "coupling", *ends, links, here, here, (row,), here))
     return cuts

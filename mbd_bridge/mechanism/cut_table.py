@@ -71,11 +71,10 @@ class Place(NamedTuple):
 
 
 class Coupled(NamedTuple):
-    """q_j - ratio q_i - offset = 0, for coordinates whose rates are velocities."""
+    """q_j - Σ ratio q_i - offset = 0, for coordinates whose rates are velocities."""
 
     own: Place
-    leader: Place
-    ratio: float
+    leaders: tuple[tuple[Place, float], ...]
     offset: float
 
 
@@ -133,7 +132,7 @@ class Cut:
     Attributes
     ----------
     name, type : as described
-    predecessor, successor : body indices (of a coupling: of the leader and of what follows)
+    predecessor, successor : body indices (of a coupling: of the first leader and of what follows)
     links : indices of the two links
     a, b : the joint's frames in these bodies, z along its axis; of a rolling wheel, a has its
         origin in the plane and z along the plane's normal, b its origin at the wheel's centre and

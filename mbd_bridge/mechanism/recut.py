@@ -120,7 +120,8 @@ def _opposite(axis: Iterable[float]) -> Vector3:
 
 def _ways(description: Description) -> list[_Way]:
     followed = {joint.mimic.joint for joint in description.joints if joint.mimic is not None}
-    geared = {name for gear in description.couplings for name in (gear.joint, gear.follows)}
+    geared = {gear.joint for gear in description.couplings}
+    geared |= {leader for gear in description.couplings for leader, _ in gear.follows}
     ways = [_of_joint(joint, followed, geared) for joint in description.joints]
     ways += [_of_loop(loop) for loop in description.loops]
     names = [way.name for way in ways]

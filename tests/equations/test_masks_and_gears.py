@@ -140,6 +140,41 @@ def test_gears_move_like_a_mimic_and_say_what_they_transmit():
     assert not found["gear"].force.any() and not found["gear"].moment.any()
 
 
+def differential(ratios=(0.5, -0.25), offset=0.1):
+    """Three flywheels of 2, 3 and 5 kg m² on the ground: the third follows both others."""
+    b = mbd.Builder("differential")
+    for name, inertia in (("left", 2.0), ("right", 3.0), ("cage", 5.0)):
+        b.link(name, 1.0, (0, 0, 0), (inertia,) * 3)
+        b.joint(name, "revolute", "base", name, axis=(0, 0, 1))
+    return b.couple("gears", "cage", dict(zip(("left", "right"), ratios, strict=True)), 1.0, offset)
+
+
+def test_a_differential_moves_as_its_flywheels_by_hand():
+    """q_cage = a q_left + b q_right + c: M = diag(2, 3) + 5 (a, b)ᵀ(a, b), turned by τ."""
+    ratios = np.array([0.5, -0.25])
+    machine = mbd.Mechanism.build(differential(ratios))
+    q = np.array([0.3, -0.7])
+    near = machine.assemble({"left": 0.3, "right": -0.7}, fixed=("left", "right"))
+    assert np.allclose(near.q, [*q, ratios @ q + 0.1], atol=1e-14)
+    tau = np.array([1.0, 2.0, 0.4])
+    expected = np.linalg.solve(
+        np.diag([2.0, 3.0]) + 5.0 * np.outer(ratios, ratios), tau[:2] + ratios * tau[2]
+    )
+    a, _ = machine.constrained_dynamics().forward(near.q, np.zeros(3), tau)
+    assert np.allclose(a, [*expected, ratios @ expected], rtol=1e-12)
+    loads = machine.joint_loads(near.q, np.zeros(3), a, actuated=["left", "right"])
+    assert np.allclose(loads["gears"].actuation, 5.0 * ratios @ expected, rtol=1e-12)
+    run = mbd.simulate(machine, 0.1, q=near.q, v=near.v, torque={"left": 1.0, "right": 2.0})
+    assert np.allclose(run.q[:, 2], run.q[:, :2] @ ratios + 0.1, atol=1e-12)
+
+
+def test_phi_q_and_gamma_of_a_differential_are_derivatives():
+    b = with_gears()
+    b.link("pin", 1).joint("pin", "revolute", "link2", "pin", (0, 0, 1), axis=(0, 1, 0))
+    b.couple("sum", "pin", {"wheel": 0.7, "slide": -1.3, "screw.displacement": 2.0}, offset=0.2)
+    check_by_differences(build_model(b.description()), np.random.default_rng(4))
+
+
 def test_gears_simulate_within_a_loop():
     """Two cranks of a four-bar-like loop, geared: rank, report and closure name the gears."""
     machine = mbd.Mechanism.build(with_gears())
@@ -169,6 +204,9 @@ def test_gears_of_sliding_joints_alone_trace():
     [
         (lambda b: b.couple("x", "slide", "whel"), "did you mean 'wheel'"),
         (lambda b: b.couple("x", "slide", "slide"), "follows itself"),
+        (lambda b: b.couple("x", "slide", {"wheel": 1.0, "slide": 2.0}), "follows itself"),
+        (lambda b: b.couple("x", "slide", {}), "one leader or more"),
+        (lambda b: b.couple("x", "slide", {"wheel": 1.0}, 2.0), "one leader or more"),
         (lambda b: b.couple("wheel", "slide", "wheel"), "a joint has this name"),
         (lambda b: b.couple("rack", "slide", "wheel"), "there is a coupling 'rack' already"),
         (lambda b: b.couple("x", "slide", "wheel", np.nan), "finite"),

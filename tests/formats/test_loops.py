@@ -149,6 +149,8 @@ MASK = LOOP_JOINT.replace('"revolute"', '"mask" rows="1 0 1 0 0 1"')
 CONSTRAINT_MASK = CONSTRAINT.replace('"revolute"', '"mask" rows="1 0 1 0 0 1"')
 SIDECAR_MASK = SIDECAR.replace("revolute", "mask") + "    rows: [1, 0, 1, 0, 0, 1]\n"
 COUPLING = '<coupling name="mesh" joint="b" follows="a" ratio="-0.5" offset="0.1"/>'
+DIFFERENTIAL = """<coupling name="mesh" joint="c" offset="0.1">
+  <follows joint="a" ratio="0.5"/> <follows joint="b" ratio="-0.25"/></coupling>"""
 COUPLINGS = (
     SIDECAR
     + """couplings:
@@ -172,9 +174,25 @@ def test_gears_are_read_in_both_ways(tmp_path):
     (tmp_path / "bar.loops.yaml").write_text(COUPLINGS)
     (outside,) = read(tmp_path / "bar.urdf").couplings
     for found in (inside, outside):
-        assert (found.name, found.joint, found.follows) == ("mesh", "b", "a")
-        assert (found.ratio, found.offset) == (-0.5, 0.1)
+        assert (found.name, found.joint, found.follows) == ("mesh", "b", (("a", -0.5),))
+        assert found.offset == 0.1
         assert found.line is not None
+
+
+def test_a_differential_is_read_in_both_ways(tmp_path):
+    third = BAR.format("").replace(
+        "</robot>",
+        '<link name="cage"/><joint name="c" type="continuous"><parent link="base"/>'
+        '<child link="cage"/><axis xyz="0 1 0"/></joint></robot>',
+    )
+    inside = third.replace("</robot>", DIFFERENTIAL + "</robot>")
+    (tmp_path / "bar.urdf").write_text(third)
+    (tmp_path / "bar.loops.yaml").write_text(
+        "couplings:\n  - {name: mesh, joint: c, follows: {a: 0.5, b: -0.25}, offset: 0.1}\n"
+    )
+    for found in (*read_urdf_text(inside).couplings, *read(tmp_path / "bar.urdf").couplings):
+        assert (found.joint, found.follows) == ("c", (("a", 0.5), ("b", -0.25)))
+        assert found.offset == 0.1
 
 
 @pytest.mark.parametrize("elements", [LOOP_JOINT + CONSTRAINT, MASK + COUPLING])
@@ -207,6 +225,14 @@ ELEMENT_FAULTS = {
     "gears without ratio": (COUPLING, 'ratio="-0.5"', "", 6, "'ratio' is missing"),
     "gears of ratio 0": (COUPLING, "-0.5", "0", 6, "ratio: expected a number other"),
     "gears of a bad ratio": (COUPLING, "-0.5", "1:2", 6, "write it like"),
+    "leaders twice": (DIFFERENTIAL, 'joint="c"', 'joint="c" follows="a"', 6, "leave one out"),
+    "the same leader twice": (
+        DIFFERENTIAL.replace('"c"', '"b"').replace('joint="b" ratio', 'joint="a" ratio'),
+        "mesh",
+        "mesh",
+        6,
+        "add the ratios up",
+    ),
     "gears with a taken name": (COUPLING, '"mesh"', '"a"', 6, "rename one"),
     "unknown link": (LOOP_JOINT, '"coupler"', '"couple"', 6, "did you mean 'coupler'"),
     "unknown type": (LOOP_JOINT, "revolute", "hinge", 6, "Available: distance"),
