@@ -24,7 +24,7 @@ WHAT = (
     "fmu",
 )
 
-OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque", "integrator")
+OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque", "effort_limits", "integrator")
 """Options that only a step and an FMU take."""
 
 OF_FMUS = ("step", "fmi")
@@ -106,8 +106,9 @@ def run(options: argparse.Namespace) -> int:
     for kinds, (names, kernels) in taking.items():
         for name in names:
             if getattr(options, name) and options.what not in kernels:
+                option = name.replace("_", "-")
                 raise ModelError(
-                    f"--{name} is for --what {kinds}, not for {options.what}; leave it out"
+                    f"--{option} is for --what {kinds}, not for {options.what}; leave it out"
                 )
     robot = screen.load_robot(options)
     if options.what == "fmu":
@@ -203,6 +204,7 @@ def _system(
     system = System(
         robot,
         torque=torque or None,
+        effort_limits=options.effort_limits,
         prescribed=moved or None,
         loads=every if options.joints == ["all"] else options.joints,
     )

@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=WHAT",
         help="forces along velocities, N m or N, given in the same ways (crank=5)",
     )
+    parser.add_argument(
+        "--effort-limits",
+        action="store_true",
+        help="hold the forces of --torque at the <limit effort> of the file",
+    )
 
 
 def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:

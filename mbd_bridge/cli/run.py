@@ -66,7 +66,12 @@ def run(options: argparse.Namespace) -> int:
     robot = screen.load_robot(options)
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("compiling"):
-        system = System(robot, torque=torque or None, prescribed=moved or None)
+        system = System(
+            robot,
+            torque=torque or None,
+            effort_limits=options.effort_limits,
+            prescribed=moved or None,
+        )
         start = start_of(robot, options, moved)
         machine = RealTime(
             system, step=options.step, q=start.q, v=start.v, integrator=options.integrator

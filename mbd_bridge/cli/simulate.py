@@ -176,6 +176,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             q=start.q,
             v=start.v,
             torque=torque or None,
+            effort_limits=options.effort_limits,
             external=pushes,
             prescribed=moved or None,
             method=options.method,

@@ -30,6 +30,7 @@ class RealTimeRun:
     missed : steps that ended after the next one was due
     slipped : s, by which the motion was let fall behind the clock
     status : "finished", or why it ended before
+    notes : whether given forces were beyond the effort limits of the file at the records
     """
 
     model: Model
@@ -43,6 +44,7 @@ class RealTimeRun:
     missed: int
     slipped: float
     status: str
+    notes: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -70,7 +72,7 @@ class RealTimeRun:
             lines.append(f"{label:<12}{numbers}")
         share = 100.0 * self.missed / max(len(self.took), 1)
         lines.append(f"{self.missed} of {len(self.took)} deadlines missed ({share:.3g} %)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write time, coordinates and velocities as a table: CSV, or what the suffix says."""

@@ -269,8 +269,10 @@ class _Record:
         stepping = machine._stepping
         self._model, self._step = stepping.model, machine.step
         self.rate, self.late, self.every = rate, late, every
-        self._width = 1 + len(stepping.q) + len(stepping.v)
-        self._nq = len(stepping.q)
+        self._limits, self._held = stepping.limits, stepping.system.effort is not None
+        ends = np.cumsum([1, len(stepping.q), len(stepping.v)])
+        self._ends = ends.tolist()
+        self._width = self._ends[2] + (0 if self._limits is None else len(stepping.v))
         self._states = [np.empty((BLOCK // every + 2, self._width))]
         self._times = [np.empty((BLOCK, 2))]
         self._rows = self._timed = 0
@@ -283,7 +285,10 @@ class _Record:
             self._states.append(np.empty_like(block))
             block, self._rows = self._states[-1], 0
         row = block[self._rows]
-        row[:1], row[1 : 1 + self._nq], row[1 + self._nq :] = stepping.t, stepping.q, stepping.v
+        first, second, third = self._ends
+        row[:first], row[first:second], row[second:third] = stepping.t, stepping.q, stepping.v
+        if self._limits is not None:
+            row[third:] = stepping.given()
         self._rows += 1
 
     def timed(self, late: float, took: float, missed: bool) -> None:
@@ -299,7 +304,10 @@ class _Record:
         """Return what was kept."""
         states = np.concatenate([*self._states[:-1], self._states[-1][: self._rows]])
         times = np.concatenate([*self._times[:-1], self._times[-1][: self._timed]])
-        time, q, v = np.split(states, [1, 1 + self._nq], axis=1)
+        time, q, v, given = np.split(states, self._ends, axis=1)
+        notes: tuple[str, ...] = ()
+        if self._limits is not None:
+            notes = self._limits.note(self._held, time[:, 0], given)
         late, took = times.T.copy()
         return RealTimeRun(
             self._model,
@@ -313,4 +321,5 @@ class _Record:
             self.missed,
             self.slipped,
             self.status,
+            notes,
         )

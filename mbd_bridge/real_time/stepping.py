@@ -16,7 +16,9 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.checks.state_watch import StateWatch
+from mbd_bridge.simulate.inputs.effort import EffortLimits
 from mbd_bridge.simulate.inputs.knots import Knots
+from mbd_bridge.simulate.results.notes import limits_of
 from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.trust import Now, Step
@@ -27,7 +29,11 @@ from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.simulate.steps.knotted import step_in_parts
 from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.steps.source import inlined
-from mbd_bridge.simulate.steps.state_functions import inputs_of_state, outputs_function
+from mbd_bridge.simulate.steps.state_functions import (
+    given_function,
+    inputs_of_state,
+    outputs_function,
+)
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK
@@ -95,6 +101,8 @@ class Stepping:
     def prepare(self) -> None:
         """Compile what later steps and outputs may need, so that none of them waits for it."""
         _ = self._outputs, self._once
+        if self.limits is not None:
+            _ = self._given_forces
         if self.model.has_loops and self._memory is None:
             self._careful.prepare()
 
@@ -169,6 +177,21 @@ class Stepping:
         (values,) = self._outputs.run(*(given[name] for name in self._output_inputs))
         return values
 
+    @cached_property
+    def limits(self) -> EffortLimits | None:
+        """The effort limits of the joints along which forces are given, or none."""
+        return limits_of(self.system)
+
+    def given(self) -> Array:
+        """Return the forces (nv,) that are given now, an array that the next call overwrites."""
+        held = self.held if self._inputs is None else self._inputs
+        given = {"q": self.q, "v": self.v, "t": self.t, "z": self.z, "held": held}
+        p = self._trajectory.p
+        if p is not None:
+            given["p"] = p
+        (values,) = self._given_forces.run(*(given[name] for name in self._output_inputs))
+        return values
+
     def _numbers(self, start: float, end: float, h: float) -> Array | None:
         return self._trajectory.stream(np.array([start, end]), h)
 
@@ -185,6 +208,12 @@ class Stepping:
         system = inlined(self.system)
         function = outputs_function(system, self.rows)
         return compile_kernel(function, inputs_of_state(system), name="outputs").single()
+
+    @cached_property
+    def _given_forces(self) -> Single:
+        system = inlined(self.system)
+        function = given_function(system)
+        return compile_kernel(function, inputs_of_state(system), name="given").single()
 
     @cached_property
     def _careful(self) -> CoupledStep:

@@ -114,8 +114,24 @@ class Acting:
         return np.asarray(tau)
 
     def torque(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
-        """Return the generalised forces (nv,) along velocities, without those of some parts."""
-        torques = [(k, part) for k, part in enumerate(self.system.torques) if k not in but]
+        """Return the generalised forces (nv,) along velocities, without those of some parts.
+
+        Those that are given are held at the effort limits, if these are used.
+        """
+        parts = [k for k in range(len(self.system.torques)) if k not in but]
+        if self.system.effort is None:
+            return self._along(parts, t, q, v, z)
+        given = self.system.effort.held(self.given(t, q, v, z, but))
+        rest = [k for k in parts if self.system.torques[k].of_element]
+        return given + self._along(rest, t, q, v, z) if rest else given
+
+    def given(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
+        """Return the forces (nv,) along velocities that no element exerts, as they are given."""
+        own = [k for k, part in enumerate(self.system.torques) if not part.of_element]
+        return self._along([k for k in own if k not in but], t, q, v, z)
+
+    def _along(self, numbers: Sequence[int], t: Any, q: Array, v: Array, z: Array) -> Array:
+        torques = [(k, self.system.torques[k]) for k in numbers]
         parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k, _ in torques]
         if len(parts) == 1 and len(parts[0]) == self.model.nv:
             return parts[0]
@@ -209,6 +225,18 @@ def kernel_of(
     return system_kernel(system, of, inputs, outputs, name, identity)
 
 
+def given_kernel(system: System) -> Kernel:
+    """Return the kernel of the forces (nv,) that are given along velocities, not held at limits."""
+
+    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
+        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
+            return (acting(held, now).given(t[0], q, v, t[1:]),)
+
+        return function
+
+    return _compiled(system, of, ("given",), "given")
+
+
 def acting_kernel(system: System) -> Kernel:
     """Return the kernel of torques (nv,), wrenches (6 L,) and the forces of these (nv,)."""
     none = np.zeros(system.model.nv)
@@ -222,9 +250,19 @@ def acting_kernel(system: System) -> Kernel:
 
         return function
 
+    return _compiled(system, of, ("tau", "wrenches", "pushed"), "acting")
+
+
+def _compiled(
+    system: System,
+    function_of: Callable[[Callable[[Array, Array], Acting]], Traceable],
+    outputs: tuple[str, ...],
+    name: str,
+) -> Kernel:
+    """Return a kernel of what is given; a function that cannot be traced is told to its author."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
-            return kernel_of(system, of, ("tau", "wrenches", "pushed"), "acting")
+            return kernel_of(system, function_of, outputs, name)
     except KernelError as problem:
         raise StateError(
             f"torque, external: {problem}. A force or a wrench is a constant, a table, or a "

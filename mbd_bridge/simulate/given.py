@@ -22,6 +22,7 @@ class Given(TypedDict, total=False):
     """What acts on a mechanism and what is asked of its steps; see `System`."""
 
     torque: Torque
+    effort_limits: bool
     external: External | None
     external_in: Axes
     forces: Iterable[ForceElement] | None
@@ -38,7 +39,13 @@ def system_of(
     """Return the system that is held, or that of a mechanism and what acts on it, over a time."""
     if not isinstance(machine, System):
         return System(machine, start=start, end=end, **acts)
-    given = [name for name, value in acts.items() if value is not None and name != "external_in"]
+    given = [
+        name
+        for name, value in acts.items()
+        if value is not None
+        and name != "external_in"
+        and not (name == "effort_limits" and value is False)
+    ]
     if given:
         raise StateError(
             f"{given[0]}: a System has its own; give it there, mbd.System(robot, {given[0]}=...)"

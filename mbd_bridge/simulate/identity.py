@@ -34,4 +34,5 @@ def identity_of(system: System) -> str | None:
     pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
     places = [part.places for part in system.torques], pushed
     parameters = "" if system.parameters is None else system.parameters.identity
-    return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}"
+    held = "" if system.effort is None else f" {system.effort}"
+    return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}{held}"

@@ -86,6 +86,7 @@ def right_hand_side(
     v: ArrayLike | None = None,
     z: StartStates | None = None,
     torque: Torque = None,
+    effort_limits: bool = False,
     external: External | None = None,
     external_in: Axes = "link",
     forces: Iterable[ForceElement] | None = None,
@@ -101,8 +102,8 @@ def right_hand_side(
     ----------
     machine : a `Mechanism`, its model, or a `System`
     q, v, z : the state at the start, as for `simulate`
-    torque, external, external_in, forces, prescribed, parameters, inputs : as for `simulate`; a
-        `Sampled` function is called at every evaluation
+    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs : as for
+        `simulate`; a `Sampled` function is called at every evaluation
     span : s, from start to end (a table must cover it; a time beyond a table is refused)
     stabilisation : α, 1/s, with which open loops and prescribed motions are closed
 
@@ -118,6 +119,7 @@ def right_hand_side(
         begin,
         end,
         torque=torque,
+        effort_limits=effort_limits,
         external=external,
         external_in=external_in,
         forces=forces,

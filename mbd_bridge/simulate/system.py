@@ -25,6 +25,7 @@ from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.simulate.acting import acting_kernel
 from mbd_bridge.simulate.carried import fed_back
 from mbd_bridge.simulate.identity import identity_of
+from mbd_bridge.simulate.inputs.effort import EffortLimits
 from mbd_bridge.simulate.inputs.element_forces import ElementForces, Member
 from mbd_bridge.simulate.inputs.elements import element_parts
 from mbd_bridge.simulate.inputs.knots import Knots
@@ -59,8 +60,8 @@ class System:
     Parameters
     ----------
     mechanism : a `Mechanism`, or its model
-    torque, external, external_in, forces, prescribed, parameters, inputs, loads, outputs : as for
-        `simulate`, and of several trajectories as for `simulate_batch`
+    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs, loads,
+    outputs : as for `simulate`, and of several trajectories as for `simulate_batch`
     start, end : s, which tables must cover; without an end they are taken as they are
 
     Attributes
@@ -70,6 +71,7 @@ class System:
     parameters : numbers of the mechanism that are inputs of the machine code, or none
     outputs : what a step tells of the state that it begins with, or none
     forces : force elements, bound to the model; `states` has the names of their states z
+    effort : limits at which given forces are held, or none
     elements : numbers of force elements among the parameters, or none
     prepared : machine code of the mechanism
 
@@ -86,6 +88,7 @@ class System:
     parameters: Parameters | None
     outputs: Outputs | None
     forces: tuple[ForceElement, ...]
+    effort: EffortLimits | None
     elements: ElementParameters | None
     prepared: Prepared
 
@@ -94,6 +97,7 @@ class System:
         mechanism: HasModel | Model,
         *,
         torque: Torque = None,
+        effort_limits: bool = False,
         external: External | None = None,
         external_in: Axes = "link",
         forces: Iterable[ForceElement] | None = None,
@@ -108,6 +112,7 @@ class System:
         model = model_of(mechanism)
         acts: dict[str, Any] = {
             "torque": torque,
+            "effort_limits": effort_limits or None,
             "external": external,
             "external_in": external_in,
             "forces": forces,
@@ -123,6 +128,7 @@ class System:
         self.elements = ElementParameters.of(model, given, named)
         kept = getattr(mechanism, "prepared", None)
         self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
+        self.effort = EffortLimits.asked(model, effort_limits)
         self._put(
             model,
             torque_parts(model, torque),
@@ -173,7 +179,7 @@ class System:
         """Return the system with other parts."""
         other = System.__new__(System)
         other.prepared, other.outputs, other.forces = self.prepared, self.outputs, self.forces
-        other.elements = self.elements
+        other.effort, other.elements = self.effort, self.elements
         other._put(
             self.model,
             self.torques if torques is None else torques,

@@ -9,6 +9,7 @@
     prescribed_force.COORDINATE                       force that a prescribed motion takes
     load.JOINT.fx ... .mz, load.JOINT.actuation       requested joint loads
     element.NAME.NUMBER                               reports of force elements
+    effort_excess.VELOCITY                            what an effort limit takes off a given force
     NAME, NAME[1], NAME[2], ...                       requested functions of the state
 
 Programs that know no Python see a machine through these: FMUs, and what drives it in real time.
@@ -181,10 +182,21 @@ def output_variables(system: System, sizes: dict[str, int]) -> tuple[Variable, .
             (f"element.{element.name}.{name}", unit, f"{type(element).__name__} {element.name!r}")
             for name, unit in (element.units(model) | ENERGY).items()
         ]
+    found += excess_variables(system)
     for name, size in sizes.items():
         several = [f"{name}[{k + 1}]" for k in range(size)] if size != 1 else [name]
         found += [(one, "", "function of the state") for one in several]
     return tuple(Variable(*one, None, (place,)) for place, one in enumerate(found))
+
+
+def excess_variables(system: System) -> list[tuple[str, str, str]]:
+    """Return name, unit and description of what effort limits take off the given forces."""
+    if system.effort is None:
+        return []
+    units = model_units(system.model)[1]
+    text = "what the effort limit of the file takes off the given force"
+    named = zip(system.effort.names, system.effort.places, strict=True)
+    return [(f"effort_excess.{name}", FORCE_UNIT[units[place]], text) for name, place in named]
 
 
 def _actuations(system: System) -> list[tuple[str, str, str]]:

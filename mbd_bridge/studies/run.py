@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from mbd_bridge.arguments import an_instance, by_name, file_path, function_or_none, name_list
+from mbd_bridge.arguments import an_instance, by_name, file_path, flag, function_or_none, name_list
 from mbd_bridge.errors import SolveError, StateError, real_number, whole_number
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
@@ -75,6 +75,7 @@ def study(
     near: Mapping[str, float] | None = None,
     variables: Callable[[Columns], Columns] | None = None,
     torque: Torque = None,
+    effort_limits: bool = False,
     external: External | None = None,
     external_in: Axes = "link",
     forces: Iterable[ForceElement] | None = None,
@@ -104,8 +105,8 @@ def study(
     near : coordinates at the start by name, of all variants; loops are closed from there
     variables : turns values (N,) of the factors into those of what they change, where one factor
         changes several things: ``lambda f: {"rod.mass": f["d"] ** 2 * 100}``
-    torque, external, external_in, forces, prescribed, parameters, inputs : what acts on all
-        variants, as for `simulate_batch`
+    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs : what
+        acts on all variants, as for `simulate_batch`
     executor : runs parts elsewhere: a `concurrent.futures` executor, a Dask client, or what has
         their ``submit``; None: here, one after the other
     batch : variants of a part
@@ -126,6 +127,7 @@ def study(
     place = None if folder is None else Path(file_path("folder", folder))
     acts: dict[str, Any] = {
         "torque": torque,
+        "effort_limits": flag("effort_limits", effort_limits) or None,
         "external": external,
         "forces": forces,
         "prescribed": prescribed,

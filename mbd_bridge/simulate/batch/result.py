@@ -18,12 +18,12 @@ from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.batch.dynamics import dynamics_kernel
 from mbd_bridge.simulate.batch.loads import BatchLoads
 from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.results.accelerations import Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
+from mbd_bridge.simulate.results.notes import notes_of
 from mbd_bridge.simulate.results.reported_loads import reported_loads, some_of
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.singular.near import near_singular
@@ -89,9 +89,9 @@ class SimulationBatch:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What the file says that has no part in the motions: damping, friction, limits passed."""
-        times, q = np.tile(self.time, len(self)), self.q.reshape(-1, self.model.nq)
-        return motion_notes(self.model, times, q, self.system.replaced)
+        """What of the file has no part in the motions, and forces beyond its effort limits."""
+        states = self.q, self.v, self.z
+        return notes_of(self.system, self.time, states, np.arange(len(self)))
 
     def __len__(self) -> int:
         return len(self.q)

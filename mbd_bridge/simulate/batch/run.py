@@ -89,6 +89,7 @@ def simulate_batch(
     v: ArrayLike | None = None,
     z: StartStates | None = None,
     torque: Torque = None,
+    effort_limits: bool = False,
     external: External | None = None,
     external_in: Axes = "link",
     forces: Iterable[ForceElement] | None = None,
@@ -113,7 +114,7 @@ def simulate_batch(
     z : states of force elements at the start, (N, nz) or (nz,), or by name
     torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
         (N, n): one for each trajectory
-    loads, outputs : as for `simulate`
+    effort_limits, loads, outputs : as for `simulate`
     forces : force elements as for `simulate`; their numbers may differ as `parameters`
     external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
     prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
@@ -141,6 +142,7 @@ def simulate_batch(
         start,
         start + duration,
         torque=torque,
+        effort_limits=effort_limits,
         external=external,
         external_in=external_in,
         forces=forces,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.formula import Formula, text_formula
 from mbd_bridge.simulate.inputs.signal import (
     Constant,
@@ -54,6 +55,16 @@ class TorquePart(NamedTuple):
 
     places: tuple[int, ...]
     signal: Signal
+
+    @property
+    def of_element(self) -> bool:
+        """Whether force elements exert it."""
+        return of_element(self.signal)
+
+
+def of_element(signal: Signal) -> bool:
+    """Return whether force elements exert what a signal gives."""
+    return isinstance(signal, ElementForces) or bool(getattr(signal, "element", ""))
 
 
 def torque_parts(model: Model, torque: Torque) -> tuple[TorquePart, ...]:

@@ -20,7 +20,6 @@ from mbd_bridge.external.force import ExternalForce, Reference
 from mbd_bridge.external.forces import ExternalForces, File, external_forces
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.signal import (
     Constant,
     Expression,
@@ -31,6 +30,7 @@ from mbd_bridge.simulate.inputs.signal import (
     Table,
     finite,
 )
+from mbd_bridge.simulate.inputs.torques import of_element
 from mbd_bridge.solve.wrenches import check_axes, links_of
 from mbd_bridge.spatial import Array
 
@@ -65,8 +65,7 @@ class WrenchPart(NamedTuple):
     @property
     def of_element(self) -> bool:
         """Whether force elements exert it."""
-        signal = self.signal
-        return isinstance(signal, ElementForces) or bool(getattr(signal, "element", ""))
+        return of_element(self.signal)
 
 
 def wrench_parts(

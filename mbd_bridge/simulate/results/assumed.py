@@ -31,6 +31,10 @@ def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
         losses(run.model, system.forces),
         Assumption("rates", f"{SIMULATED}, steps of {run.step:g} s"),
     ]
+    if system.effort is not None:
+        assumed.append(
+            Assumption("limits", "of position and speed: compared with; of effort: held")
+        )
     prescribed = some([part.name for part in system.prescribed], SHOWN)
     if prescribed:
         assumed.append(Assumption("rates", f"prescribed, whatever force that takes: {prescribed}"))

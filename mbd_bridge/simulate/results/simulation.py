@@ -20,7 +20,6 @@ from mbd_bridge.loads.export import beside_motion
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import save_motion
-from mbd_bridge.motions.warnings import motion_notes
 from mbd_bridge.simulate.checks.closure import closure
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.assumed import simulated
@@ -28,6 +27,7 @@ from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulate.results.history import History
 from mbd_bridge.simulate.results.interpolation import Between, State
+from mbd_bridge.simulate.results.notes import notes_of
 from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces
 from mbd_bridge.simulate.results.reported_loads import reported_loads
 from mbd_bridge.simulate.rows import LoopChecker
@@ -102,8 +102,9 @@ class Simulation:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What the file says that has no part in the motion: damping, friction, limits passed."""
-        return motion_notes(self.model, self.time, self.q, self.system.replaced)
+        """What of the file has no part in the motion, and forces beyond its effort limits."""
+        states = self.q[None], self.v[None], self.z[None]
+        return notes_of(self.system, self.time, states, [self.trajectory.number], self.samples)
 
     @cached_property
     def _dynamics(self) -> Answer:
@@ -150,9 +151,7 @@ class Simulation:
 
     @cached_property
     def loads(self) -> JointLoads:
-        """Loads of the joints that were asked for, as the steps reported them:
-        ``simulate(loads=)``.
-        """
+        """Loads of the joints that ``simulate(loads=)`` asked for, as the steps reported them."""
         asked, reported = self.system.outputs, self.reported
         if asked is None or not asked.joints or reported is None:
             raise StateError(

@@ -86,6 +86,7 @@ def simulate(
     v: ArrayLike | None = None,
     z: StartStates | None = None,
     torque: Torque = None,
+    effort_limits: bool = False,
     external: External | None = None,
     external_in: Axes = "link",
     forces: Iterable[ForceElement] | None = None,
@@ -124,6 +125,8 @@ def simulate(
         Functions are traced, and so made of + - * / and those of `mbd_bridge.functions`; any other
         Python is called step by step as `mbd.Sampled(function)`; `mbd.Input(name)` is what
         `inputs` gives
+    effort_limits : hold the forces of `torque` at the ``<limit effort>`` of the file; the motion's
+        notes say where they are held, and without this option where they are beyond
     external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
         at the origin of the link's frame; or a table (times, (n, 6)), a function of (t, q, v), a
         `Sampled` one, an `Input`. A function may ask `Mechanism.placement` and
@@ -183,6 +186,7 @@ def simulate(
         start,
         start + duration,
         torque=torque,
+        effort_limits=effort_limits,
         external=external,
         external_in=external_in,
         forces=forces,

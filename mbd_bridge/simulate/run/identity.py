@@ -60,7 +60,7 @@ def acting_identity(system: System, forces: tuple[ForceElement, ...] | None = No
     places = [part.places for part in system.torques], pushed
     return {
         "mechanism": digest(model),
-        "torque, external or forces": repr((acts, places, effects)),
+        "torque, external or forces": repr((acts, places, effects, system.effort)),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
         "program": _program(),
     }

@@ -1,5 +1,6 @@
 """What a system tells of one state, as functions to be traced: its outputs, and whether it is one.
 
+    given(q, v, t, ...)      forces given along velocities
     outputs(q, v, t, ...)    accelerations, energies, requested loads and functions, force elements
     residuals(q, v, t, ...)  what the loops, prescribed motions and quaternions leave
     memory(q, v, t, ...)     that of steps of a scheme which begin there
@@ -52,9 +53,21 @@ def outputs_function(system: System, rows: tuple[int, ...]) -> Traceable:
         at = np.concatenate([t, z])
         each = zip(acts.elements, system.states.places, strict=True)
         parts += [element_row(one, place, acts.model, q, v, at) for one, place in each]
+        if system.effort is not None:
+            parts.append(system.effort.excess(acts.given(t[0], q, v, z)))
         return (np.concatenate([*parts, *(values[name] for name in functions)]),)
 
     return outputs
+
+
+def given_function(system: System) -> Traceable:
+    """Return given(q, v, t, ...) -> the forces (nv,) given along velocities, not held at limits."""
+
+    def function(q: Array, v: Array, t: Array, *rest: Array) -> tuple[Array]:
+        acts, z = _acting(system, rest)
+        return (acts.given(t[0], q, v, z),)
+
+    return function
 
 
 def residuals_function(system: System) -> Traceable:
