@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.sources import describe
 from mbd_bridge.arguments import file_path, finite_numbers
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
@@ -26,7 +27,7 @@ from mbd_bridge.external.columns import How
 from mbd_bridge.external.force import Direction, Outside
 from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.formats import flex_sidecar, read
+from mbd_bridge.formats import flex_sidecar
 from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.forces_sidecar import SUFFIX
@@ -37,7 +38,7 @@ from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
-from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Cuts, build_model
+from mbd_bridge.mechanism import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
@@ -58,7 +59,7 @@ def load(
     path: str | PathLike[str],
     *,
     floating: bool = False,
-    gravity: ArrayLike = EARTH,
+    gravity: ArrayLike | None = None,
     cuts: Cuts = "authored",
     rank_tolerance: float = RANK_TOLERANCE,
     mesh_directories: Sequence[str | PathLike[str]] = (),
@@ -66,14 +67,14 @@ def load(
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a URDF file (or ``.xacro``, if the package xacro is there).
+    """Read a mechanism from a URDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
 
     Parameters
     ----------
-    path : the file; ``NAME.loops.yaml``, ``NAME.forces.yaml``, ``NAME.actuators.yaml`` and
-        ``NAME.flex.yaml`` beside it are read too
+    path : the file, whose content tells its format; ``NAME.loops.yaml``, ``NAME.forces.yaml``,
+        ``NAME.actuators.yaml`` and ``NAME.flex.yaml`` beside it are read too
     floating : give the root link six degrees of freedom instead of welding it to the ground
-    gravity : (3,) m/s², in the world's axes
+    gravity : (3,) m/s², in the world's axes; None: the file's, (0, 0, -9.81) where it says none
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
         the tree is shallow (Lee94); or their names. Motion and loads do not depend on it
     rank_tolerance : how far (rad, or parts of the mechanism's size) rounded numbers in the file may
@@ -81,13 +82,14 @@ def load(
         ``loops.report()`` names what was taken for redundant, and by how much it is off
     mesh_directories : where to look for ``package://`` and relative meshes
     forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
-        if it is there, () for none. They act by default (`Mechanism.forces`)
+        if it is there, and springs in the file's joints (MJCF, SDF); () for none. They act by
+        default (`Mechanism.forces`)
     actuators : motors and gears, or the file with them; None for ``NAME.actuators.yaml``, if it is
         there, () for none. They have no part in the dynamics (`Mechanism.motors`)
     flexible : links that bend, or the file with them; None for ``NAME.flex.yaml``, if it is there,
         () for none: a rigid machine
     """
-    description = read(path, mesh_directories=mesh_directories)
+    description = describe(path, mesh_directories=mesh_directories)
     if flexible is None:
         soft = sidecar_path(Path(fsdecode(path)), flex_sidecar.SUFFIX)
         flexible = soft if soft.is_file() else ()
@@ -101,13 +103,19 @@ def load(
         cuts=cuts,
         rank_tolerance=rank_tolerance,
     )
+    springs: list[ForceElement] = []
     if forces is None:
+        from mbd_bridge.forces.urdf import file_springs  # it imports elements
+
+        springs = file_springs(model)
         beside = sidecar_path(Path(fsdecode(path)), SUFFIX)
         forces = beside if beside.is_file() else ()
     if isinstance(forces, str | PathLike):
         from mbd_bridge.forces.files import load_forces  # it imports all elements
 
         forces = load_forces(forces, model)
+    if springs:
+        forces = (*springs, *forces)
     if actuators is None:
         beside = sidecar_path(Path(fsdecode(path)), ACTUATORS_SUFFIX)
         actuators = beside if beside.is_file() else None

@@ -28,7 +28,7 @@ from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.uncertainty import with_uncertainty
-from mbd_bridge.mechanism import EARTH, RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
+from mbd_bridge.mechanism import RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
 from mbd_bridge.mechanism.payload import with_payload
@@ -57,7 +57,7 @@ class Mechanism(MechanismBearings):
         source: Builder | Description,
         *,
         floating: bool = False,
-        gravity: ArrayLike = EARTH,
+        gravity: ArrayLike | None = None,
         cuts: Cuts = "authored",
         rank_tolerance: float = RANK_TOLERANCE,
     ) -> Mechanism:

@@ -74,8 +74,10 @@ def _headline(model: Model) -> str:
     base = "floating" if model.floating else "fixed"
     mass = sum(model.masses)
     dof = count(model.nv, "degree of freedom") + (" of the tree" if model.cuts else "")
+    kind = model.description.format
+    form = "" if kind in ("", "URDF") else f" ({kind})"
     return (
-        f"{model.name}: {count(len(model.links), 'link')}, "
+        f"{model.name}{form}: {count(len(model.links), 'link')}, "
         f"{count(len(model.joints) - 1, 'joint')}{inside}{loops}, {dof}, {base} base, "
         f"{mass:.6g} kg"
     )

@@ -125,7 +125,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the robot's file and what changes it, which every command has."""
-    parser.add_argument("robot", metavar="ROBOT", help="URDF file, or .xacro")
+    parser.add_argument("robot", metavar="ROBOT", help="URDF, xacro or MJCF file")
     parser.add_argument(
         "--floating",
         action="store_true",
@@ -136,7 +136,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         "--gravity",
         type=vector,
         metavar="x,y,z",
-        help="m/s² in the world's axes (0,0,-9.81); a negative x needs the sign =: "
+        help="m/s² in the world's axes (the file's, or 0,0,-9.81); a negative x needs the sign =: "
         "--gravity=-9.81,0,0",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Force elements for what a URDF says of its joints: damping, friction, limits."""
+"""Force elements for what a file says of its joints: damping, friction, limits, springs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from mbd_bridge.arguments import flag
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement, model_in
 from mbd_bridge.forces.joint_friction import SMOOTHING, JointFriction
+from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.joints import joint_coordinates
+from mbd_bridge.mechanism import Model
 
 
 def from_urdf(
@@ -64,3 +66,12 @@ def from_urdf(
         if limits is not None and ends != (None, None):
             found.append(JointStop(name, *ends, *limits, name=f"{name} stop"))
     return found
+
+
+def file_springs(model: Model) -> list[ForceElement]:
+    """Return the springs that stand in a file's joints (MJCF, SDF), which act by default."""
+    return [
+        JointSpring(joint.name, joint.stiffness, rest=joint.rest, name=f"{joint.name} spring")
+        for joint in model.description.joints
+        if joint.stiffness
+    ]

@@ -82,6 +82,8 @@ class Joint:
         the file gives none: then it is square to the first
     pitch : advance of a helical joint, m/rad
     damping, friction : N m s/rad or N s/m, and N m or N: kept, not used by the dynamics
+    stiffness, rest : of a spring in the joint, N m/rad or N/m, and its coordinate where it is
+        relaxed: it becomes a force element (`forces.file_springs`)
     child_frame : Frame of the joint on the child link; a file's own joints have the link's frame
     turned : the tree walks this joint from what was described as its child (`mechanism.recut`):
         parent, child, frames and axes here are as walked, its load keeps the described sense
@@ -98,6 +100,8 @@ class Joint:
     mimic: Mimic | None = None
     damping: float = 0.0
     friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
     pitch: float = 0.0
     line: int | None = None
     child_frame: Frame = field(default_factory=Frame.identity)
@@ -206,6 +210,8 @@ class Description:
     payloads : what was added to links afterwards; their inertia is part of `links` already
     transmissions : gears between motors and joints; no part in the dynamics
     planar : whether loads out of the machine's plane are declared to be zero
+    format : of the file: "URDF", "xacro", "MJCF", "SDF", ...; empty without a file
+    gravity : m/s², in the root's axes, where the file says it
     """
 
     name: str
@@ -221,3 +227,5 @@ class Description:
     flexible: tuple[FlexibleLink, ...] = ()
     transmissions: tuple[Transmission, ...] = ()
     planar: bool = False
+    format: str = ""
+    gravity: Vector3 | None = None

@@ -19,6 +19,7 @@ from mbd_bridge.formats.document import Document
 from mbd_bridge.formats.geometry import read_shapes
 from mbd_bridge.formats.inertial import read_inertial
 from mbd_bridge.formats.joints import read_joint
+from mbd_bridge.formats.kinds import Format, format_of
 from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sidecar import Sidecar, actuated_names, read_sidecar, sidecar_path
@@ -29,7 +30,11 @@ from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, p
 TEXT = "<text>"
 """What messages call a text that has no file."""
 
-OTHER_FORMATS = {"sdf": "SDF", "mujoco": "MJCF", "mujocoinclude": "MJCF", "COLLADA": "COLLADA"}
+OTHER_FORMATS = {
+    "sdf": "SDF, which mbd_bridge.load reads",
+    "mujoco": "MJCF, which mbd_bridge.load reads",
+    "COLLADA": "COLLADA, which is not read; convert it",
+}
 
 
 def read(
@@ -66,7 +71,7 @@ def read(
             "Mechanism.build(mbd_bridge.formats.read_urdf_text(text))"
         )
     data = read_bytes(name, max_bytes)
-    is_xacro = name.endswith(".xacro")
+    is_xacro = format_of(name, max_bytes) == "xacro"
     text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)
     sidecar = sidecar_path(Path(name))
     return _read(
@@ -77,6 +82,7 @@ def read(
         max_bytes=max_bytes,
         beside=read_sidecar(sidecar) if sidecar.is_file() else Sidecar(),
         source=name,
+        form="xacro" if is_xacro else "URDF",
     )
 
 
@@ -105,6 +111,7 @@ def read_urdf_text(
         max_bytes=max_bytes,
         beside=Sidecar(),
         source=source,
+        form="URDF",
     )
 
 
@@ -117,6 +124,7 @@ def _read(
     max_bytes: int,
     beside: Sidecar,
     source: str | None,
+    form: Format,
 ) -> Description:
     robot, remarks = parse(text, file, max_bytes)
     _check_root(robot, file)
@@ -146,6 +154,7 @@ def _read(
         else actuated_names(beside.actuated, joints, all_loops),
         transmissions=read_transmissions(robot),
         planar=beside.planar,
+        format=form,
     )
 
 
@@ -166,7 +175,7 @@ def _actuated(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | No
 def _check_root(robot: Element, file: str) -> None:
     if robot.tag != "robot":
         other = OTHER_FORMATS.get(str(robot.tag))
-        hint = f"this looks like {other}, which is not read; convert it" if other else "is it URDF?"
+        hint = f"this looks like {other}" if other else "is it URDF?"
         message = f'expected <robot name="..."> as the outermost element, got <{robot.tag}>; {hint}'
         raise FileError(message, file, line_of(robot), f"<{robot.tag}>")
 

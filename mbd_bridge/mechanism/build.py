@@ -46,7 +46,7 @@ def build_model(
     description: Description,
     *,
     floating: bool = False,
-    gravity: ArrayLike = EARTH,
+    gravity: ArrayLike | None = None,
     cuts: Cuts = "authored",
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> Model:
@@ -56,7 +56,7 @@ def build_model(
     ----------
     description : links, joints and loops; its joints must form one tree
     floating : give the root link six degrees of freedom instead of welding it to the ground
-    gravity : (3,) m/s², in the world's axes
+    gravity : (3,) m/s², in the world's axes; None: the file's, or `EARTH` where it says none
     cuts : which joints are cut: "authored", "weighted" or their names; see `recut`
     rank_tolerance : relative size below which rows of loops that are nearly dependent are due to
         rounded numbers in the file; see `Model`
@@ -81,6 +81,8 @@ def build_model(
     if ROOT_JOINT in names:
         message = f"a joint is called {ROOT_JOINT!r}, as that from the ground to the root link is"
         raise ModelError(f"{message}; rename it")
+    if gravity is None:
+        gravity = EARTH if description.gravity is None else description.gravity
     vector = finite_numbers("gravity", gravity, (3,), error=ModelError)
     vector.flags.writeable = False
     builder = _Builder(expanded)

@@ -1,0 +1,125 @@
+"""MJCF's ``<equality>``: connect, weld and joint, as loop joints and gears, here without softness.
+
+Of two bodies at x1, x2 with rotations R1, R2, points p and the pose between them as stored:
+
+    connect    x1 + R1 p1 = x2 + R2 p2
+    weld       the same, and R2 = R1 R(quaternion)
+    joint      q1 - ref1 = c0 + c1 (q2 - ref2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.bridges.mujoco.compiled import Compiled
+from mbd_bridge.bridges.mujoco.places import Names, motion, place
+from mbd_bridge.formats.description import Coupling, Joint, Loop, LoopEnd
+from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.spatial import Frame, rotation_that_takes_z_to
+
+LOCKED = {"prismatic": (0, 0, 1, 0, 0, 0), "revolute": (0, 0, 0, 0, 0, 1)}
+"""What holds a slide and a hinge that has its axis along z."""
+
+
+def read_equalities(
+    compiled: Compiled, names: Names, described: Sequence[Joint], left_out: LeftOut, file: str
+) -> tuple[tuple[Loop, ...], tuple[Coupling, ...]]:
+    """Return the loops and gears; what cannot be said here is listed."""
+    model, types = compiled.model, compiled.engine.mjtEq
+    joints = {joint.name: joint for joint in described}
+    loops: list[Loop] = []
+    couplings: list[Coupling] = []
+    for index in range(model.neq):
+        kind = int(model.eq_type[index])
+        given = compiled.name("equality", index)
+        label = given or f"equality {index}"
+        if not model.eq_active0[index]:
+            left_out.add("equality constraints that are not active", label)
+        elif kind in (types.mjEQ_CONNECT, types.mjEQ_WELD):
+            weld = kind == types.mjEQ_WELD
+            name = names.unused(given or f"{'weld' if weld else 'connect'}{index}")
+            loop = _loop(compiled, names, index, name, weld)
+            welds = {int(model.body_weldid[names.links.index(e.link)]) for e in ends(loop)}
+            if len(welds) == 1:
+                left_out.add("equality constraints of bodies that are one", label)
+            else:
+                loops.append(loop)
+        elif kind == types.mjEQ_JOINT:
+            _joint(compiled, names, index, given, joints, (loops, couplings), left_out)
+        else:
+            left_out.add("equality constraints of tendons, flexes and distances", label)
+    if loops or couplings:
+        left_out.add("softness of equality constraints, which are exact here (solref, solimp)")
+    return tuple(replace(loop, source=file) for loop in loops), tuple(couplings)
+
+
+def ends(loop: Loop) -> tuple[LoopEnd, LoopEnd]:
+    """Return both sides of a loop."""
+    return loop.predecessor, loop.successor
+
+
+def _loop(compiled: Compiled, names: Names, index: int, name: str, weld: bool) -> Loop:
+    model = compiled.model
+    data = np.array(model.eq_data[index])
+    one, two = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    if int(model.eq_objtype[index]) == int(compiled.engine.mjtObj.mjOBJ_SITE):
+        kind = "fixed" if weld and data[10] else "spherical"
+        return Loop(name, kind, _site(model, names, one), _site(model, names, two))
+    two = max(two, 0)  # a body that is not named is the world
+    if not weld:
+        first, second = (Frame(np.eye(3), data[k : k + 3]) for k in (0, 3))
+        kind = "spherical"
+    else:
+        first, second = place(data[3:6], data[6:10]), Frame(np.eye(3), data[:3])
+        kind = "fixed" if data[10] else "spherical"  # the weight of the rotation
+    return Loop(name, kind, LoopEnd(names.links[one], first), LoopEnd(names.links[two], second))
+
+
+def _site(model: Any, names: Names, site: int) -> LoopEnd:
+    body = int(model.site_bodyid[site])
+    return LoopEnd(names.links[body], place(model.site_pos[site], model.site_quat[site]))
+
+
+def _joint(
+    compiled: Compiled,
+    names: Names,
+    index: int,
+    given: str,
+    joints: dict[str, Joint],
+    to: tuple[list[Loop], list[Coupling]],
+    left_out: LeftOut,
+) -> None:
+    """Add a coupling, or a lock of a joint that has no partner."""
+    model = compiled.model
+    loops, couplings = to
+    first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    own = names.joints[first]
+    c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
+    ref = float(model.qpos0[model.jnt_qposadr[first]])
+    if second < 0 or not (c1 or any(higher)):
+        loops.append(_lock(joints[own], ref + c0, names.unused(given or f"{own}.lock")))
+    elif any(higher):
+        left_out.add("couplings by a polynomial", given or f"{own} of {names.joints[second]}")
+    else:
+        lead = float(model.qpos0[model.jnt_qposadr[second]])
+        name = names.unused(given or f"{own}.gears")
+        offset = ref + c0 - c1 * lead
+        couplings.append(Coupling(name, own, ((names.joints[second], c1),), offset))
+
+
+def _lock(joint: Joint, q: float, name: str) -> Loop:
+    """Return what holds a hinge or slide at the coordinate q: one row."""
+    axis = np.array(joint.axis)
+    turn = Frame(rotation_that_takes_z_to(axis), np.zeros(3))
+    here = joint.origin @ motion(joint.type, axis, q) @ turn
+    return Loop(
+        name,
+        "mask",
+        LoopEnd(joint.parent, here),
+        LoopEnd(joint.child, joint.child_frame @ turn),
+        rows=LOCKED[joint.type],
+    )

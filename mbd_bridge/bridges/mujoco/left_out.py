@@ -1,0 +1,67 @@
+"""What an MJCF says that has no counterpart here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.bridges.mujoco.actuators import is_motor, joint_of
+from mbd_bridge.bridges.mujoco.compiled import Compiled
+from mbd_bridge.bridges.mujoco.places import Names
+from mbd_bridge.formats.left_out import LeftOut
+
+POLYNOMIALS = {
+    "jnt_stiffnesspoly": "springs that are not linear",
+    "jnt_springyield": "springs that yield",
+    "dof_dampingpoly": "damping that is not linear",
+}
+"""Arrays that newer versions of MuJoCo have, and what is listed where one is not zero."""
+
+
+def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
+    """List what is not read."""
+    model = compiled.model
+    for k in range(model.ntendon):
+        left_out.add("tendons", compiled.name("tendon", k) or f"tendon {k}")
+    touching = np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0))
+    if touching > 1 or model.npair:
+        left_out.add(f"contacts of {touching} geoms")
+    for k in range(model.nu):
+        name = compiled.name("actuator", k) or f"actuator {k}"
+        if joint_of(compiled, k) is None:
+            left_out.add("actuators that act on no joint", name)
+        elif not is_motor(compiled, k):
+            left_out.add("dynamics and control laws of actuators", name)
+    _joints(model, names, left_out)
+    for body in range(model.nbody):
+        if model.body_gravcomp[body]:
+            left_out.add("compensation of gravity", names.links[body])
+        if model.body_mocapid[body] >= 0:
+            left_out.add("bodies moved from outside (mocap), held here", names.links[body])
+    for what, number in (
+        ("flexible bodies (flex)", model.nflex),
+        ("skins", model.nskin),
+        ("plugins", model.nplugin),
+        ("keyframes", model.nkey),
+        ("sensors", model.nsensor),
+    ):
+        if number:
+            left_out.add(f"{number} {what}")
+    option = model.opt
+    if option.density or option.viscosity:
+        left_out.add("the fluid around (density, viscosity, wind)")
+
+
+def _joints(model: Any, names: Names, left_out: LeftOut) -> None:
+    for joint in range(model.njnt):
+        dof = int(model.jnt_dofadr[joint])
+        if int(model.jnt_type[joint]) < 2 and model.dof_armature[dof]:
+            left_out.add("armature of ball and free joints", names.joints[joint])
+    for array, what in POLYNOMIALS.items():
+        values = np.asarray(getattr(model, array, ()))
+        if not values.any():
+            continue
+        for row in np.flatnonzero(values.reshape(len(values), -1).any(axis=1)):
+            joint = int(model.dof_jntid[row]) if array.startswith("dof") else int(row)
+            left_out.add(what, names.joints[joint])

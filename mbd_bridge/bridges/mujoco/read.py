@@ -1,0 +1,171 @@
+"""MJCF to a description: bodies, joints, loops and couplings of the compiled model.
+
+A body's joints move it one after the other, so a body with several has massless links between
+them, named BODY.1, BODY.2, ... Coordinates are MuJoCo's own: a hinge or slide with a `ref` stands
+at `ref` in the file's position. Quaternions are (x, y, z, w) here, (w, x, y, z) there; a free
+joint's linear velocity is in the body's axes here, in the world's there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.bridges.mujoco.actuators import actuated_joints, effort_limits, rotors
+from mbd_bridge.bridges.mujoco.compiled import Compiled, compile_mjcf
+from mbd_bridge.bridges.mujoco.equalities import read_equalities
+from mbd_bridge.bridges.mujoco.left_out import list_left_out
+from mbd_bridge.bridges.mujoco.places import Names, motion, place
+from mbd_bridge.bridges.mujoco.shapes import read_shapes
+from mbd_bridge.formats.checks import check_couplings, check_loops, check_tree
+from mbd_bridge.formats.description import Description, Joint, Limits, Link
+from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.inertial import unphysical
+from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.formats.xml_reader import MAX_BYTES, decode, parse, read_bytes
+from mbd_bridge.spatial import Frame, Inertia
+
+TYPES = ("floating", "spherical", "prismatic", "revolute")
+"""MuJoCo's joint types by number: free, ball, slide, hinge."""
+
+FREE, BALL, SLIDE, HINGE = range(4)
+
+
+def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Description:
+    """Return what an MJCF file says, as MuJoCo compiles it.
+
+    Parameters
+    ----------
+    path : of the file
+    max_bytes : largest size that is read
+
+    Raises
+    ------
+    MissingPackageError
+        MuJoCo is not installed.
+    FileError
+        The file cannot be read, or says something that no mechanism can be.
+    """
+    file = os.fsdecode(path)
+    parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)  # bounds, and our own words
+    document, left_out = Document(file), LeftOut(file, "MJCF")
+    compiled = compile_mjcf(file, document)
+    names = Names(compiled)
+    links, joints = _bodies(compiled, names, document, left_out)
+    loops, couplings = read_equalities(compiled, names, joints, left_out, file)
+    list_left_out(compiled, names, left_out)
+    check_tree(links, joints, file)
+    check_loops(loops, links, joints, file)
+    check_couplings(couplings, loops, joints, file)
+    x, y, z = compiled.model.opt.gravity.tolist()
+    return Description(
+        name=compiled.model.names.split(b"\0", 1)[0].decode() or Path(file).stem,
+        links=links,
+        joints=joints,
+        loops=loops,
+        couplings=couplings,
+        source=file,
+        notes=(*document.warn(), *left_out.warn()),
+        actuated=actuated_joints(compiled, names),
+        transmissions=rotors(compiled, names),
+        format="MJCF",
+        gravity=(x, y, z),
+    )
+
+
+def _bodies(
+    compiled: Compiled, names: Names, document: Document, left_out: LeftOut
+) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
+    """Return the links and joints, each body's joints in MuJoCo's order."""
+    model = compiled.model
+    efforts = effort_limits(compiled)
+    links, joints = [Link(names.links[0], None, *read_shapes(compiled, 0))], list[Joint]()
+    for body in range(1, model.nbody):
+        name = names.links[body]
+        parent = names.links[int(model.body_parentid[body])]
+        first, number = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        origin = place(model.body_pos[body], model.body_quat[body])
+        if not number:
+            joints.append(Joint(names.unused(f"{name}.weld"), "fixed", parent, name, origin))
+        for k, index in enumerate(range(first, first + number)):
+            child = name if k == number - 1 else names.unused_link(f"{name}.{k + 1}")
+            joints.append(
+                _joint(compiled, names, index, (parent, child), origin, left_out, efforts)
+            )
+            if child != name:
+                links.append(Link(child))
+            parent, origin = child, Frame.identity()
+        inertia = _inertia(model, body)
+        if inertia is not None and (why := unphysical(inertia.mass, inertia.central)):
+            document.remark("physically impossible inertia, used unchanged", f"{name}: {why}")
+        links.append(Link(name, inertia, *read_shapes(compiled, body)))
+    return tuple(links), tuple(joints)
+
+
+def _inertia(model: Any, body: int) -> Inertia | None:
+    mass, moments = float(model.body_mass[body]), np.array(model.body_inertia[body])
+    if not mass and not moments.any():
+        return None
+    frame = place(model.body_ipos[body], model.body_iquat[body])
+    turned = Inertia(mass, np.zeros(3), np.diag(moments)).seen_from(frame)
+    return Inertia(mass, turned.centre, (turned.central + turned.central.T) / 2.0)
+
+
+def _joint(
+    compiled: Compiled,
+    names: Names,
+    index: int,
+    ends: tuple[str, str],
+    origin: Frame,
+    left_out: LeftOut,
+    efforts: dict[int, float],
+) -> Joint:
+    """Return one joint; `origin` is the body's frame in the parent before it moves.
+
+    The body turns about the anchor p: X = origin T(p) motion(q - ref) T(-p).
+    """
+    model, name = compiled.model, names.joints[index]
+    kind = int(model.jnt_type[index])
+    dof, at = int(model.jnt_dofadr[index]), int(model.jnt_qposadr[index])
+    stiffness = float(model.jnt_stiffness[index])
+    if kind == FREE:
+        origin = anchor = Frame.identity()  # its coordinates are the pose in the world
+    else:
+        anchor = Frame(np.eye(3), np.array(model.jnt_pos[index]))
+        origin = origin @ anchor
+    axis = np.array(model.jnt_axis[index])
+    rest, limits = 0.0, Limits()
+    if kind in (SLIDE, HINGE):
+        origin = origin @ motion(TYPES[kind], axis, -float(model.qpos0[at]))
+        rest = float(model.qpos_spring[at])
+        limits = _limits(model, index, efforts)
+    elif stiffness:
+        left_out.add("springs of ball and free joints", name)
+        stiffness = 0.0
+    if kind == BALL and model.jnt_limited[index]:
+        left_out.add("limits of ball joints", name)
+    x, y, z = axis.tolist() if kind in (SLIDE, HINGE) else (1.0, 0.0, 0.0)
+    return Joint(
+        name,
+        TYPES[kind],
+        *ends,
+        origin,
+        (x, y, z),
+        limits=limits,
+        damping=float(model.dof_damping[dof]),
+        friction=float(model.dof_frictionloss[dof]),
+        stiffness=stiffness,
+        rest=rest if stiffness else 0.0,
+        child_frame=anchor,
+    )
+
+
+def _limits(model: Any, index: int, efforts: dict[int, float]) -> Limits:
+    effort = efforts.get(index)
+    if not model.jnt_limited[index]:
+        return Limits(effort=effort)
+    lower, upper = (float(x) for x in model.jnt_range[index])
+    return Limits(lower, upper, effort)

@@ -1,0 +1,43 @@
+"""Which format a file has, by what stands in it: its name decides for xacro only."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.xml_reader import MAX_BYTES, decode, read_bytes
+
+Format = Literal["URDF", "xacro", "MJCF", "SDF"]
+"""What `mbd.load` reads."""
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+ROOTS: dict[str, Format] = {
+    "robot": "URDF",
+    "mujoco": "MJCF",
+    "mujocoinclude": "MJCF",
+    "sdf": "SDF",
+    "gazebo": "SDF",
+}
+"""The outermost elements, and what they tell."""
+
+HEAD = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->)*<([A-Za-z_][\w:.\-]*)", re.DOTALL)
+
+
+def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
+    """Return the format of a file; what is not known is left to the reader of URDF to refuse.
+
+    A xacro file is a program, so its name has to say that it is to be run.
+    """
+    text = decode(read_bytes(path, max_bytes), path)
+    head = HEAD.match(text[:100_000])
+    root = head.group(1) if head else ""
+    found = ROOTS.get(root, "URDF")
+    if found == "URDF" and path.endswith(".xacro"):
+        return "xacro"
+    if root == "mujocoinclude":
+        raise FileError(
+            "this is a part of an MJCF model, to be included by another file; load that one", path
+        )
+    return found

@@ -1,0 +1,222 @@
+"""Random MJCF models with every type of joint and equality, and what MuJoCo computes of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from mbd_bridge.equations.composite import composites
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.motion import generalised_forces, mass_matrix
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import quaternion_matrix
+
+STACKS = (
+    ("hinge",),
+    ("hinge",),
+    ("slide",),
+    ("ball",),
+    ("hinge", "hinge"),
+    ("slide", "hinge"),
+    ("slide", "slide", "hinge"),
+    ("hinge", "hinge", "hinge"),
+    ("slide", "ball"),
+    (),
+)
+"""Joints of one body, one after the other."""
+
+
+def numbers(values) -> str:
+    return " ".join(f"{x:.9g}" for x in np.atleast_1d(values))
+
+
+def random_mjcf(rng: np.random.Generator) -> str:
+    """Return a model: a tree of up to seven bodies, and equalities closed at its reference."""
+    count = int(rng.integers(2, 8))
+    children: dict[int, list[int]] = {k: [] for k in range(count + 1)}
+    for k in range(1, count + 1):
+        children[int(rng.integers(max(0, k - 3), k))].append(k)
+    hinges: list[str] = []
+    bodies = "".join(_body(rng, k, children, hinges, top=True) for k in children[0])
+    equalities = "".join(_equality(rng, k, count, hinges) for k in range(int(rng.integers(0, 4))))
+    gravity = numbers(rng.normal(0, 5, 3))
+    return (
+        f'<mujoco model="random"><compiler angle="radian"/><option gravity="{gravity}"/>'
+        f'<worldbody><site name="s0" pos="{numbers(rng.normal(0, 1, 3))}"/>{bodies}</worldbody>'
+        f"<equality>{equalities}</equality></mujoco>"
+    )
+
+
+def _body(rng, k: int, children, hinges: list[str], *, top: bool) -> str:
+    kinds = ("free",) if top and rng.random() < 0.3 else STACKS[rng.integers(len(STACKS))]
+    joints = ""
+    for n, kind in enumerate(kinds):
+        name = f"j{k}_{n}"
+        if kind == "free":
+            joints += f'<freejoint name="{name}"/>'
+            continue
+        joints += f'<joint name="{name}" type="{kind}" pos="{numbers(rng.normal(0, 0.3, 3))}"'
+        if kind in ("hinge", "slide"):
+            hinges.append(name)
+            joints += f' axis="{numbers(rng.normal(0, 1, 3))}"'
+            if rng.random() < 0.5:
+                joints += f' ref="{rng.normal():.6g}"'
+            if rng.random() < 0.4:
+                joints += f' stiffness="{rng.uniform(1, 50):.6g}" springref="{rng.normal():.6g}"'
+            if rng.random() < 0.3:
+                joints += f' armature="{rng.uniform(0.1, 1):.6g}"'
+        joints += "/>"
+    own = (
+        f'<inertial pos="{numbers(rng.normal(0, 0.2, 3))}" mass="{rng.uniform(0.5, 3):.6g}" '
+        f'quat="{numbers(rng.normal(0, 1, 4))}" '
+        f'diaginertia="{numbers(rng.uniform(0.05, 0.09, 3))}"/>'
+        if rng.random() < 0.5
+        else f'<geom type="box" contype="0" conaffinity="0" '
+        f'size="{numbers(rng.uniform(0.05, 0.3, 3))}" '
+        f'pos="{numbers(rng.normal(0, 0.2, 3))}" euler="{numbers(rng.normal(0, 1, 3))}"/>'
+    )
+    place = f'pos="{numbers(rng.normal(0, 0.5, 3))}" quat="{numbers(rng.normal(0, 1, 4))}"'
+    site = f'<site name="s{k}" pos="{numbers(rng.normal(0, 0.2, 3))}"/>'
+    below = "".join(_body(rng, c, children, hinges, top=False) for c in children[k])
+    return f'<body name="b{k}" {place}>{joints}{own}{site}{below}</body>'
+
+
+def _equality(rng, k: int, count: int, hinges: list[str]) -> str:
+    one, two = rng.permutation(count + 1)[:2]
+    bodies = [f"b{i}" if i else "world" for i in (one, two)]
+    pair = f'name="e{k}" body1="{bodies[0]}" body2="{bodies[1]}"'
+    match int(rng.integers(5)):
+        case 0:
+            return f'<connect {pair} anchor="{numbers(rng.normal(0, 0.3, 3))}"/>'
+        case 1:
+            return f"<weld {pair}/>"
+        case 2:
+            return f'<weld {pair} anchor="{numbers(rng.normal(0, 0.3, 3))}" torquescale="0.5"/>'
+        case 3 if len(hinges) > 1:
+            a, b = rng.choice(hinges, 2, replace=False)
+            c = f"0 {rng.uniform(-2, 2):.6g} 0 0 0"
+            return f'<joint name="e{k}" joint1="{a}" joint2="{b}" polycoef="{c}"/>'
+        case 4 if hinges:
+            return f'<joint name="e{k}" joint1="{rng.choice(hinges)}"/>'
+    return ""
+
+
+class Theirs(NamedTuple):
+    """What MuJoCo says at one state, in our velocities."""
+
+    M: np.ndarray
+    bias: np.ndarray
+    rows: np.ndarray
+    open: np.ndarray
+    springs: np.ndarray
+
+
+class Ours(NamedTuple):
+    """The same of ours, and γ."""
+
+    M: np.ndarray
+    bias: np.ndarray
+    rows: np.ndarray
+    open: np.ndarray
+    gamma: np.ndarray
+
+
+class Twin:
+    """One MJCF model in both programs; q and v are ours."""
+
+    def __init__(self, theirs: mujoco.MjModel, model: Model) -> None:
+        self.theirs, self.data, self.model = theirs, mujoco.MjData(theirs), model
+        self.joints = []
+        for k in range(theirs.njnt):
+            body = next(
+                one for one in model.bodies if model.joints[one.joint].name == theirs.joint(k).name
+            )
+            self.joints.append(
+                (int(theirs.jnt_type[k]), theirs.jnt_qposadr[k], theirs.jnt_dofadr[k], body)
+            )
+
+    def q_of(self, qpos: np.ndarray) -> np.ndarray:
+        """Return our coordinates of MuJoCo's."""
+        q = self.model.neutral()
+        for kind, at, _, body in self.joints:
+            x = qpos[at : at + (7, 4, 1, 1)[kind]]
+            q[body.q] = np.concatenate([x[: len(x) - 4], x[-3:], x[-4:-3]]) if kind < 2 else x
+        return q
+
+    def qpos_of(self, q: np.ndarray) -> np.ndarray:
+        """Return MuJoCo's coordinates of ours."""
+        qpos = np.zeros(self.theirs.nq)
+        for kind, at, _, body in self.joints:
+            x = q[body.q]
+            x = np.concatenate([x[:-4], x[-1:], x[-4:-1]]) if kind < 2 else x
+            qpos[at : at + len(x)] = x
+        return qpos
+
+    def turn(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return T with theirs = T ours for velocities, and Ṫ v."""
+        T, rate = np.zeros((self.theirs.nv, self.model.nv)), np.zeros(self.theirs.nv)
+        for kind, _, dof, body in self.joints:
+            n = body.v.stop - body.v.start
+            block = np.eye(n)
+            if kind == 0:  # the linear velocity is in the body's axes here, in the world's there
+                R = quaternion_matrix(q[body.q][3:])
+                block[:3, :3] = R
+                own = v[body.v]
+                rate[dof : dof + 3] = R @ np.cross(own[3:], own[:3])
+            T[dof : dof + n, body.v] = block
+        return T, rate
+
+    def _rows(self) -> np.ndarray:
+        """Return the Jacobian of MuJoCo's constraints, dense."""
+        data, nv = self.data, self.theirs.nv
+        if not mujoco.mj_isSparse(self.theirs):
+            return data.efc_J.reshape(-1, nv)[: data.nefc]
+        rows = np.zeros((data.nefc, nv))
+        for k in range(data.nefc):
+            part = slice(data.efc_J_rowadr[k], data.efc_J_rowadr[k] + data.efc_J_rownnz[k])
+            rows[k, data.efc_J_colind[part]] = data.efc_J.ravel()[part]
+        return rows
+
+    def at(self, q: np.ndarray, v: np.ndarray) -> tuple[Theirs, Ours]:
+        """Return what both say at one state."""
+        T, rate = self.turn(q, v)
+        data, theirs = self.data, self.theirs
+        data.qpos[:], data.qvel[:] = self.qpos_of(q), T @ v
+        mujoco.mj_forward(theirs, data)
+        M = np.zeros((theirs.nv, theirs.nv))
+        mujoco.mj_fullM(theirs, data, M)
+        M -= np.diag(theirs.dof_armature)
+        equal = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+        rows, residual = self._rows()[equal], data.efc_pos[equal]
+        state = state_vectors(self.model, q, v)
+        found = composites(self.model, state)
+        own = constraints(self.model, state)
+        return (
+            Theirs(
+                T.T @ M @ T,
+                T.T @ (data.qfrc_bias + M @ rate),
+                rows @ T,
+                residual,
+                T.T @ data.qfrc_spring,
+            ),
+            Ours(
+                mass_matrix(self.model, state, found),
+                -generalised_forces(self.model, state, found),
+                own.phi_q,
+                own.phi,
+                own.gamma,
+            ),
+        )
+
+
+def twin(path, model: Model, *, bare: bool = False) -> Twin:
+    """Return a file's model in both programs; `bare`: there without springs and armature."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    for joint in spec.joints if bare else ():
+        joint.armature = 0.0
+        joint.stiffness = np.zeros_like(joint.stiffness)
+    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    return Twin(spec.compile(), model)

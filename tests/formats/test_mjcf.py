@@ -1,0 +1,200 @@
+"""MJCF: what MuJoCo's compiler makes of a file is what we read, and what is left out is listed."""
+
+import re
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.errors import FileError, MbdWarning, MissingPackageError
+from mbd_bridge.formats import read
+from tests.formats.mjcf_random import check
+from tests.sample import TIMES
+
+EXACT = 1e-11
+"""M, bias, rows and residuals, relative: both round."""
+
+DIFFERENCES = 1e-6
+"""Accelerations, relative: the rates of MuJoCo's rows are differences."""
+
+ARM = """<mujoco model="arm">
+  <compiler angle="degree"/>
+  <option gravity="0 0 -5"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <body name="upper" pos="0 0 1">
+      <joint name="lift" type="slide" axis="0 0 1" range="-0.5 0.5" limited="true" damping="2"/>
+      <joint name="turn" axis="0 2 0" ref="30" springref="10" stiffness="3" armature="0.2"
+             range="-90 90" limited="true" frictionloss="0.3"/>
+      <geom type="capsule" size="0.05 0.2" rgba="1 0 0 1"/>
+      <body name="fore" pos="0.3 0 0">
+        <joint name="elbow" axis="0 1 0"/>
+        <geom type="box" size="0.1 0.2 0.3"/>
+        <body pos="0 0 0.2"><geom size="0.1" contype="0" conaffinity="0"/></body>
+      </body>
+    </body>
+    <body name="ball"><freejoint/><geom size="0.1"/></body>
+  </worldbody>
+  <tendon><fixed name="cord"><joint joint="elbow" coef="1"/></fixed></tendon>
+  <actuator>
+    <motor name="lifter" joint="lift" gear="3" ctrlrange="-10 4" ctrllimited="true"/>
+    <position name="servo" joint="elbow" kp="10"/>
+    <motor name="puller" tendon="cord"/>
+  </actuator>
+  <equality>
+    <joint name="gears" joint1="elbow" joint2="turn" polycoef="0.1 -2 0 0 0"/>
+    <joint name="curve" joint1="elbow" joint2="turn" polycoef="0 1 1 0 0"/>
+    <joint name="brake" joint1="lift" polycoef="0.25 0 0 0 0"/>
+    <connect name="off" body1="fore" body2="upper" anchor="0 0 0" active="false"/>
+  </equality>
+  <keyframe><key name="home"/></keyframe>
+</mujoco>
+"""
+
+
+def load(tmp_path, text=ARM, name="arm.xml", **options):
+    path = tmp_path / name
+    path.write_text(text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        robot = mbd.load(path, **options)
+    return robot, [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("seed", range(6 * TIMES))
+def test_random_models_have_the_matrices_rows_and_motion_that_mujoco_computes(seed, tmp_path):
+    found = check(np.random.default_rng([13, seed]), tmp_path)
+    for name, value in found.items():
+        if (
+            name != "MuJoCo's solver"
+        ):  # its constraints are soft; the command prints how they differ
+            assert value < (DIFFERENCES if name in ("a", "constraint force") else EXACT), name
+
+
+def test_joints_of_one_body_follow_each_other_with_the_files_coordinates(tmp_path):
+    robot, _ = load(tmp_path)
+    described = {joint.name: joint for joint in robot.model.description.joints}
+    assert described["lift"].child == described["turn"].parent == "upper.1"
+    assert robot.coordinate_names[:3] == ("lift", "turn", "elbow")
+    assert described["turn"].axis == (0.0, 1.0, 0.0)
+    assert described["turn"].limits.upper == pytest.approx(np.pi / 2)
+    at = robot.neutral()
+    at[1] = np.radians(30)  # it stands at its ref where the file draws it
+    upper = robot.placement(at, "upper")
+    assert upper[:3, :3] == pytest.approx(np.eye(3), abs=1e-15)
+    assert upper[:3, 3] == pytest.approx([0, 0, 1])
+
+
+def test_what_has_a_place_here_is_kept(tmp_path):
+    robot, _ = load(tmp_path)
+    described = robot.model.description
+    joints = {joint.name: joint for joint in described.joints}
+    assert described.format == "MJCF"
+    assert robot.model.gravity.tolist() == [0, 0, -5]
+    assert described.actuated == ("lift", "elbow")
+    assert joints["lift"].limits.effort == 30.0
+    assert (joints["lift"].damping, joints["turn"].friction) == (2.0, 0.3)
+    (rotor,) = described.transmissions
+    assert (rotor.joint, rotor.rotor_inertia, rotor.reduction) == ("turn", 0.2, None)
+    (spring,) = robot.forces
+    assert (spring.joint, spring.rest) == ("turn", pytest.approx(np.radians(10)))
+    assert described.links[2].visuals[0].size == (0.05, 0.4)
+    assert described.links[2].visuals[0].colour == (1.0, 0.0, 0.0, 1.0)
+
+
+def test_couplings_and_brakes_are_constraints_of_the_files_coordinates(tmp_path):
+    robot, _ = load(tmp_path)
+    q = robot.assemble({"turn": 0.7}, fixed="turn").q
+    elbow, turn, ref = q[2], q[1], np.radians(30)
+    assert elbow == pytest.approx(0.1 - 2 * (turn - ref), abs=1e-12)
+    assert q[0] == pytest.approx(0.25, abs=1e-12)
+
+
+def test_gravity_and_springs_are_the_files_unless_others_are_given(tmp_path):
+    robot, _ = load(tmp_path, gravity=(0, 0, -1), forces=())
+    assert robot.model.gravity[2] == -1
+    assert not robot.forces
+
+
+def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):
+    _, said = load(tmp_path)
+    (message,) = said
+    for what in (
+        "tendons (cord)",
+        "contacts of 4 geoms",
+        "actuators that act on no joint (puller)",
+        "control laws of actuators (servo)",
+        "by a polynomial (curve)",
+        "not active (off)",
+        "softness",
+        "1 keyframes",
+    ):
+        assert what in message
+
+
+def test_the_content_tells_the_format_not_the_name(tmp_path):
+    robot, _ = load(tmp_path, name="arm.urdf")
+    assert robot.model.description.format == "MJCF"
+    with pytest.raises(FileError, match="MJCF, which mbd_bridge"):
+        read(tmp_path / "arm.urdf")
+
+
+def test_a_part_of_a_model_is_refused_with_advice(tmp_path):
+    with pytest.raises(FileError, match="to be included"):
+        load(tmp_path, "<mujocoinclude/>")
+
+
+MESH = """<mujoco><asset><mesh name="part" file="part.stl" scale="2 2 2"/></asset><worldbody>
+<body name="a"><joint name="j"/>{}<geom type="mesh" mesh="part" pos="1 0 0"/></body></worldbody>
+</mujoco>"""
+INERTIAL = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
+
+
+def test_missing_meshes_lack_in_pictures_only(tmp_path):
+    robot, said = load(tmp_path, MESH.format(INERTIAL))
+    assert robot.model.masses == (0.0, 1.0)
+    assert any("meshes not found" in text and "part.stl" in text for text in said)
+
+
+def test_a_mass_from_a_missing_mesh_is_an_error(tmp_path):
+    with pytest.raises(FileError, match="comes from the mesh 'part'"):
+        load(tmp_path, MESH.format(""))
+
+
+def test_a_mesh_is_where_the_file_puts_it(tmp_path):
+    corners = np.array([[3, 0, 0], [4, 0, 0], [3, 1, 0], [3, 0, 1]], dtype=np.float32)
+    faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    data = b"\0" * 80 + np.uint32(4).tobytes()
+    for face in faces:
+        data += np.zeros(3, np.float32).tobytes() + corners[list(face)].tobytes() + b"\0\0"
+    (tmp_path / "part.stl").write_bytes(data)
+    robot, _ = load(tmp_path, MESH.format(INERTIAL))
+    (shape,) = robot.model.description.links[-1].visuals
+    assert shape.path == str(tmp_path / "part.stl")
+    assert shape.scale == (2.0, 2.0, 2.0)
+    assert shape.origin.translation == pytest.approx([1, 0, 0], abs=1e-6)
+    assert shape.origin.rotation == pytest.approx(np.eye(3), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<mujoco><worldbody><body/></worldbody>", "not well-formed"),
+        ("<mujoco><worldbody><bodi/></worldbody></mujoco>", "unrecognized element"),
+        ('<mujoco><worldbody><body><joint axis="0 0 0"/></body></worldbody></mujoco>', "axis|mass"),
+        ('<mujoco><include file="none.xml"/></mujoco>', "none.xml"),
+    ],
+)
+def test_faulty_files_are_explained(tmp_path, text, said):
+    with pytest.raises(FileError) as caught:
+        load(tmp_path, text)
+    assert caught.value.file.endswith("arm.xml")
+    assert re.search(said, caught.value.message)
+
+
+def test_without_mujoco_there_is_advice(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(MissingPackageError, match=r"mbd_bridge\[mjcf\]"):
+        load(tmp_path)
