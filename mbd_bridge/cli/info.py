@@ -146,9 +146,10 @@ def _gears(model: Model) -> Table:
 
     rows = []
     for gears in model.description.couplings:
-        terms = [(ratio, " " + leader) for leader, ratio in gears.follows]
+        (first, ratio), *others = gears.follows
+        terms = [(more, " " + leader) for leader, more in others]
         if gears.offset:
             terms.append((gears.offset, ""))
-        text = "".join(f" {'-' if x < 0 else '+'} {abs(x):g}{what}" for x, what in terms)
-        rows.append((gears.name, f"{gears.joint} = {text.removeprefix(' + ').lstrip()}"))
+        rest = "".join(f" {'-' if x < 0 else '+'} {abs(x):g}{what}" for x, what in terms)
+        rows.append((gears.name, f"{gears.joint} = {ratio:g} {first}{rest}"))
     return screen.table(("gears", "constraint"), rows)
