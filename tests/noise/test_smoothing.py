@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from mbd_bridge.motions.smoothing import spline as spline_module
-from mbd_bridge.motions.smoothing.likelihood import Blocks
+from mbd_bridge.motions.smoothing.likelihood import Blocks, knot_spacing
 from mbd_bridge.motions.smoothing.noise import rounding_step, white_noise
 from mbd_bridge.motions.smoothing.spline import (
     Data,
     Equations,
+    at_times,
     inverse_band,
     penalty_weight,
 )
@@ -66,13 +67,52 @@ def test_errors_are_those_of_the_whole_inverse(order):
     assert np.allclose(covariance, wanted, rtol=1e-8, atol=0.0)
 
 
+@pytest.mark.parametrize("order", [3, 4, 5])
+def test_accelerations_of_a_spline_that_follows_its_samples_are_open_between_them(order):
+    """As much as the Gaussian process leaves open, which knots of a quarter of a step show."""
+    rng, step = np.random.default_rng(4), 0.02
+    time = np.arange(200) * step
+    data = Data(time, np.sin(3 * time) + 1e-6 * rng.normal(size=200), np.ones(200))
+    for cutoff in (20.0, 40.0):
+        weight = penalty_weight(cutoff, order, 1.0 / step)
+        found = []
+        for spacing in (knot_spacing(order, cutoff, step), 0.25 * step):
+            knots, covariance = Equations(data, order, spacing).solve(weight).covariance()
+            found.append(np.sqrt(at_times(time, knots, covariance)[:, 2, 2]))
+        assert np.all(np.abs(found[0] / found[1] - 1.0) < 0.25)
+
+
+def test_positions_beside_much_better_velocities_are_as_exact_as_the_mean_of_their_noise():
+    """Their mean is over far longer than a period of the cut-off; sums of squares keep digits."""
+    rng, step = np.random.default_rng(5), 2e-3
+    time, sigma, rate_sigma = np.arange(3000) * step, 5e-4, 1e-4
+    values = 1.0 + step_motion(time)
+    rates = np.gradient(values, time)
+    data = Data(
+        time,
+        values + sigma * rng.normal(size=3000),
+        np.full(3000, sigma**-2.0),
+        rates + rate_sigma * rng.normal(size=3000),
+        np.full(3000, rate_sigma**-2.0),
+    )
+    for order in (3, 4, 5):
+        choice = Blocks([data]).choose((order,))
+        assert abs(choice.scale - 1.0) < 0.15  # orders that jumps do not ask for, too
+        spline = Equations(data, order, knot_spacing(order, choice.cutoff, step)).solve(
+            choice.weight
+        )
+        _, covariance = spline.covariance()
+        stated = np.sqrt(covariance[:, 0, 0]).mean()
+        assert 0.9 < stated / (sigma / np.sqrt(3000)) < 1.3
+
+
 def test_lanes_of_the_inverse_do_not_show(monkeypatch):
     time = np.arange(5000) * 0.01
     for order in (3, 5):
         spline = Equations(Data(time, time, np.ones(5000)), order, 0.01).solve(
             penalty_weight(12.0, order, 100.0)
         )
-        lanes = inverse_band(spline.factor, spline._overlap())
+        lanes = inverse_band(spline.factor, spline.overlap)
         with monkeypatch.context() as patch:
             patch.setattr(spline_module, "CHUNK", 10_000)
             alone = inverse_band(spline.factor, 0)

@@ -14,8 +14,9 @@ from mbd_bridge.motions.smoothing import BAND, OFF
 from tests.noise import study
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 
-CASES = (7, 8, 16, 19)
-"""Seeds of the sample of `python -m tests.noise --count 100`: one of each kind of motion."""
+CASES = (7, 8, 16, 19, 53)
+"""Seeds of the sample of `python -m tests.noise --count 100`: one of each kind of motion, and one
+with jumps of the acceleration every 15 rows, which the spline follows from row to row."""
 
 
 @pytest.mark.parametrize("seed", CASES)

@@ -96,6 +96,19 @@ class Basis:
                 band[j - i, i : i + self.cells] += one[i, j]
         return band
 
+    def roughness(self, order: int, coefficients: Floats) -> tuple[float, Floats]:
+        """Return cᵀ Ω c and Ω c of the penalty's Ω.
+
+        From the p-th derivative, whose coefficients are Δᵖc / hᵖ: the band of Ω would lose the
+        digits of a spline that is much smoother than its knots are dense.
+        """
+        gram = Basis(self.begin, self.begin, self.spacing, self.degree - order)
+        gram.cells, gram.size = self.cells, self.size - order
+        curved = np.diff(coefficients, order) / self.spacing**order
+        product = band_product(gram.penalty(0), curved)
+        padded = np.pad(product, order) * (-1.0 / self.spacing) ** order
+        return float(curved @ product), np.diff(padded, order)
+
     def log_determinant(self, order: int) -> float:
         """Return log |Ω| of the penalty's part that is not singular, but for a constant.
 

@@ -92,7 +92,7 @@ def _ticks(stamps: Floats) -> tuple[Floats, tuple[float, float]] | None:
 
 def rows_of_influence() -> int:
     """Return how many rows away a stamp has an influence on a tick."""
-    return math.ceil(reach(1.0 / DRIFT, BENDING))
+    return math.ceil(reach(penalty_weight(1.0 / DRIFT, BENDING, 1.0), BENDING, 1.0))
 
 
 def better(stamps: Sequence[Floats], even: Sequence[Floats], values: Sequence[Floats]) -> bool:

@@ -25,6 +25,7 @@ from mbd_bridge.motions.smoothing.spline import (
     Spline,
     at_times,
     parts_of,
+    reach,
     usual_step,
 )
 
@@ -62,6 +63,15 @@ class SignalPlan:
     rate_sigma: float | None = None
     choice: Choice | None = None
     lumped: float = 1.0
+
+    def reach(self, step: float) -> float:
+        """Return for how long, s, a row has an influence, for a usual time step."""
+        assert self.choice is not None
+        order, weight = self.choice.order, self.choice.weight
+        if self.rate_sigma is None:
+            omega = 2.0 * math.pi * self.choice.cutoff
+            return reach(weight, order, weight * omega ** (2 * order))
+        return reach(weight, order, self.sigma**-2.0 / step, self.rate_sigma**-2.0 / step)
 
 
 def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:

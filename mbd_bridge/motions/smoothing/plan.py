@@ -20,7 +20,7 @@ from mbd_bridge.motions.smoothing.likelihood import knot_spacing
 from mbd_bridge.motions.smoothing.options import Smoothing
 from mbd_bridge.motions.smoothing.records import Channel, CoordinateNoise
 from mbd_bridge.motions.smoothing.signals import Derivatives, Signal, motion_of, signals_of
-from mbd_bridge.motions.smoothing.spline import Equations, parts_of, reach, usual_step
+from mbd_bridge.motions.smoothing.spline import Equations, parts_of, usual_step
 
 WHOLE = 16_384
 """Rows up to which a motion is looked at as a whole."""
@@ -106,8 +106,7 @@ class Plan:
         for plans in self.signals.values():
             for plan in plans:
                 if plan.smoothed and plan.choice is not None:
-                    cutoff = plan.choice.cutoff
-                    lasting += [reach(cutoff, plan.choice.order), LENGTHS / cutoff]
+                    lasting += [plan.reach(self.step), LENGTHS / plan.choice.cutoff]
         clock = 0 if self.clock is None else rows_of_influence()
         return math.ceil(max(lasting) / self.step) + clock
 

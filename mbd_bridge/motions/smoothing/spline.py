@@ -15,8 +15,9 @@ and acceleration at a time follows from the same band matrix A = Σ w b bᵀ + .
 
     λ ω²ᵖ = Σw / T + ω² Σu / T.
 
-Knots need not be as dense as the samples: some of them in each period 1 / f are enough. Where rows
-are missing for long, the data are smoothed part by part.
+Knots need not be as dense as the samples: some of them in each period 1 / f are enough. Where f
+nears the sampling rate they stand twice as dense, since only knots between the samples know what
+the process does there. Where rows are missing for long, the data are smoothed part by part.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ FEWEST = 12
 """Rows, at least, of a part that is smoothed by itself."""
 DECAY = 1e-10
 """What is left of the influence of a datum where it is neglected."""
+SLOW_DECAY = 1e-5
+"""The same of the slow mean of positions beside measured velocities: of many data that count
+little."""
+REFINEMENTS = 1
+"""Times that a solution is improved by its residual: penalties of 1e19 are beside weights of 1e6."""
 CHUNK = 256
 """Coefficients, at least, that one lane of Takahashi's recursion covers."""
 
@@ -94,12 +100,20 @@ def penalty_weight(cutoff: float, order: int, density: float, rate_density: floa
     return (density + omega**2 * rate_density) / omega ** (2 * order)
 
 
-def reach(cutoff: float, order: int) -> float:
-    """Return for how long, s, a datum has an influence of more than `DECAY`.
+def reach(weight: float, order: int, density: float, rate_density: float = 0.0) -> float:
+    """Return for how long, s, a datum has an influence, for the densities Σw / T and Σu / T.
 
-    The slowest of the smoother's exponentials decays with 2πf sin(π / 2p).
+    The smoother's exponentials e^(-rt) are the roots of λ (-r²)ᵖ - u r² + w = 0. Where velocities
+    are measured much better than positions, these are averaged over long: one root is much slower
+    than the others, and each datum counts little.
     """
-    return -math.log(DECAY) / (2.0 * math.pi * cutoff * math.sin(0.5 * math.pi / order))
+    equation = np.zeros(order + 1)
+    equation[[0, -1]] = weight, density
+    equation[-2] += rate_density
+    rates = np.sort(np.abs(np.sqrt(-np.roots(equation) + 0.0j).real))
+    fastest = rates[1 if rate_density > 0.0 else 0]
+    slow, fast = -math.log(SLOW_DECAY) / rates[0], -math.log(DECAY) / fastest
+    return float(max(slow, fast))
 
 
 class Equations:
@@ -127,7 +141,19 @@ class Equations:
 
         factor = cholesky_banded(self._band + weight * self._penalty, lower=True)
         coefficients = cho_solve_banded((factor, True), self._right)
-        return Spline(self.basis, coefficients, factor, self.order, weight)
+        for _ in range(REFINEMENTS):
+            rough = self.basis.roughness(self.order, coefficients)[1]
+            left = self._right - band_product(self._band, coefficients) - weight * rough
+            coefficients = coefficients + cho_solve_banded((factor, True), left)
+        slowest = reach(weight, self.order, *self._densities())
+        return Spline(self.basis, coefficients, factor, self.order, weight, slowest)
+
+    def _densities(self) -> tuple[float, float]:
+        """Return Σw / T and Σu / T."""
+        data = self.data
+        lasting = float(data.time[-1] - data.time[0])
+        rates = 0.0 if data.rate_weights is None else float(data.rate_weights.sum())
+        return float(data.weights.sum()) / lasting, rates / lasting
 
     def deviance(self, spline: Spline) -> tuple[float, float]:
         """Return Σ w r² + λ ∫ (f⁽ᵖ⁾)², and log |A| - log |λ Ω| (but for a constant)."""
@@ -138,8 +164,7 @@ class Equations:
             assert data.rate_weights is not None
             left = data.rates - basis.values(self.cell, self._rate_rows, spline.coefficients)
             squares += float(np.sum(data.rate_weights * left * left))
-        c = spline.coefficients
-        squares += spline.weight * float(c @ band_product(self._penalty, c))
+        squares += spline.weight * basis.roughness(self.order, spline.coefficients)[0]
         prior = basis.log_determinant(self.order)
         prior += (basis.size - self.order) * math.log(spline.weight)
         return squares, 2.0 * float(np.log(spline.factor[0]).sum()) - prior
@@ -154,6 +179,7 @@ class Spline:
     basis, coefficients : (size,)
     factor : (bands, size) Cholesky factor of A, lower band form
     order, weight : p and λ
+    reach : s, over which a datum has an influence
     """
 
     basis: Basis
@@ -161,6 +187,7 @@ class Spline:
     factor: Floats
     order: int
     weight: float
+    reach: float
 
     def __call__(self, time: Floats, orders: tuple[int, ...] = (0, 1, 2)) -> list[Floats]:
         """Return derivatives of some orders at times (N,)."""
@@ -177,7 +204,7 @@ class Spline:
         these times, the knots, it is nearly linear.
         """
         basis = self.basis
-        inverse = inverse_band(self.factor, self._overlap())
+        inverse = inverse_band(self.factor, self.overlap)
         knots = np.asarray(basis.begin + basis.spacing * np.arange(basis.cells + 1.0))
         cell = np.minimum(np.arange(basis.cells + 1), basis.cells - 1)
         rows = np.array([basis.rows(knots, cell, order) for order in range(3)]).transpose(2, 0, 1)
@@ -188,10 +215,10 @@ class Spline:
                 blocks[:, i, j] = blocks[:, j, i] = inverse[j - i, cell + i]
         return knots, np.asarray(rows @ blocks @ rows.transpose(0, 2, 1))
 
-    def _overlap(self) -> int:
-        """Return over how many coefficients an influence decays."""
-        periods = -math.log(DECAY) / math.sin(0.5 * math.pi / self.order) / (2.0 * math.pi)
-        return math.ceil(2.0 * OVERSAMPLING[self.order] * periods)
+    @property
+    def overlap(self) -> int:
+        """Over how many coefficients an influence decays."""
+        return math.ceil(self.reach / self.basis.spacing)
 
 
 def inverse_band(factor: Floats, overlap: int) -> Floats:
@@ -206,7 +233,7 @@ def inverse_band(factor: Floats, overlap: int) -> Floats:
     """
     bands, size = factor.shape
     width = bands - 1
-    lanes = max(1, min(size // CHUNK, math.isqrt(size)))
+    lanes = max(1, min(size // CHUNK, math.isqrt(size))) if overlap < size else 1
     part = -(-size // lanes)
     lanes = -(-size // part)
     begins = part * np.arange(lanes)
