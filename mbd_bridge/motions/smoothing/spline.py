@@ -45,7 +45,7 @@ SLOW_DECAY = 1e-5
 """The same of the slow mean of positions beside measured velocities: of many data that count
 little."""
 REFINEMENTS = 1
-"""Times that a solution is improved by its residual: penalties of 1e19 are beside weights of 1e6."""
+"""Times that a solution is improved by its residual: a penalty of 1e19 is beside weights of 1e6."""
 CHUNK = 256
 """Coefficients, at least, that one lane of Takahashi's recursion covers."""
 
