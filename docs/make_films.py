@@ -50,6 +50,13 @@ def main(folder: Path) -> None:
         size=(900, 600),
     )
 
+    ralf = mbd.load(URDF / "ralf.urdf")
+    near = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
+    start = ralf.assemble(near, fixed=("theta1", "theta3")).q
+    course = {"theta1": "-0.3 + 0.3*(1 - cos(pi*t))", "theta3": "-0.2 - 0.2*(1 - cos(pi*t))"}
+    lifted = mbd.simulate(ralf, 0.2, step=2e-4, q=start, prescribed=course)
+    mbd.render(lifted, folder / "see_bent.png", time=0.1, exaggerate=50, size=(640, 480))
+
     bar = mbd.load(URDF / "four_bar.urdf")
     tilted = mbd.load(URDF / "four_bar.urdf", gravity=(0, -4, -9))
     place = bar.assemble(near={"crank": 0.5}, fixed="crank").q

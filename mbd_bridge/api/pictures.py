@@ -39,6 +39,7 @@ def render(
     frames: Iterable[str] = (),
     ground: bool = True,
     labels: bool = True,
+    exaggerate: float = 1.0,
     progress: Callable[[float], None] | None = None,
 ) -> Pixels:
     """Draw a machine, or film its motion, without a window or a graphics card.
@@ -61,19 +62,22 @@ def render(
     centre : draw the centre of mass
     frames : names of links whose axes are drawn
     ground, labels : draw tiles below the machine, numbers at the arrows
+    exaggerate : factor on the deflections of links that bend; joints of loops turn as they must
     progress : called with 1 for each picture that is done
 
     Returns
     -------
     (height, width, 3) of uint8: the picture, or the last one of the film
     """
+    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
     from mbd_bridge.view.take import Overlays
 
     shot = Shot(size, fps, speed, view)
     check_shot(shot, path)
-    overlays = Overlays(joints, centre, tuple(frames), ground, labels)
     source = _source(what, motion, q, loads, actuated, external)
+    factor = check_factor(source.model, exaggerate)
+    overlays = Overlays(joints, centre, tuple(frames), ground, labels, factor)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
@@ -104,6 +108,7 @@ def show(
     frames: Iterable[str] = (),
     ground: bool = True,
     labels: bool = True,
+    exaggerate: float = 1.0,
 ) -> None:
     """Show a machine in a window of pybullet, until it is closed (or Ctrl-C).
 
@@ -116,7 +121,7 @@ def show(
     ----------
     what, motion, q, loads, actuated, external, size, view : see `render`; loads of a mechanism
         without a motion are those at rest under gravity
-    joints, centre, frames, ground, labels : see `render`
+    joints, centre, frames, ground, labels, exaggerate : see `render`
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
 
@@ -125,13 +130,15 @@ def show(
     NoDisplayError
         (an `MbdError`) There is no display; use `render`.
     """
+    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.record import Shot, check_shot
     from mbd_bridge.view.show import show as open_window
     from mbd_bridge.view.take import Overlays
 
     check_shot(Shot(size, speed=speed), None)
-    overlays = Overlays(joints, centre, tuple(frames), ground, labels)
     source = _source(what, motion, q, loads, actuated, external)
+    factor = check_factor(source.model, exaggerate)
+    overlays = Overlays(joints, centre, tuple(frames), ground, labels, factor)
     rest = None
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)

@@ -61,6 +61,7 @@ def report(
     revision: str = "",
     date: str | datetime.date | None = None,
     view: bool = True,
+    exaggerate: float = 1.0,
 ) -> LoadHistory:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
@@ -76,6 +77,7 @@ def report(
     exponents : Woehler exponents of the damage-equivalent loads
     picture : draw the machine and its loads at the largest force (with pybullet)
     view : show the machine along the motion in 3-D, to be turned and played
+    exaggerate : factor on the deflections of links that bend, in picture and 3-D view
     project, author, revision : texts of the title block
     date : of the title block, as a date or YYYY-MM-DD; None: now. With a date the page is the same
         whenever it is made
@@ -90,6 +92,7 @@ def report(
     from mbd_bridge.formats.whole_file import check_place
     from mbd_bridge.loads.streaming import load_history, stream_loads
     from mbd_bridge.reports import Subject, TitleBlock, write_report
+    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.source import Source, of_simulation
 
     if not fspath(path).lower().endswith((".html", ".htm")):
@@ -99,6 +102,9 @@ def report(
         )
     check_place(path)
     title = TitleBlock.of(project, author, revision, date)
+    if not isinstance(what, Simulation | Mechanism):
+        raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
+    factor = check_factor(what.model, exaggerate)
     worst, forces, sample = _Worst(), None, MotionSample()
     if isinstance(what, Simulation):
         if external is not None:
@@ -113,7 +119,7 @@ def report(
         def shown() -> Source | None:
             return of_simulation(what, loads.joints)
 
-    elif isinstance(what, Mechanism):
+    else:
         mechanism = what
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
@@ -153,9 +159,7 @@ def report(
             None, external=forces, actuated=actuated, threads=threads
         )
         history = stream_loads(answer, pieces, exponents=exponents, motors=counter)
-    else:
-        raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
-    drawn, caption = _picture(what, worst, actuated, forces) if picture else (None, "")
+    drawn, caption = _picture(what, worst, actuated, forces, factor) if picture else (None, "")
     subject = Subject(
         mechanism.model,
         history,
@@ -166,19 +170,19 @@ def report(
         caption,
         crosscheck(mechanism.model, states=STATES) if check else None,
         title,
-        _scene(shown(), worst.time) if view else None,
+        _scene(shown(), worst.time, factor) if view else None,
     )
     write_report(path, subject)
     return history
 
 
-def _scene(source: Source | None, time: float) -> Description | None:
+def _scene(source: Source | None, time: float, factor: float) -> Description | None:
     """Return what the 3-D view shows, first at a time, s."""
     from mbd_bridge.view.web import describe
 
     if source is None or not len(source.model.links):
         return None
-    return describe(source, keep=time)
+    return describe(source, keep=time, exaggerate=factor)
 
 
 def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str]) -> Pieces:
@@ -240,13 +244,14 @@ def _picture(
     worst: _Worst,
     actuated: Iterable[str] | None,
     forces: ExternalForces | None,
+    factor: float,
 ) -> tuple[Any, str]:
     """Return the machine at its worst state, and what is seen; or None, and why."""
     from mbd_bridge.api.pictures import render
 
     try:
         if isinstance(what, Simulation):
-            drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE)
+            drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE, exaggerate=factor)
         else:
             drawn = render(
                 what,
@@ -256,6 +261,7 @@ def _picture(
                 actuated=actuated,
                 size=SIZE,
                 external=forces,
+                exaggerate=factor,
             )
     except MbdError as reason:
         return None, f"No picture: {reason}"

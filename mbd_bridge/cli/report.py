@@ -56,6 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     title.add_argument(
         "--date", metavar="YYYY-MM-DD", help="default: now; with a date the page is reproducible"
     )
+    parser.add_argument(
+        "--exaggerate",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="factor on deflections of links that bend, as drawn (1)",
+    )
     parser.add_argument("--no-view", action="store_true", help="leave the 3-D view out")
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
@@ -88,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
             revision=options.revision,
             date=options.date,
             view=not options.no_view,
+            exaggerate=options.exaggerate,
         )
     for note in history.notes:
         screen.say(note)

@@ -107,6 +107,13 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frames", nargs="+", action=Names, default=[], metavar="LINK", help="show links' axes"
     )
+    parser.add_argument(
+        "--exaggerate",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="factor on deflections of links that bend (1)",
+    )
     parser.add_argument("--no-ground", action="store_true", help="no tiles below the machine")
 
 
@@ -136,6 +143,7 @@ def run(options: argparse.Namespace) -> int:
         "centre": options.centre,
         "frames": options.frames,
         "ground": not options.no_ground,
+        "exaggerate": options.exaggerate,
         **more,
     }
     if options.size is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from mbd_bridge.arguments import finite_numbers, flag
 from mbd_bridge.errors import ModelError, unknown_name
@@ -153,3 +153,11 @@ class FlexibleLink:
             self.beam.check_place(where, number)
             places[name] = number
         object.__setattr__(self, "stations", MappingProxyType(places))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, for another process: a mapping proxy does not travel."""
+        return self.__dict__ | {"stations": dict(self.stations)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields."""
+        self.__dict__.update(state, stations=MappingProxyType(state["stations"]))

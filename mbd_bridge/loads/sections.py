@@ -11,12 +11,10 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.section_loads import SectionCut, section_loads
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.flexible import Beam, ModalBasis, SectionTable
-from mbd_bridge.flexible.basis import basis
 from mbd_bridge.flexible.integrals import mass_integrals, station_shape
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.mechanism.deflection import DEFLECTION
-from mbd_bridge.mechanism.flexible import in_body, root_of, station_type
+from mbd_bridge.mechanism.flexible import held_stations, in_body, modes_of, root_of, station_type
 from mbd_bridge.spatial import Array, Frame
 
 
@@ -129,14 +127,13 @@ class SectionSolver:
             )
         self.model, self.flexible, self.beam = model, flexible, beam
         self.root = root_of(model.description, flexible)
-        joints = [one for one in model.description.joints if one.parent == link]
-        held = [one for one in joints if one.type == DEFLECTION]
+        held = held_stations(model.description, link)
         self.stations = tuple(one.name for one in held)
         places = [beam.place(one.origin.translation) for one in held]
         bodies = [model.joint(name).body for name in self.stations]
         number = model.link_index[link]
         part = next(one for one in model.flexible if one.link == number)
-        modes = basis(flexible, beam, self.root, places)
+        modes = modes_of(model.description, flexible)
         frame = beam.frame()
         self.outward = np.where(self.x >= self.root, 1.0, -1.0)
         self._cuts = []

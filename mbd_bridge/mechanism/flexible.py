@@ -16,7 +16,8 @@ import numpy as np
 
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.flexible import FlexibleLink, ModalBasis
+from mbd_bridge.flexible import Beam, FlexibleLink, ModalBasis
+from mbd_bridge.flexible.basis import basis
 from mbd_bridge.flexible.integrals import (
     NOISE,
     Deformation,
@@ -24,6 +25,7 @@ from mbd_bridge.flexible.integrals import (
     StationShape,
     deformation,
 )
+from mbd_bridge.flexible.shapes import Mode
 from mbd_bridge.formats.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.mechanism.deflection import DEFLECTION, Deflection
 from mbd_bridge.spatial import Array, Frame
@@ -113,11 +115,7 @@ def expand(description: Description) -> Expanded:
     leaders: dict[str, str] = {}
     parts = []
     for flexible in description.flexible:
-        own = [
-            joint
-            for joint in description.joints
-            if joint.type == DEFLECTION and joint.parent == flexible.link
-        ]
+        own = held_stations(description, flexible.link)
         root = root_of(description, flexible)
         places = [flexible.beam.place(joint.origin.translation) for joint in own]
         found = deformation(flexible, root, places)
@@ -258,6 +256,20 @@ def root_of(description: Description, flexible: FlexibleLink) -> float:
         if joint.child == flexible.link:
             return flexible.beam.place(joint.child_frame.translation)
     return 0.0
+
+
+def held_stations(description: Description, link: str) -> list[Joint]:
+    """Return the joints that hold the stations of a flexible link, once it is expanded."""
+    return [one for one in description.joints if one.type == DEFLECTION and one.parent == link]
+
+
+def modes_of(description: Description, flexible: FlexibleLink) -> tuple[Mode, ...]:
+    """Return the modes of a flexible link that has a beam, once it is expanded."""
+    beam = flexible.beam
+    assert isinstance(beam, Beam)
+    held = held_stations(description, flexible.link)
+    places = [beam.place(one.origin.translation) for one in held]
+    return basis(flexible, beam, root_of(description, flexible), places)
 
 
 def _rows(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
+from mbd_bridge.view.bending import FEW_SLICES
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.show import check_display, end, tell, window_process
 from mbd_bridge.view.source import Source
@@ -44,9 +45,10 @@ class LiveWindow:
                 f"a live window takes {MOST - 1} coordinates, the machine has {len(q)}"
             )
         source = Source(model, np.zeros(1), q[None])
-        take = Take(source, Overlays())
+        overlays = Overlays(slices=FEW_SLICES)
+        take = Take(source, overlays)
         view = favourable(model, take.bodies(source.q)[0])
-        order = Order(source, Overlays(), None, view, SIZE, 1.0, True, live=True)
+        order = Order(source, overlays, None, view, SIZE, 1.0, True, live=True)
         self._frame = np.zeros(1 + len(q))
         self._process = window_process()
         assert self._process.stdin is not None

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.deflection import DEFLECTION
 from mbd_bridge.spatial import Array, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
@@ -43,10 +44,11 @@ class Marks:
 
         Parameters
         ----------
-        bodies : (B, 4, 4)
+        bodies : (B or more, 4, 4): the model's bodies first
         """
-        for body, carrier in zip(self.model.bodies[1:], bodies[1:], strict=True):
-            yield self._joint(body.type.name, PIN, carrier)
+        for body, carrier in zip(self.model.bodies[1:], bodies[1:], strict=False):
+            if body.type.name != DEFLECTION:
+                yield self._joint(body.type.name, PIN, carrier)
         for cut in self.model.cuts:
             if not cut.rows or cut.type in ("distance", "coupling", "rolling"):
                 continue
@@ -98,5 +100,6 @@ def centre_of_mass(model: Model, bodies: Array) -> Array | None:
     for part in model.flexible:  # as if it were not bent
         moments[part.body] += part.integrals.first[0]
     centres = np.array(moments) / np.where(masses > 0.0, masses, 1.0)[:, None]
+    bodies = bodies[: len(masses)]
     there = np.einsum("bij,bj->bi", bodies[:, :3, :3], centres) + bodies[:, :3, 3]
     return np.asarray(masses @ there / masses.sum())

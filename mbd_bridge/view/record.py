@@ -127,6 +127,7 @@ def still(
     """Return the picture of a source's only state, written to `path` if there is one."""
     take = Take(source, overlays)
     tell_missing(take.scene)
+    take.tell_open()
     picture = Painter(take, camera_of(take, shot), shot.size).paint(take.of(source))
     if path is not None:
         from PIL import Image
@@ -151,6 +152,7 @@ def film(
     """
     take, times = Take(source, overlays), frame_times(source.time, shot)
     tell_missing(take.scene)
+    take.tell_open()
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:

@@ -14,6 +14,7 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, Frame
 from mbd_bridge.view import solids
+from mbd_bridge.view.bending import SLICES, BentLink, bent_links
 from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.skeleton import skeleton
 
@@ -40,7 +41,8 @@ class Part:
 
     Attributes
     ----------
-    body : index of the body that carries it
+    body : index of the body that carries it; behind the model's bodies, of a slice of a link that
+        bends
     pose : (4, 4) of the surface in that body
     """
 
@@ -56,11 +58,18 @@ class Scene:
 
     Attributes
     ----------
+    bent : links that bend: their slices are bodies behind those of the model
     missing : what the file names and cannot be drawn, and why, one line each
     """
 
     parts: tuple[Part, ...]
     missing: tuple[str, ...] = ()
+    bent: tuple[BentLink, ...] = ()
+
+    def with_slices(self, bodies: Array, q: Array) -> Array:
+        """Return the model's bodies (N, B, 4, 4), and behind them slices of links that bend."""
+        slices = [one.poses(bodies, q) for one in self.bent]
+        return np.concatenate([bodies, *slices], axis=1) if slices else bodies
 
     def pieces(self, bodies: Array) -> list[Piece]:
         """Return the parts where the bodies (B, 4, 4) carry them."""
@@ -83,10 +92,14 @@ class Scene:
         return np.asarray(found[..., :3].reshape(-1, 3))
 
 
-def scene(model: Model) -> Scene:
+def scene(model: Model, slices: int = SLICES) -> Scene:
     """Return a machine's parts: the file's visuals, and a skeleton where it has none.
 
     A mesh's own colours count more than the file's, as in RViz.
+
+    Parameters
+    ----------
+    slices : of each beam that bends
     """
     parts: list[Part] = []
     missing: list[str] = []
@@ -94,24 +107,33 @@ def scene(model: Model) -> Scene:
     broken: set[int] = set()
     meshes: dict[str, tuple[Surface, ...]] = {}
     described = {link.name: link for link in model.description.links}
+    bent = bent_links(model, slices)
+    first = len(model.bodies) + np.cumsum([0, *(len(one.points) for one in bent)])
+    bends = {one.link: (one, int(k)) for one, k in zip(bent, first, strict=False)}
     for number, link in enumerate(model.links):
         found = described.get(link.name)
         shapes = () if found is None else found.visuals
         before = len(parts)
+        flexible = bends.get(number)
         for shape in shapes:
             try:
-                parts += _parts(shape, link.body, link.frame, meshes)
+                own = _parts(shape, link.body, link.frame, meshes)
+                parts += own if flexible is None else _in_slices(own, *flexible)
             except FileError as error:
                 missing.append(f"{link.name}: {error}")
                 broken.add(number)
-        if len(parts) == before:
+        if len(parts) == before and flexible is not None:
+            one, k = flexible
+            colour = colour_of(link.body)
+            parts += [Part(s, colour, k + n, np.eye(4)) for n, s in one.own_surface()]
+        elif len(parts) == before:
             bare.append(number)
     # A sole or a sensor without a shape, on a body that has some, is well left out.
     drawn = {part.body for part in parts}
     bare = [k for k in bare if k in broken or model.links[k].body not in drawn]
     for body, surface, pose in skeleton(model, bare):
         parts.append(Part(surface, colour_of(body), body, pose))
-    return Scene(tuple(parts), tuple(dict.fromkeys(missing)))
+    return Scene(tuple(parts), tuple(dict.fromkeys(missing)), bent)
 
 
 def tell_missing(found: Scene) -> None:
@@ -146,6 +168,14 @@ def _parts(
         known = ", ".join((*_SOLIDS, "mesh"))
         raise FileError(f"shapes of the kind <{shape.kind}> are not drawn; known: {known}")
     yield Part(solid(*shape.size), shape.colour or colour_of(body), body, pose)
+
+
+def _in_slices(parts: Iterable[Part], bent: BentLink, first: int) -> Iterator[Part]:
+    """Yield the parts of a link that bends in slices; `first` is the body of its first one."""
+    to_link = np.linalg.inv(bent.frame)
+    for part in parts:
+        for k, surface in bent.parts(part.surface.moved(to_link @ part.pose)):
+            yield Part(surface, part.colour, first + k, np.eye(4))
 
 
 def _mesh(shape: Geometry, meshes: dict[str, tuple[Surface, ...]]) -> Iterable[Surface]:

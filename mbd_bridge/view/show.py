@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 from mbd_bridge import search_path
 from mbd_bridge.errors import MbdError, MissingPackageError, NoDisplayError
+from mbd_bridge.view.bending import FEW_SLICES
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
@@ -52,8 +53,10 @@ def show(
         No window can be opened here.
     """
     check_display()
+    overlays = overlays._replace(slices=FEW_SLICES)
     take = Take(source, overlays)
     tell_missing(take.scene)
+    take.tell_open()
     chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
     order = Order(source, overlays, rest, chosen, size, speed, playing)
     with window_process() as process:

@@ -22,14 +22,20 @@ Placed = tuple[int, Surface, Array]
 
 
 def skeleton(model: Model, links: Sequence[int]) -> Iterator[Placed]:
-    """Yield rods from the joint before to the joints behind each link, and its inertia's box."""
+    """Yield rods from the joint before to the joints behind each link, and its inertia's box.
+
+    Stations of links that bend have no balls: they are points of what is drawn.
+    """
+    stations = {joint.child for joint in model.joints if joint.is_station}
     radius = THICKNESS * _reach(model)
     for number in links:
         body = model.links[number].body
         points = _joints_on(model, number)
         for end in points[1:]:
             yield from _rod(body, points[0], end, radius)
-        if len(points) == 1 or not any(np.linalg.norm(p - points[0]) > radius for p in points[1:]):
+        if number not in stations and (
+            len(points) == 1 or not any(np.linalg.norm(p - points[0]) > radius for p in points[1:])
+        ):
             yield body, solids.sphere(1.3 * radius), _at(points[0])
         yield from _box(body, model.links[number].inertia, LARGEST_BOX * _reach(model))
 

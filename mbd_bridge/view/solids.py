@@ -79,7 +79,7 @@ def arc(radius: float, thickness: float, angle: float) -> Surface:
     ends = [
         np.tile([radius * np.cos(a), radius * np.sin(a), 0.0], (len(turn), 1)) for a in (0.0, angle)
     ]
-    return _net(np.array([ends[0], *rows, ends[1]]))
+    return net(np.array([ends[0], *rows, ends[1]]))
 
 
 def turned(profile: Array) -> Surface:
@@ -87,10 +87,10 @@ def turned(profile: Array) -> Surface:
     turn = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
     rows = [np.column_stack([r * np.cos(turn), r * np.sin(turn), np.full_like(turn, h)])
             for r, h in profile]  # fmt: skip
-    return _net(np.array(rows)[::-1])
+    return net(np.array(rows)[::-1])
 
 
-def _net(rows: Array) -> Surface:
+def net(rows: Array) -> Surface:
     """Return the surface of a net of points (K, M, 3); its outside is where K x M points."""
     k, m, _ = rows.shape
     corner = np.arange(k * m).reshape(k, m)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.errors import warn
 from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
@@ -18,6 +19,8 @@ from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.arrows import Arrows
+from mbd_bridge.view.bending import SLICES
+from mbd_bridge.view.exaggerate import exaggerated
 from mbd_bridge.view.ground import ground
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.marks import Marks
@@ -68,6 +71,8 @@ class Overlays(NamedTuple):
     centre : centre of mass
     frames : names of links whose axes are shown
     ground, labels : tiles below, numbers at arrows
+    exaggerate : factor on the deflections of links that bend
+    slices : of each beam that bends
     """
 
     joints: bool | None = None
@@ -75,6 +80,8 @@ class Overlays(NamedTuple):
     frames: tuple[str, ...] = ()
     ground: bool = True
     labels: bool = True
+    exaggerate: float = 1.0
+    slices: int = SLICES
 
 
 class Moment(NamedTuple):
@@ -106,23 +113,41 @@ class Take:
     @cached_property
     def scene(self) -> Scene:
         """The machine's parts."""
-        return scene(self.model)
+        return scene(self.model, self.overlays.slices)
 
     @cached_property
     def _placements(self) -> Kernel:
         return prepare_placements(self.model)
 
     def bodies(self, q: Array) -> Array:
-        """Return where the bodies are, (N, B, 4, 4), for coordinates (N, nq)."""
+        """Return where the bodies are, (N, B, 4, 4), for coordinates (N, nq).
+
+        Slices of links that bend are bodies behind those of the model.
+        """
+        q, _ = exaggerated(self.model, q, self.overlays.exaggerate)
         (found,) = self._placements(q)
-        return np.asarray(found)
+        return self.scene.with_slices(np.asarray(found), q)
+
+    @cached_property
+    def _sample(self) -> Array:
+        """Records at which is looked where the machine reaches."""
+        records = len(self.source.q)
+        return np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
+
+    def tell_open(self) -> None:
+        """Warn of loops that exaggerated deflections leave open."""
+        factor, q = self.overlays.exaggerate, self.source.q[self._sample]
+        if stay := int(exaggerated(self.model, q, factor)[1].sum()):
+            warn(
+                f"with deflections {factor:g} times as large the loops of this machine cannot be "
+                f"closed in {stay} of {len(q)} sampled states: there they are drawn open; take a "
+                f"smaller factor"
+            )
 
     @cached_property
     def reach(self) -> Array:
         """Points (K, 3) m between which the machine is during the motion."""
-        records = len(self.source.q)
-        sample = np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
-        bodies = self.bodies(self.source.q[sample])
+        bodies = self.bodies(self.source.q[self._sample])
         ends = [end for each in bodies for end in ends_of(self.model, self.source.forces, each)]
         return np.concatenate([self.scene.corners(bodies), *ends])
 
@@ -137,9 +162,7 @@ class Take:
         loads = self.source.loads
         if loads is None:
             return self.reach
-        records = len(self.source.q)
-        sample = np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
-        state = self.source.records(sample)
+        state = self.source.records(self._sample)
         assert state.loads is not None
         points = [self.reach]
         for load in shown_loads(self.model, state.loads, self.bodies(state.q)):
@@ -246,10 +269,10 @@ class Take:
         return found
 
     def legend(self) -> list[tuple[str, Colour]]:
-        """Return what the colours of the arrows mean, and how long they are."""
+        """Return what the arrows' colours mean, how long they are, and what is exaggerated."""
         loads, longest = self.source.loads, LONGEST * self.span
         if loads is None:
-            return []
+            return self._factor()
         more = len(loads.joints) - 3
         names = ", ".join(loads.joints[:3]) + (f" and {more} more" if more > 0 else "")
         rows: list[tuple[str, Colour]] = [(f"on the child of {names}", BLACK)]
@@ -262,7 +285,11 @@ class Take:
         loose = np.where(loads.unique, 0.0, loads.round_off.cleaned_wrench(loads.wrench))
         if loose.any():
             rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
-        return rows
+        return rows + self._factor()
+
+    def _factor(self) -> list[tuple[str, Colour]]:
+        factor = self.overlays.exaggerate
+        return [] if factor == 1.0 else [(f"deflections {factor:g} times as large", BLACK)]
 
 
 def take_scale(take: Take, span: float) -> Scale:

@@ -220,7 +220,8 @@ class _Screen:
 
     def _top(self, text: str) -> list[Label]:
         """Return rows of text above the machine: what is shown, and how long the arrows are."""
-        legend = (words for words, _ in self.take.legend()[1:])
+        title = self.take.source.loads is not None  # on whom the loads act: no room for it
+        legend = (words for words, _ in self.take.legend()[title:])
         rows = [text, *(words for words in legend if words != ACTUATION)]
         height, wide, high, middle = self.order.size[1], *free_part(self.order.size)
         pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height

@@ -19,11 +19,12 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.readable import FROM, SMALL
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows
+from mbd_bridge.view.exaggerate import check_factor, exaggerated
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.scale import Scale
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
-from mbd_bridge.view.take import LONGEST, Take
+from mbd_bridge.view.take import LONGEST, Overlays, Take
 from mbd_bridge.view.web.simplify import within
 
 Description = dict[str, Any]
@@ -41,17 +42,23 @@ GRID = 65_535
 """Steps of a surface's coordinates along each edge of its box."""
 
 
-def describe(source: Source, *, keep: float | None = None, title: str = "") -> Description:
+def describe(
+    source: Source, *, keep: float | None = None, title: str = "", exaggerate: float = 1.0
+) -> Description:
     """Return the description of a machine's states and loads.
 
     Parameters
     ----------
     keep : s, a time that is among the instants that are kept, and shown first
     title : of the scene
+    exaggerate : factor on the deflections of links that bend
     """
     source = source.records(instants(source, keep))
-    take = Take(source)
+    factor = check_factor(source.model, exaggerate)
+    take = Take(source, Overlays(exaggerate=factor))
+    take.tell_open()
     bodies = take.bodies(source.q)
+    own = len(source.model.bodies)
     surfaces = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in surfaces}.values())
     place = {id(surface): k for k, surface in enumerate(distinct)}
@@ -72,7 +79,9 @@ def describe(source: Source, *, keep: float | None = None, title: str = "") -> D
         ],
         "time": _floats(source.time),
         "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
-        "bodies": {"count": int(bodies.shape[1]), "poses": _floats(poses(bodies))},
+        "bodies": {"count": own, "poses": _floats(poses(bodies[:, :own]))},
+        "bent": _bent(take),
+        "exaggerate": factor,
         "springs": _springs(source, bodies, take.span),
         "loads": [_load(load, floors) for load in loads],
         "scale": _scale(take.scale, take.span),
@@ -92,7 +101,8 @@ def describe(source: Source, *, keep: float | None = None, title: str = "") -> D
 def instants(source: Source, keep: float | None) -> NDArray[np.int64]:
     """Return the rows that are kept: evenly in time, with both ends and that of `keep`."""
     loads = 0 if source.loads is None else 16 * len(source.loads.joints)
-    most = min(MOST, max(FEWEST, NUMBERS // (7 * len(source.model.bodies) + loads)))
+    places = 7 * len(source.model.bodies) + source.model.nq
+    most = min(MOST, max(FEWEST, NUMBERS // (places + loads)))
     count = len(source.time)
     if count <= most:
         return np.arange(count)
@@ -150,6 +160,26 @@ def _springs(source: Source, bodies: Array, span: float) -> list[Description]:
             "ends": _floats(along[:, k]),
         }
         for k, (element, coil) in enumerate(zip(elements, coils, strict=True))
+    ]
+
+
+def _bent(take: Take) -> list[Description]:
+    """Return how the slices of links that bend move, and their modal coordinates along time.
+
+    Slices are bodies behind the others, in this order (see `view.bending`).
+    """
+    q, _ = exaggerated(take.model, take.source.q, take.overlays.exaggerate)
+    return [
+        {
+            "body": one.body,
+            "frame": [float(x) for x in one.frame.T.ravel()],
+            "points": _floats(one.points),
+            "displacement": _floats(one.displacement),
+            "rotation": _floats(one.rotation),
+            **({"shortening": _floats(one.shortening)} if one.shortening.any() else {}),
+            "amplitudes": _floats(q[:, one.q]),
+        }
+        for one in take.scene.bent
     ]
 
 

@@ -16,6 +16,12 @@
       if (load[name]) out[name] = decoded(load[name], Float32Array);
     return out;
   });
+  const bent = scene.bent.map((one) => {
+    const out = { body: one.body, frame: new Float32Array(one.frame) };
+    for (const name of ["points", "displacement", "rotation", "shortening", "amplitudes"])
+      if (one[name]) out[name] = decoded(one[name], Float32Array);
+    return out;
+  });
   const springs = scene.springs.map((s) => ({ ...s, ends: decoded(s.ends, Float32Array) }));
 
   // ---------------------------------------------------------------- small vectors
@@ -253,6 +259,28 @@
       top = Math.max(top, Math.hypot(vectors[k], vectors[k + 1], vectors[k + 2]));
     return top;
   }
+  function slices(one, carrier, when) { // of a link that bends: each moves as its cross section
+    const number = one.amplitudes.length / (last + 1), eta = mixed(one.amplitudes, number, 0, when);
+    const weighed = (rows, k) => [0, 1, 2].map((i) =>
+      eta.reduce((sum, amplitude, m) => sum + rows[(3 * k + i) * number + m] * amplitude, 0));
+    const base = multiplied(carrier, one.frame), out = [];
+    for (let k = 0; 3 * k < one.points.length; k++) {
+      const [x, y, z] = weighed(one.rotation, k), moved = weighed(one.displacement, k);
+      if (one.shortening)
+        for (let m = 0; m < number; m++)
+          for (let n = 0; n < number; n++)
+            for (let i = 0; i < 3; i++)
+              moved[i] += 0.5 * one.shortening[((k * number + m) * number + n) * 3 + i] * eta[m] * eta[n];
+      const d = 1 / (1 + (x * x + y * y + z * z) / 4), h = d / 2;
+      const axes = [[1 - h * (y * y + z * z), d * z + h * x * y, h * x * z - d * y],
+        [h * x * y - d * z, 1 - h * (x * x + z * z), d * x + h * y * z],
+        [d * y + h * x * z, h * y * z - d * x, 1 - h * (x * x + y * y)]];
+      const point = one.points.slice(3 * k, 3 * k + 3);
+      const turned = [0, 1, 2].map((i) => dot(axes.map((axis) => axis[i]), point));
+      out.push(multiplied(base, framed(...axes, add(add(point, moved), turned, -1))));
+    }
+    return out;
+  }
   function isShown(load) {
     if (chosen === "all") return true;
     return load.joint === (chosen === "largest" ? largest : chosen);
@@ -278,6 +306,7 @@
       const pose = mixed(poses, 7, 7 * b, when), turned = pose.slice(3), length = Math.hypot(...turned);
       bodies.push(posed(pose.slice(0, 3), turned.map((x) => x / length)));
     }
+    for (const one of bent) bodies.push(...slices(one, bodies[one.body], when));
     for (const part of scene.parts) {
       const p = part.pose;
       const own = new Float32Array([p[0], p[4], p[8], 0, p[1], p[5], p[9], 0, p[2], p[6], p[10], 0,
@@ -392,6 +421,8 @@
       element("span", legend, { style: `color: ${ink(scene.colours.undetermined)}` },
         "? not determined by rigid-body mechanics");
   }
+  if (scene.exaggerate !== 1)
+    element("span", legend, {}, `deflections ${scene.exaggerate} times as large`);
   const whole = element("button", controls, { type: "button" }, "Full screen");
   whole.hidden = !holder.requestFullscreen;
   whole.onclick = () =>

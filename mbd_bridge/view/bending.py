@@ -1,0 +1,174 @@
+"""Links that bend, as they are drawn: slices, each of which moves with its cross section.
+
+A canvas can move bodies, but not deform them. So the surfaces of a flexible link are cut into
+slices (of a modal basis: into the parts around its nodes): bodies of their own behind
+those of the model. A slice moves as a station there would (`mechanism.deflection`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd_bridge.flexible import Beam, ModalBasis, SectionTable
+from mbd_bridge.flexible.integrals import station_shape
+from mbd_bridge.formats.mesh import Surface
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.flexible import modes_of, root_of
+from mbd_bridge.spatial import Array
+from mbd_bridge.view import solids
+from mbd_bridge.view.slices import sliced
+
+SLICES = 32
+"""Of a beam: even bent into an arc of 90 degrees, neighbours are turned by 3 degrees only."""
+
+FEW_SLICES = 12
+"""The same in a window, which is told of each of them anew for each picture."""
+
+SLIMMEST = 1.0 / 500.0
+"""Half the thickness of a beam that is drawn, at least, in parts of its length."""
+
+ROUND = 1e-6
+"""Relative difference between J and Iy + Iz up to which a section is drawn as round."""
+
+NODE = 1.0 / 80.0
+"""Radius of the balls that show the nodes of a modal basis, in parts of its extent."""
+
+MOST_NODES = 400
+"""Balls of a modal basis: of more nodes every second, third, ... is drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class BentLink:
+    """A flexible link and what its modes do at its slices.
+
+    Attributes
+    ----------
+    link, body, q : index of the link, of its body, places of its modal coordinates
+    frame : (4, 4) of the link in its body
+    source : beam or modal basis
+    places : (K + 1,) m along the beam: where it is cut; none of a modal basis
+    points : (K, 3) m, in the link: centres of the slices, not deformed
+    displacement, rotation : (K, 3, n) by unit modal coordinate, in the link's axes
+    shortening : (K, n, n, 3), zero without stiffening
+    """
+
+    link: int
+    body: int
+    q: slice
+    frame: Array
+    source: Beam | ModalBasis
+    places: Array
+    points: Array
+    displacement: Array
+    rotation: Array
+    shortening: Array
+
+    def poses(self, bodies: Array, q: Array) -> Array:
+        """Return what takes points of the undeformed link to the world, (N, K, 4, 4).
+
+        Parameters
+        ----------
+        bodies : (N, B, 4, 4)
+        q : (N, nq)
+        """
+        eta = q[:, self.q]
+        theta = np.einsum("kin,sn->ski", self.rotation, eta)
+        moved = np.einsum("kin,sn->ski", self.displacement, eta)
+        moved += 0.5 * np.einsum("kmni,sm,sn->ski", self.shortening, eta, eta)
+        tilde = np.zeros((*theta.shape, 3))
+        x, y, z = np.moveaxis(theta, -1, 0)
+        tilde[..., 0, 1], tilde[..., 0, 2], tilde[..., 1, 2] = -z, y, -x
+        tilde[..., 1, 0], tilde[..., 2, 0], tilde[..., 2, 1] = z, -y, x
+        d = 1.0 / (1.0 + 0.25 * np.einsum("ski,ski->sk", theta, theta))
+        turn = np.eye(3) + d[..., None, None] * (tilde + 0.5 * tilde @ tilde)
+        out = np.zeros((*theta.shape[:2], 4, 4))
+        out[..., :3, :3], out[..., 3, 3] = turn, 1.0
+        out[..., :3, 3] = self.points + moved - np.einsum("skij,kj->ski", turn, self.points)
+        return np.asarray((bodies[:, self.body] @ self.frame)[:, None] @ out)
+
+    def parts(self, surface: Surface) -> Iterator[tuple[int, Surface]]:
+        """Yield the slices of a surface in the link's frame, each with its number."""
+        if isinstance(self.source, Beam):
+            along, start = self.source.frame().rotation[:, 0], np.asarray(self.source.start)
+            yield from sliced(surface, along, float(start @ along) + self.places)
+            return
+        middles = surface.vertices[surface.triangles].mean(axis=1)
+        away = np.linalg.norm(middles[:, None] - self.points[None], axis=2)
+        for k in np.unique(nearest := away.argmin(axis=1)):
+            yield int(k), Surface(surface.vertices, surface.triangles[nearest == k], surface.colour)
+
+    def own_surface(self) -> Iterator[tuple[int, Surface]]:
+        """Yield the beam itself in slices, or a ball for each node."""
+        if isinstance(self.source, Beam):
+            yield from self.parts(beam_surface(self.source, self.places))
+            return
+        ball = solids.sphere(NODE * self.source.length)
+        for k in range(0, len(self.points), 1 + (len(self.points) - 1) // MOST_NODES):
+            place = np.eye(4)
+            place[:3, 3] = self.points[k]
+            yield k, ball.moved(place)
+
+
+def bent_links(model: Model, slices: int = SLICES) -> tuple[BentLink, ...]:
+    """Return the flexible links of a model, beams in so many slices."""
+    described = {one.link: one for one in model.description.flexible}
+    out = []
+    for part in model.flexible:
+        link = model.links[part.link]
+        flexible, frame = described[link.name], np.eye(4)
+        frame[:3, :3], frame[:3, 3] = link.frame.rotation, link.frame.translation
+        source, root = flexible.beam, root_of(model.description, flexible)
+        edges = np.zeros(0)
+        if isinstance(source, ModalBasis):
+            moved, turned = (np.moveaxis(one, 0, 2) for one in source.tangent_at(root))
+            n = moved.shape[2]
+            shapes = [source.nodes, moved, turned, np.zeros((len(moved), n, n, 3))]
+        else:
+            edges = np.linspace(0.0, source.length, slices + 1)
+            places = (0.5 * (edges[1:] + edges[:-1])).tolist()
+            modes = modes_of(model.description, flexible)
+            found = [
+                station_shape(source, modes, root, x, stiffening=flexible.stiffening)
+                for x in places
+            ]
+            points = np.array([source.point(x) for x in places])
+            each = (np.array([getattr(one, name) for one in found]) for name in found[0]._fields)
+            shapes = [points, *each]
+        out.append(BentLink(part.link, part.body, part.q, frame, source, edges, *shapes))
+    return tuple(out)
+
+
+def beam_surface(beam: Beam, x: Array) -> Surface:
+    """Return the beam with its sections, in the link's frame: round ones round, others as boxes.
+
+    Where the outermost fibres are not known, they are those of a rectangle with these moments.
+
+    Parameters
+    ----------
+    x : (K,) m along the beam, where there are points
+    """
+    if isinstance(beam.section, SectionTable):
+        known, sections = np.asarray(beam.section.x), beam.section.sections
+    else:
+        known, sections = np.zeros(1), (beam.section,)
+    round_ones = all(abs(one.J / (one.Iy + one.Iz) - 1.0) < ROUND for one in sections)
+    turn = np.linspace(0.0, 2.0 * np.pi, solids.ROUND + 1)
+    if not round_ones:
+        turn = np.deg2rad([45.0, 135.0, 225.0, 315.0, 405.0])
+    size = 1.0 if round_ones else np.sqrt(2.0)
+    y = [np.sqrt(3.0 * one.Iz / one.A) if one.half_y is None else one.half_y for one in sections]
+    z = [np.sqrt(3.0 * one.Iy / one.A) if one.half_z is None else one.half_z for one in sections]
+    least = SLIMMEST * beam.length
+    half_y, half_z = (np.maximum(np.interp(x, known, half), least) for half in (y, z))
+    rows = [
+        np.column_stack([np.full_like(turn, at), a * size * np.cos(turn), b * size * np.sin(turn)])
+        for at, a, b in zip(x, half_y, half_z, strict=True)
+    ]
+    ends = [np.tile([at, 0.0, 0.0], (len(turn), 1)) for at in (0.0, beam.length)]
+    own = solids.net(np.array([ends[0], *rows, ends[1]])[::-1])
+    frame, matrix = beam.frame(), np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = frame.rotation, frame.translation
+    return own.moved(matrix)
