@@ -16,7 +16,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -48,13 +48,13 @@ class Effect(NamedTuple):
     Attributes
     ----------
     forces : generalised forces by the index of the velocity, N m or N
-    wrenches : (6,) force N and moment N m by link index, at the link's origin, in its axes
+    wrenches : (6,) force N and moment N m by link index, `about` the link's origin in its axes
     energy : U, stored, J
     dissipation : D, W
     report : the element's own numbers by name
     rates : ż, one for each of the element's own states (`ForceElement.states`)
-    at_root : the same wrenches about the root frame's origin, in its axes (`state_vectors`), where
-        the element has them so: they need not go through the axes of the link and back
+    about : "link", or "root" where the wrenches are about the root frame's origin, in its axes
+        (`state_vectors`), as the equations of motion take them
     """
 
     forces: Mapping[int, Any]
@@ -63,7 +63,7 @@ class Effect(NamedTuple):
     dissipation: Any
     report: Mapping[str, Any]
     rates: Sequence[Any] = ()
-    at_root: Mapping[int, Array] | None = None
+    about: Literal["link", "root"] = "link"
 
 
 @dataclass(frozen=True, eq=False)

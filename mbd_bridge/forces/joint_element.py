@@ -52,7 +52,8 @@ class JointElement(ForceElement):
         force, energy, dissipation, more = self.along(t, at.s, at.rate)
         report = {"force": force, **more, "rate": at.rate}
         exerted = at.exerts(force)
-        return Effect(exerted.forces, exerted.wrenches, energy, dissipation, report)
+        forces, wrenches = exerted.forces, exerted.wrenches
+        return Effect(forces, wrenches, energy, dissipation, report, about="root")
 
     def within_cuts(
         self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES

@@ -19,18 +19,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.functions import arctan2
 from mbd_bridge.mechanism import JOINT_TYPES, Model
-from mbd_bridge.mechanism.cut_table import Cut
 from mbd_bridge.spatial import Array, Frame, cross
 
 
 class Exerted(NamedTuple):
-    """What a force along a coordinate is to the machine, as in `Effect` and `within_cuts`."""
+    """What a force along a coordinate is to the machine, as in `within_cuts` and in an `Effect`.
+
+    Wrenches are about the origin and in the axes of the root frame.
+    """
 
     forces: dict[int, Any]
     wrenches: dict[int, Array]
@@ -132,7 +133,8 @@ class CutCoordinate(JointCoordinate):
                 wrench = np.concatenate([0.0 * along, along])
             else:
                 wrench = np.concatenate([along, cross(r_b, along)])
-            return Exerted({}, _on_both(model, state, cut, wrench), {number: wrench})
+            predecessor, successor = cut.links
+            return Exerted({}, {predecessor: -wrench, successor: wrench}, {number: wrench})
 
         return Moving(s, rate, exerts)
 
@@ -143,20 +145,6 @@ def _side(state: MechanismState, body: int, frame: Frame) -> tuple[Array, Array,
     origin = at.position + at.rotation @ frame.translation
     omega = at.Y[3:]
     return at.rotation @ frame.rotation, origin, at.Y[:3] + cross(omega, origin), omega
-
-
-def _on_both(model: Model, state: MechanismState, cut: Cut, wrench: Array) -> dict[int, Array]:
-    """Return a wrench (6,) about the root's origin on the successor, its opposite on the other."""
-    found = {}
-    for link, body, sign in zip(
-        cut.links, (cut.predecessor, cut.successor), (-1.0, 1.0), strict=True
-    ):
-        at = state.bodies[body]
-        force = sign * wrench[:3]
-        moment = sign * wrench[3:] - cross(at.position, force)
-        turned = np.concatenate([at.rotation.T @ force, at.rotation.T @ moment])
-        found[link] = shift_to_link(model, link, turned)
-    return found
 
 
 def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:

@@ -6,13 +6,14 @@ is fixed to the ground is seen from the world.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import Effect, ForceElement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.model import GROUND
 from mbd_bridge.spatial import Array, cross, is_zero
@@ -116,6 +117,18 @@ def link_numbers(model: Model, links: tuple[str, str]) -> tuple[int, ...]:
     """Return the indices of two links; the ground has none."""
     numbers = (link_or_ground(model, name) for name in links)
     return tuple(number for number in numbers if number is not None)
+
+
+def in_link_axes(model: Model, q: Array, v: Array, effect: Effect) -> Mapping[int, Array]:
+    """Return the wrenches (6,) of an effect at the origins of their links, in the links' axes."""
+    if effect.about == "link":
+        return effect.wrenches
+    state, found = state_vectors(model, q, v, "root"), {}
+    for link, wrench in effect.wrenches.items():
+        at = placed(model, state, model.links[link].name, np.zeros(3))
+        force = wrench[:3]
+        found[link] = at.wrench(force, wrench[3:] - cross(at.position, force))
+    return found
 
 
 def on_links(*pushed: tuple[Placed, Array]) -> dict[int, Array]:

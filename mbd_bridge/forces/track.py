@@ -32,7 +32,7 @@ from mbd_bridge.forces.tyres.contact import Wheel, contact
 from mbd_bridge.forces.tyres.tyre import FADE, SlipForce, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, minimum, sqrt
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.spatial import Array, cross
 
 Point = tuple[str, ArrayLike]
 """A link and a point (3,) m in its frame."""
@@ -186,10 +186,11 @@ class Track(ForceElement):
             lost = lost + (tension - elastic) * rate
             for way, (one, other) in zip(ways, pairwise(band), strict=True):
                 pull = tension * way
-                _add(wrenches, {one.link: one.wrench(pull)})
-                _add(wrenches, {other.link: other.wrench(-pull)})
+                for end, force in ((one, pull), (other, -pull)):
+                    moment = cross(end.position, force)
+                    _add(wrenches, {end.link: np.concatenate([force, moment])})
         report |= {"tension": tension, "length": length}
-        return Effect({}, wrenches, energy, lost, report)
+        return Effect({}, wrenches, energy, lost, report, about="root")
 
     def units(self, model: Model) -> Units:
         """Return the units of the report."""

@@ -19,6 +19,7 @@ from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.forces.general_force import is_sampled
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
 from mbd_bridge.solve.dynamics import external_on
@@ -122,7 +123,7 @@ class AppliedForces:
         along = zeros(model.nv, q, v)
         for element in self.forces:
             effect = element.effect(model, t, q, v)
-            for link, wrench in effect.wrenches.items():
+            for link, wrench in in_link_axes(model, q, v, effect).items():
                 wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench
             for place, force in effect.forces.items():
                 along[place] = along[place] + force

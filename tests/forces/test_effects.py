@@ -6,6 +6,7 @@ from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.kernels import compile_kernel, gradient
 from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates
 from tests.forces.elements import (
@@ -103,7 +104,9 @@ def test_forces_and_moments_on_two_links_balance(name):
     element = bound(robot, BETWEEN[name])
     for q, v in zip(*states(robot, 10), strict=True):
         total, largest = np.zeros(6), 0.0
-        for link, wrench in element.effect(robot.model, 0.0, q, v).wrenches.items():
+        for link, wrench in in_link_axes(
+            robot.model, q, v, element.effect(robot.model, 0.0, q, v)
+        ).items():
             pose = robot.placement(q, robot.model.links[link].name)
             force, moment = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
             total += [*force, *(moment + np.cross(pose[:3, 3], force))]

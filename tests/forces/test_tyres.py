@@ -9,6 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.errors import MbdError
 from mbd_bridge.forces import SimpleTyre
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Flat, Ramp, RandomRoad, Sine
 from mbd_bridge.kernels import compile_kernel, gradient, trace
 from tests.forces.elements import bound
@@ -22,6 +23,7 @@ from tests.forces.wheels import (
     free_wheel,
     tyres,
     wheel_states,
+    wrench_on,
 )
 from tests.robots import own_urdfs
 from tests.tolerances import KERNEL, LOOPS
@@ -50,7 +52,7 @@ def power_and_loss(robot, element, states):
     rows = []
     for k in range(len(q)):
         does = effect(robot, element, t[k], q[k], v[k])
-        wrench = does.wrenches[robot.model.link_number("wheel")]
+        wrench = wrench_on(robot, q[k], v[k], does)
         power = wrench @ in_its_axes(robot, q[k], v[k])
         rate = by_q[k].ravel() @ v[k] + by_t[k].ravel()[0]
         rows.append((power, rate + does.dissipation, does.report["normal_force"]))
@@ -94,7 +96,7 @@ def test_a_floating_wheel_and_one_on_joints_feel_the_same(road):
                 (jointed, other, (q, v)),
             ):
                 does = effect(robot, element, 0.3, *state)
-                wrench = does.wrenches[robot.model.link_number("wheel")]
+                wrench = wrench_on(robot, *state, does)
                 results.append([*wrench, does.dissipation, *does.report.values(), *does.rates])
             assert np.abs(np.subtract(*results)).max() < LOOPS * np.abs(results).max(), kind
 
@@ -105,7 +107,7 @@ def test_machine_code_of_all_tyres_is_the_reference():
 
     def numbers(element, q, v, t):
         does = effect(robot, element, t[0], q, v)
-        return [*does.wrenches[0], *does.report.values(), does.dissipation, *does.rates]
+        return [*wrench_on(robot, q, v, does), *does.report.values(), does.dissipation, *does.rates]
 
     def traced(q, v, t):
         return tuple(np.array(numbers(element, q, v, t)) for element in elements)
@@ -123,8 +125,8 @@ def test_a_normal_force_on_a_slope_passes_through_the_wheels_centre():
     element = bound(
         robot, SimpleTyre("wheel", RADIUS, STIFFNESS, friction=0.0, road=Ramp(-5, 10, 2.0))
     )
-    does = element.effect(robot.model, 0.0, np.array([0, 0, 1.25, 0, 0, 0.0]), np.zeros(6))
-    wrench = does.wrenches[robot.model.link_number("wheel")]
+    q, v = np.array([0, 0, 1.25, 0, 0, 0.0]), np.zeros(6)
+    wrench = wrench_on(robot, q, v, element.effect(robot.model, 0.0, q, v))
     assert np.abs(wrench[3:]).max() < 1e-9
     assert np.abs(wrench[:3] - STIFFNESS * 0.05 * np.array([-0.2, 0.0, 1.0])).max() < 1e-8
 
@@ -133,11 +135,12 @@ def test_a_cambered_wheel_stands_on_the_lowest_point_of_its_rim():
     robot = free_wheel(floating=False)
     element = bound(robot, SimpleTyre("wheel", RADIUS, STIFFNESS, friction=0.0))
     camber, height = 0.2, 0.27
-    does = element.effect(robot.model, 0.0, np.array([0, 0, height, 0, camber, 0.0]), np.zeros(6))
+    q, v = np.array([0, 0, height, 0, camber, 0.0]), np.zeros(6)
+    does = element.effect(robot.model, 0.0, q, v)
     load = STIFFNESS * (RADIUS * np.cos(camber) - height)
     assert abs(does.report["normal_force"] - load) < 1e-8
     assert abs(does.report["camber"] - camber) < 1e-12  # the top leans to the right: -y
-    wrench = does.wrenches[robot.model.link_number("wheel")]
+    wrench = wrench_on(robot, q, v, does)
     assert abs(wrench[3] - load * RADIUS * np.sin(camber)) < 1e-8
 
 
@@ -296,8 +299,8 @@ def test_forces_at_the_root_are_those_on_the_links():
     road = Sine(0.05, 2.0)
     tyre = SimpleTyre("wheel_rear_left", radius=0.2, stiffness=1e5, damping=1e3, road=road)
     effect = tyre.bind(vehicle.model).effect(vehicle.model, 0.0, q, v)
-    links = external_forces(vehicle.model, q, effect.wrenches)
-    bodies = {vehicle.model.links[link].body: w for link, w in effect.at_root.items()}
+    links = external_forces(vehicle.model, q, in_link_axes(vehicle.model, q, v, effect))
+    bodies = {vehicle.model.links[link].body: w for link, w in effect.wrenches.items()}
     rooted = root_forces(vehicle.model, q, v, bodies)
     assert np.abs(links).max() > 1.0
     assert rooted == pytest.approx(links, abs=1e-11 * np.abs(links).max())

@@ -9,6 +9,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.forces import FialaTyre, PacejkaTyre, SimpleTyre
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Bump, Flat, MovingRoad, Profile, Ramp, Sine, TwoTracks
 
 RADIUS = 0.3
@@ -95,3 +96,8 @@ def cart() -> mbd.Mechanism:
 def effect(robot: mbd.Mechanism, tyre, t: float, q: np.ndarray, v: np.ndarray):
     """Return the effect of a bound tyre, whose own states are `DEFLECTIONS`."""
     return tyre.effect(robot.model, t, q, v, DEFLECTIONS[: len(tyre.states(robot.model))])
+
+
+def wrench_on(robot: mbd.Mechanism, q, v, does, link: str = "wheel") -> np.ndarray:
+    """Return the wrench (6,) of an effect at the origin and in the axes of a link."""
+    return in_link_axes(robot.model, q, v, does)[robot.model.link_number(link)]

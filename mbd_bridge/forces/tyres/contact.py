@@ -110,12 +110,10 @@ class Contact(NamedTuple):
     belt: Array
 
     def wrench(self, force: Array, moment: Array) -> Array:
-        """Return the wrench (6,) on the link of a force and a moment about the wheel's centre."""
-        turn = self.axes.T
-        return self.centre.wrench(turn @ force, turn @ moment)
+        """Return the wrench (6,) on the link of a force and a moment about the wheel's centre.
 
-    def wrench_at_root(self, force: Array, moment: Array) -> Array:
-        """Return the same about the root frame's origin, in its axes."""
+        It is about the root frame's origin, in its axes.
+        """
         turn = self.axes.T
         push = turn @ force
         return np.concatenate([push, cross(self.centre.position, push) + turn @ moment])

@@ -205,5 +205,4 @@ def tyre_effect(
     }
     whole = force, moment + beside
     wrenches = on_links((touch.centre, touch.wrench(*whole)))
-    at_root = on_links((touch.centre, touch.wrench_at_root(*whole)))
-    return Effect({}, wrenches, spring.energy, lost, report, rates, at_root)
+    return Effect({}, wrenches, spring.energy, lost, report, rates, "root")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.forces.base import Effect, ForceElement
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
@@ -80,9 +81,10 @@ class ElementForces:
         """
         if self.link is None:
             return None
-        found = [effect.at_root for effect in self._effects(elements, model, *at)]
-        parts = [wrenches[self.link] for wrenches in found if wrenches is not None]
-        return np.asarray(sum(parts)) if len(parts) == len(found) else None
+        effects = self._effects(elements, model, *at)
+        if any(effect.about != "root" for effect in effects):
+            return None
+        return np.asarray(sum(effect.wrenches[self.link] for effect in effects))
 
     def of(
         self,
@@ -101,7 +103,8 @@ class ElementForces:
         """
         effects = self._effects(elements, model, t, q, v, z)
         if self.link is not None:
-            return np.asarray(sum(effect.wrenches[self.link] for effect in effects))
+            own = (in_link_axes(model, q, v, effect)[self.link] for effect in effects)
+            return np.asarray(sum(own))
         each = [np.asarray(force) for effect in effects for force in effect.forces.values()]
         total = zeros(model.nv, q, v, *each)
         for effect in effects:
