@@ -15,11 +15,12 @@ from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.carried import CARRIED, carried
+from mbd_bridge.simulate.checks.account import Account
 from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.effort import EffortLimits
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.results.notes import limits_of
-from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.simulate.rows import LoopChecker, independent_rows
 from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.trust import Now, Step
 from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
@@ -36,7 +37,7 @@ from mbd_bridge.simulate.steps.state_functions import (
 )
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.solve.tolerances import STEP_RISK
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 from mbd_bridge.spatial import Array
 
 
@@ -80,6 +81,10 @@ class Stepping:
         self._nowhere = np.zeros((len(self._march.shapes), 1), dtype=np.int64)
         self._given = (q.copy(), v.copy(), z.copy())
         self._states = StateWatch(system.states.names)
+        open_by = 0.0
+        if self.model.has_loops:
+            open_by = max(OPEN_LOOP, LoopChecker(self.model).choice().leeway)
+        self._account = Account(self._trajectory, scheme, open_by)
         self.restart(0.0)
 
     def _view(self, name: str) -> Array:
@@ -97,6 +102,7 @@ class Stepping:
             self._memory.reached(now)
         self._march.put(self._stage, q, v, now.fed_back, np.array([self.h]), *more)
         self._states.begin()
+        self._account.open(q, v, z)
 
     def prepare(self) -> None:
         """Compile what later steps and outputs may need, so that none of them waits for it."""
@@ -114,6 +120,11 @@ class Stepping:
         SolveError
             The step cannot be taken: which loop or joint, and what to try.
         """
+        before = float(self._work[0])
+        self._take()
+        self._account.enter(self.q, self.v, self.z, float(self._work[0]) - before, self.h)
+
+    def _take(self) -> None:
         system, h, t = self.system, self.h, float(self.t[0])
         if system.sampled:
             values = self._trajectory.sampled(t, self.q, self.v)
@@ -162,7 +173,8 @@ class Stepping:
         now = self._now(self._carried)
         with self._trajectory.holding(now, self._inputs):
             halves = Halves(self.model, self._once, memory.start)
-            end, _ = halves.over(now, self.h, (*knots, t + self.h))
+            end, work = halves.over(now, self.h, (*knots, t + self.h))
+        self._work[0] += work
         self.q[:], self.v[:], self._carried[:], self.t[0] = end.q, end.v, end.carried, t + self.h
 
     def _now(self, carried: Array) -> Now:
@@ -229,6 +241,7 @@ class Stepping:
         tau = np.zeros(self.model.nv)
         q, v = step(self.q.copy(), self.v.copy(), tau, none, self.h, t)
         self.q[:], self.v[:], self.z[:], self.t[0] = q, v, step.z, t + self.h
+        self._work[0] += step.work
 
     @cached_property
     def _places(self) -> list[tuple[slice, slice]]:

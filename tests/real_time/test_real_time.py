@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 import time
@@ -237,3 +238,25 @@ def test_inputs_that_change_keep_the_second_order_of_implicit_steps(rocker):
         ends.append(machine.run(0.3, rate=1e6, inputs=motor).q[-1])
     errors = [np.abs(end - ends[0]).max() for end in ends[1:]]
     assert errors[1] < 2e-4 and np.log2(errors[0] / errors[1]) > 1.7, errors
+
+
+@pytest.mark.parametrize(
+    ("integrator", "stiffness", "damping"), [("rk4", 3e6, 0.0), ("newmark", 1e7, 1e4)]
+)
+def test_energy_from_nowhere_ends_it_as_it_ends_a_run(integrator, stiffness, damping):
+    built = mbd.Builder("stop", root="rail").link("bob", 1.0)
+    built.joint("fall", "prismatic", "rail", "bob", axis=(0.0, 0.0, 1.0))
+    falling = mbd.Mechanism.build(built.description())
+    limits = {"lower": 0.0, "upper": 10.0}
+    stop = mbd.forces.JointStop("fall", **limits, stiffness=stiffness, damping=damping)
+    for step in (1e-5, 1e-3):
+        system = mbd.System(falling, forces=[stop])
+        run = mbd.simulate(
+            system, 0.6, step=step, q=[1.0], integrator=integrator, every=20, check=False
+        )
+        machine = mbd.RealTime(system, step=step, q=[1.0], integrator=integrator)
+        paced = machine.run(0.6, rate=FAST)
+        assert paced.finished == run.finished == (step < 1e-3), (paced.status, run.status)
+        again = machine.run(0.2, rate=FAST)  # the account is opened anew
+        assert again.finished
+    assert re.search("energy comes from nowhere|store and lose energy gave", paced.status)

@@ -7,6 +7,7 @@ import mbd_bridge as mbd
 from mbd_bridge.simulate.batch import lanes
 from mbd_bridge.simulate.checks.balance import unbalanced
 from mbd_bridge.simulate.run.problem import Records
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import LOST_ENERGY
 from tests.machines import four_bar
 from tests.misaligned import states_by
@@ -103,7 +104,7 @@ def test_the_way_onto_the_loops_excuses_no_more_than_itself():
         (1e-10, closed, True),  # rounding
     ):
         there = BAR.assemble({"crank": 0.5 + moved}, fixed="crank").q
-        _, lost = unbalanced(BAR.model, at_rest(start, there), 1e-6)
+        _, lost = unbalanced(Trajectory(mbd.System(BAR)), at_rest(start, there), 1e-6)
         assert (lost is None) == good
 
 
@@ -113,4 +114,4 @@ def test_imprecise_rows_that_close_in_turn_give_no_energy_from_nowhere():
     other = states_by(1)[2]
     for far, good in ((1.0, True), (2000.0, False)):
         found = at_rest(one, one + far * (other - one))
-        assert (unbalanced(m.model, found, 1e-6)[1] is None) == good
+        assert (unbalanced(Trajectory(mbd.System(m)), found, 1e-6)[1] is None) == good

@@ -15,7 +15,6 @@ from mbd_bridge.simulate.batch.lanes import Lanes
 from mbd_bridge.simulate.carried import WORK, carried
 from mbd_bridge.simulate.checks.balance import keep_energy
 from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.passive import keep_gained
 from mbd_bridge.simulate.checks.watch import grown, may_ring, openings, spread
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.singular.trust import Now
@@ -84,12 +83,9 @@ class LookBack:
         if len(ended):
             energy = partial(_energy, energy_kernel(model, variants), variants, ended)
             q, v, work = self.qs[ended], self.vs[ended], lanes.ends[ended, WORK]
-            if isinstance(self.scheme, ImplicitScheme) and system.passive:
-                p = None if variants is None else variants.inputs[ended]
-                kept = keep_gained(system, p, energy, (self.time, q, v, self.zs[ended]), work)
-            else:
-                damped = self.scheme is not None and self.scheme.damps
-                kept = keep_energy(model, energy, q, v, work, damped)
+            p = None if variants is None else variants.inputs[ended]
+            records = self.time, q, v, self.zs[ended]
+            kept = keep_energy(system, self.scheme, energy, records, work, p)
             lanes.done[ended] = kept & ~grown(self.zs[ended]) & ~self._rings(ended)
 
     def _rings(self, own: Array) -> Array:

@@ -1,9 +1,18 @@
 """Whether a motion keeps its energy: what it has more than at the start is the work done on it.
 
-    E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt
+    E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt                  Runge-Kutta, explicit Newmark
 
-with the forces τ and the forces of prescribed motions -λ_d, summed up by the steps themselves. What
-is left is the error of the steps; a motion that is off by more than `LOST_ENERGY` is none.
+with the forces τ of all that acts and the forces of prescribed motions -λ_d, summed up by the steps
+themselves. What is left is the error of the steps; a motion that is off by more than `LOST_ENERGY`
+is none. Implicit steps sum up work as displacement times the mean of the forces at both ends; for
+the trapezoidal rule that is the gain of kinetic energy, however wrong the forces are, as in an
+impact within a step. There the energies U that force elements state are counted instead, and W is
+the work of all else:
+
+    G = E + Σ U - W,   dG/dt = -Σ D,   D >= 0
+
+so that G cannot grow. Actuators, functions, moving roads and relaxing tyres count as work, and so
+does an element of a user's that does not do what it states (`forces.stated`).
 
 A start may be given with lost digits, and redundant rows are as open as a file's rounded numbers
 leave them: putting such a state onto its loops lifts the machine a little, which no force did.
@@ -12,18 +21,22 @@ leave them: putting such a state onto its loops lifts the machine a little, whic
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.simulate.checks.diagnosis import step_too_long
+from mbd_bridge.simulate.checks.stored import stored_energies
 from mbd_bridge.simulate.checks.watch import spread
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.problem import Records
-from mbd_bridge.solve.tolerances import LOST_ENERGY
+from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme
+from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
 from mbd_bridge.spatial import Array, Inertia
 
 LOOKS = 500
@@ -31,9 +44,6 @@ LOOKS = 500
 
 FEW = 6
 """Records of a trajectory of a batch that are looked at: what seems wrong is run again alone."""
-
-EACH = 20
-"""Steps between two looks at the energy, where steps are taken one by one."""
 
 REST = 1e-10
 """Energy that is no motion, relative to what lifting the machine by its own size takes."""
@@ -49,142 +59,132 @@ Energy = Callable[[Array, Array], tuple[Array, Array]]
 """Of motions at records q, v (N, K, ...): their energy (N, K) and its potential part, J."""
 
 
+class Terms(NamedTuple):
+    """What counts in the balance of a system's steps.
+
+    Attributes
+    ----------
+    elements : whether energies of force elements count; W is then the work of all else
+    grows : whether only what it has more counts, since the steps or force elements take some away
+    allowed : energy that may come from nowhere, by what moves
+    """
+
+    elements: bool
+    grows: bool
+    allowed: float
+
+    @staticmethod
+    def of(system: System, scheme: Scheme | None) -> Terms:
+        """Return the terms for steps of a scheme; None: of Runge-Kutta."""
+        if isinstance(scheme, ImplicitScheme) and system.passive:
+            return Terms(True, True, GAINED_ENERGY)
+        return Terms(False, scheme is not None and scheme.damps, LOST_ENERGY)
+
+    def imbalance(self, total: Array) -> Array:
+        """Return what motions with energies less work (..., K) got from nowhere, J."""
+        if self.grows:
+            return np.asarray(total - np.minimum.accumulate(total, axis=-1))
+        return np.asarray(total - total[..., :1])
+
+    def said(self, imbalance: float, scale: float, when: str, h: float) -> str:
+        """Return what is to be said of a motion that is off."""
+        if self.elements:
+            return (
+                f"force elements that only store and lose energy gave {imbalance:.3g} J where "
+                f"{scale:.3g} J move, {when}; {step_too_long(h)}"
+            )
+        return (
+            f"energy comes from nowhere: {imbalance:.3g} J where {scale:.3g} J move, {when}; "
+            f"{step_too_long(h)}"
+        )
+
+
 def unbalanced(
-    model: Model, found: Records, h: float, damped: bool = False
+    trajectory: Trajectory, found: Records, h: float, scheme: Scheme | None = None
 ) -> tuple[float, tuple[int, str] | None]:
     """Return the largest relative imbalance, and the record from which on it is too large.
 
     The second result has the last record that is good, and what is to be said.
-
-    Parameters
-    ----------
-    damped : whether the integrator takes energy away by itself: only what it adds is counted
     """
     if found.work is None or len(found.time) < 2:
         return 0.0, None
+    model, terms = trajectory.model, Terms.of(trajectory.system, scheme)
     looks = spread(len(found.time), LOOKS)
-    energy = energies(model, found, looks)
-    imbalance, scale = _imbalance(*energy, found.work[looks])
+    kinetic, held = energies(model, found, looks)
+    work, sources = found.work[looks], False
+    if terms.elements:
+        at = found.time[looks], (found.q[looks], found.v[looks], found.z[looks])
+        stored, lost = stored_energies(trajectory.system, *at, trajectory.p)
+        held, sources = held + stored, bool(gives(lost))
+    scale = max(float(kinetic.max()), float(np.ptp(held)), float(np.ptp(work)))
     nothing = no_motion(model)
-    if not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
+    if sources or not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
         return 0.0, None
-    if damped:
-        imbalance = np.maximum(imbalance, 0.0)
+    imbalance = terms.imbalance(kinetic + held - work)
     with np.errstate(invalid="ignore"):  # energies beyond all numbers: nan is bad
         part = np.abs(imbalance) / scale
-    bad = np.flatnonzero(~(part <= LOST_ENERGY))
+    bad = np.flatnonzero(~(part <= terms.allowed))
     if len(bad) and model.has_loops:
         part = np.maximum(np.abs(imbalance) - lifted(model, found.q[looks]), 0.0) / scale
-        bad = np.flatnonzero(~(part <= LOST_ENERGY))
+        bad = np.flatnonzero(~(part <= terms.allowed))
     if not len(bad):
         return float(part.max()), None
     first = bad[0]
-    return float(part[first]), (
-        int(looks[max(0, first - 1)]),
-        _from_nowhere(imbalance[first], scale, f"by t = {found.time[looks[first]]:.6g} s", h),
-    )
+    when = f"by t = {found.time[looks[first]]:.6g} s"
+    said = terms.said(imbalance[first], scale, when, h)
+    return float(part[first]), (int(looks[max(0, first - 1)]), said)
 
 
 def keep_energy(
-    model: Model,
+    system: System,
+    scheme: Scheme | None,
     energy: Energy,
-    q: Array,
-    v: Array,
+    records: tuple[Array, Array, Array, Array],
     work: Array,
-    damped: bool = False,
+    p: Array | None = None,
 ) -> Array:
     """Return which of many motions (N,) keep their energy, as a few of their records tell.
 
     Parameters
     ----------
-    energy : and its potential part, J at states (..., nq), (..., nv) of the motions
-    q, v : (N, K, nq), (N, K, nv)
-    work : (N,) J done on each in all
-    damped : as for `unbalanced`
+    energy : of the bodies at states (..., nq), (..., nv) of the motions, and its potential part, J
+    records : times (K,), q, v, z (N, K, ...)
+    work : (N,) J done on each in all: where there is some, the ends are compared
+    p : (N, P) parameters
     """
-    looks = spread(q.shape[1], FEW)
-    whole, still = energy(q[:, looks], v[:, looks])
-    scale = np.maximum((whole - still).max(axis=1), np.ptp(still, axis=1))
+    time, *states = records
+    terms, looks = Terms.of(system, scheme), spread(len(time), FEW)
+    q, v, z = (x[:, looks] for x in states)
+    whole, still = energy(q, v)
+    moves, held = whole - still, still
+    sources = np.zeros(len(q), dtype=bool)
+    if terms.elements:
+        flat = [x.reshape(len(q) * len(looks), x.shape[2]) for x in (q, v, z)]
+        each = None if p is None else np.repeat(p, len(looks), axis=0)
+        stored, lost = stored_energies(system, np.tile(time[looks], len(q)), flat, each)
+        held = still + stored.reshape(whole.shape)
+        sources = gives(lost.reshape(*whole.shape, -1))
+    scale = np.maximum(moves.max(axis=1), np.ptp(held, axis=1))
     scale = np.maximum(scale, np.abs(work))
-    gained = whole[:, -1] - whole[:, 0] - work
-    imbalance = np.maximum(gained, 0.0) if damped else np.abs(gained)
-    nothing = no_motion(model)
-    return np.asarray((imbalance <= LOST_ENERGY * scale) | (not nothing) | (scale <= nothing))
+    total = moves + held
+    total[:, -1] -= work
+    if work.any() or not terms.grows:
+        total = total[:, [0, -1]]
+    imbalance = np.abs(terms.imbalance(total)).max(axis=1)
+    nothing = no_motion(system.model)
+    still_or_fed = sources | (not nothing) | (scale <= nothing)
+    return np.asarray((imbalance <= terms.allowed * scale) | still_or_fed)
 
 
-class Account:
-    """Energy and work of a motion whose steps are taken one by one, in somebody else's loop.
+def gives(lost: Array) -> Array:
+    """Return in which motions (...) an element gives power in its own account, as a road may.
 
     Parameters
     ----------
-    energy : at q and v, J
-    open_by : how far its loops may be open, relative to its size
-    lost : energy that may come from nowhere, by what moves
-    grows : whether only what it has more counts, since the integrator or force elements whose
-        energy is counted take some away
+    lost : (..., K, n) D of each element, W
     """
-
-    def __init__(
-        self,
-        model: Model,
-        energy: Callable[[Array, Array], float],
-        open_by: float,
-        lost: float = LOST_ENERGY,
-        grows: bool = False,
-    ) -> None:
-        self._lost, self._grows = lost, grows
-        self._energy, self._nothing = energy, no_motion(model)
-        self._lifted = SLANTED * open_by * _lift(model)
-        self._reached: tuple[Array, Array] | None = None
-        self._steps = 0
-        self._work = self._start = self._scale = 0.0
-        self._potential = self._worked = (0.0, 0.0)
-
-    def begin(self, q: Array, v: Array) -> None:
-        """Open the account anew, if these are not the state that the last step came to."""
-        if self._reached is not None:
-            same = zip(self._reached, (q, v), strict=True)
-            if all(np.array_equal(one, two) for one, two in same):
-                return
-        still = self._energy(q, np.zeros_like(v))
-        self._start, self._work, self._steps = self._energy(q, v), 0.0, 0
-        self._scale, self._potential, self._worked = self._start - still, (still, still), (0.0, 0.0)
-
-    def enter(self, q: Array, v: Array, work: float, h: float) -> None:
-        """Enter a step of h seconds that came to a state.
-
-        Raises
-        ------
-        SolveError
-            The machine has more energy, or less, than was worked.
-        """
-        self._reached = q.copy(), v.copy()
-        self._work += work
-        self._steps += 1
-        if self._steps % EACH:
-            return
-        whole, still = self._energy(q, v), self._energy(q, np.zeros_like(v))
-        self._potential = min(self._potential[0], still), max(self._potential[1], still)
-        self._worked = min(self._worked[0], self._work), max(self._worked[1], self._work)
-        ranges = (high - low for low, high in (self._potential, self._worked))
-        self._scale = max(self._scale, whole - still, *ranges)
-        imbalance = whole - self._start - self._work
-        if self._grows and imbalance < 0.0:
-            self._start += imbalance
-            imbalance = 0.0
-        allowed = self._lost * self._scale + self._lifted
-        if self._nothing and self._scale > self._nothing and not abs(imbalance) <= allowed:
-            self._reached = None
-            raise SolveError(
-                _from_nowhere(imbalance, self._scale, f"within {self._steps} steps", h)
-            )
-
-
-def _from_nowhere(imbalance: float, scale: float, when: str, h: float) -> str:
-    return (
-        f"energy comes from nowhere: {imbalance:.3g} J where {scale:.3g} J move, {when}; "
-        f"{step_too_long(h)}"
-    )
+    most = np.abs(lost).max(axis=(-2, -1), initial=0.0)
+    return np.asarray((lost < -ACTIVE_POWER * most[..., None, None]).any(axis=(-2, -1)))
 
 
 def energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
@@ -196,12 +196,6 @@ def energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
         return kinetic, potential
     whole, still = (x[:, 0] for x in energy_kernel(model)(found.q[looks], found.v[looks]))
     return whole - still, still
-
-
-def _imbalance(kinetic: Array, potential: Array, work: Array) -> tuple[Array, float]:
-    scale = max(float(kinetic.max()), float(np.ptp(potential)), float(np.ptp(work)))
-    whole = kinetic + potential
-    return (whole - whole[0]) - (work - work[0]), scale
 
 
 def lifted(model: Model, q: Array) -> float:
@@ -217,7 +211,7 @@ def lifted(model: Model, q: Array) -> float:
     way = float(np.linalg.norm(np.linalg.pinv(J, rcond=model.rank_tolerance) @ phi))
     open_by = np.abs(loops.values(q, np.zeros((len(q), model.nv)))[0] / model.row_scale)
     between = min(float(np.nan_to_num(open_by, nan=0.0).max()), loops.choice().leeway)
-    return SLANTED * (way + between) * _lift(model)
+    return SLANTED * (way + between) * lift(model)
 
 
 @once_a_model
@@ -225,11 +219,11 @@ def no_motion(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
     mass = float(sum(model.masses))
     turning = sum(_trace(body.inertia) for body in model.bodies)
-    return max(REST * _lift(model), STILL**2 * (mass * model.size**2 + turning))
+    return max(REST * lift(model), STILL**2 * (mass * model.size**2 + turning))
 
 
 @once_a_model
-def _lift(model: Model) -> float:
+def lift(model: Model) -> float:
     """Return the energy, J, that lifting a machine by its own size takes."""
     mass = float(sum(model.masses))
     return mass * float(np.linalg.norm(model.gravity)) * model.size

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import model_units
 from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, loop_rows
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, RINGING, SLOWEST_RINGING, STEP_ERROR
@@ -99,7 +100,7 @@ def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
     if apart.max(initial=0.0) <= STEP_ERROR:
         return None
     worst = int(np.argmax(apart))
-    unit = "rad" if model.velocity_scale[worst] == 1.0 else "m"
+    unit = model_units(model)[1][worst]
     amount = f"{apart[worst] * model.velocity_scale[worst]:.2g} {unit}"
     if apart[worst] > FAR:
         amount = "more than a turn" if unit == "rad" else "more than the mechanism's size"

@@ -31,7 +31,6 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
 from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.checks.balance import unbalanced
-from mbd_bridge.simulate.checks.passive import given
 from mbd_bridge.simulate.checks.watch import first_open
 from mbd_bridge.simulate.given import system_of
 from mbd_bridge.simulate.inputs.motions import Prescribed
@@ -341,11 +340,7 @@ def _run(
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     if opened is not None:
         found = found.until(max(0, opened[0] - 1), opened[1], problem)
-    damped = options.scheme is not None and options.scheme.damps
-    if isinstance(options.scheme, ImplicitScheme) and problem.trajectory.system.passive:
-        part, lost = given(problem.trajectory, found, problem.h)
-    else:
-        part, lost = unbalanced(problem.model, found, problem.h, damped)
+    part, lost = unbalanced(problem.trajectory, found, problem.h, options.scheme)
     found.facts["balance"] = part
     if lost is None:
         return found

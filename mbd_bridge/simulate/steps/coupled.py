@@ -19,9 +19,8 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
-from mbd_bridge.simulate.checks.balance import Account
+from mbd_bridge.simulate.checks.account import Account
 from mbd_bridge.simulate.checks.opening import opening
-from mbd_bridge.simulate.checks.passive import passive_energies
 from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
 from mbd_bridge.simulate.inputs.signal import Input
@@ -40,13 +39,12 @@ from mbd_bridge.simulate.steps.rate import Rate
 from mbd_bridge.simulate.steps.reference import ReferenceStep
 from mbd_bridge.simulate.steps.schemes import (
     CompiledIntegrator,
-    ImplicitScheme,
     Scheme,
     compiled_scheme,
 )
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
-from mbd_bridge.solve.tolerances import GAINED_ENERGY, OPEN_LOOP, STAGE_RISK, STEP_RISK
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 
 OWN = "coupled step: "
@@ -179,7 +177,7 @@ class CoupledStep:
             The step cannot be taken: which loop or joint, and what to try.
         """
         self._hold(tau, wrenches)
-        self._account.begin(q, v)
+        self._account.begin(q, v, self.z)
         chosen, now = self.rows, Now(t, q, v, self.z)
         if self._scheme is None and self._states.due:
             with self.trajectory.holding(now):
@@ -198,9 +196,15 @@ class CoupledStep:
             if self._open(found.q) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found.q)[0]
                 raise SolveError(diagnosis.stays_open(self.model, None, phi, h))
-        self._account.enter(found.q, found.v, self._work, h)
-        self.z = found.carried[: self.system.nz]
+        z = found.carried[: self.system.nz]
+        self._account.enter(found.q, found.v, z, self._work, h)
+        self.z = z
         return found.q, found.v
+
+    @property
+    def work(self) -> float:
+        """What all forces did in the last step, J."""
+        return self._work
 
     def forces(self, q: Array, v: Array, tau: Array, wrenches: Array, t: float = 0.0) -> Array:
         """Return all generalised forces (nv,): tau, those of wrenches, what the system has."""
@@ -328,18 +332,7 @@ class CoupledStep:
 
     @cached_property
     def _account(self) -> Account:
-        open_by = self._allowed if self._loops else 0.0
-        scheme = self._scheme
-        if not isinstance(scheme, ImplicitScheme) or not self.system.passive:
-            damps = scheme is not None and scheme.damps
-            return Account(self.model, self._total, open_by, grows=damps)
-        return Account(self.model, self._with_elements, open_by, GAINED_ENERGY, grows=True)
-
-    def _with_elements(self, q: Array, v: Array) -> float:
-        """Return the energy with that stored in passive force elements, J."""
-        at = np.zeros(1), (q[None], v[None], self.z[None])
-        stored, _ = passive_energies(self.system, *at, self.trajectory.p)
-        return self._total(q, v) + float(stored[0])
+        return Account(self.trajectory, self._scheme, self._allowed if self._loops else 0.0)
 
     def _total(self, q: Array, v: Array) -> float:
         """Return the energy, J."""
