@@ -70,7 +70,8 @@ def read_loops(document: Document, robot: Element) -> list[Loop]:
 
 def read_couplings(document: Document, robot: Element) -> list[Coupling]:
     """Return the gears that the URDF's own elements say."""
-    return [_read_coupling(document, element) for element in robot.findall("coupling")]
+    own = (element for element in robot.findall("coupling") if element.find("predecessor") is None)
+    return [_read_coupling(document, element) for element in own]
 
 
 def _read_coupling(document: Document, element: Element) -> Coupling:

@@ -20,6 +20,7 @@ from mbd_bridge.formats.geometry import read_shapes
 from mbd_bridge.formats.inertial import read_inertial
 from mbd_bridge.formats.joints import read_joint
 from mbd_bridge.formats.kinds import Format, format_of
+from mbd_bridge.formats.loop_dialects import told_by_others, urdf_plus
 from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sidecar import Sidecar, actuated_names, read_sidecar, sidecar_path
@@ -73,14 +74,13 @@ def read(
     data = read_bytes(name, max_bytes)
     is_xacro = format_of(name, max_bytes) == "xacro"
     text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)
-    sidecar = sidecar_path(Path(name))
     return _read(
         text,
         file=name,
         base=os.path.dirname(os.path.abspath(name)),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        beside=read_sidecar(sidecar) if sidecar.is_file() else Sidecar(),
+        path=Path(name),
         source=name,
         form="xacro" if is_xacro else "URDF",
     )
@@ -109,7 +109,7 @@ def read_urdf_text(
         base=None if base_directory is None else os.fspath(base_directory),
         mesh_directories=mesh_directories,
         max_bytes=max_bytes,
-        beside=Sidecar(),
+        path=None,
         source=source,
         form="URDF",
     )
@@ -122,7 +122,7 @@ def _read(
     base: str | None,
     mesh_directories: Iterable[str | os.PathLike[str]],
     max_bytes: int,
-    beside: Sidecar,
+    path: Path | None,
     source: str | None,
     form: Format,
 ) -> Description:
@@ -136,9 +136,22 @@ def _read(
     joints = tuple(read_joint(document, e) for e in robot.findall("joint"))
     check_tree(links, joints, file)
     joints = _without_unknown_mimics(document, joints)
+    sidecar = None if path is None else sidecar_path(path)
+    beside = read_sidecar(sidecar) if sidecar is not None and sidecar.is_file() else Sidecar()
+    own_loops = (
+        *read_loops(document, robot),
+        *urdf_plus.read_loops(document, robot),
+        *beside.loops,
+    )
+    others = told_by_others(document, path, links, joints, known=bool(own_loops))
+    joints = others.joints
     check_mimics(joints, file)
-    all_loops = (*read_loops(document, robot), *beside.loops)
-    all_couplings = (*read_couplings(document, robot), *beside.couplings)
+    all_loops = (*own_loops, *others.loops)
+    all_couplings = (
+        *read_couplings(document, robot),
+        *urdf_plus.read_couplings(document, robot, joints),
+        *beside.couplings,
+    )
     check_loops(all_loops, links, joints, file)
     check_couplings(all_couplings, all_loops, joints, file)
     return Description(
@@ -149,7 +162,7 @@ def _read(
         couplings=all_couplings,
         source=source,
         notes=document.warn(),
-        actuated=_actuated(robot, joints)
+        actuated=others.actuated or _actuated(robot, joints)
         if beside.actuated is None
         else actuated_names(beside.actuated, joints, all_loops),
         transmissions=read_transmissions(robot),
