@@ -60,8 +60,8 @@ class System:
     Parameters
     ----------
     mechanism : a `Mechanism`, or its model
-    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs, loads,
-    outputs : as for `simulate`, and of several trajectories as for `simulate_batch`
+    torque, effort_limits, external, external_in, forces, prescribed : as for `simulate`
+    parameters, inputs, loads, outputs : likewise; of several trajectories as for `simulate_batch`
     start, end : s, which tables must cover; without an end they are taken as they are
 
     Attributes
