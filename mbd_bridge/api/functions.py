@@ -67,7 +67,7 @@ def load(
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a URDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
+    """Read a mechanism from a URDF, SDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
 
     Parameters
     ----------

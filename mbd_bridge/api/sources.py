@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.kinds import format_of
+from mbd_bridge.formats.sdf import read_sdf
+from mbd_bridge.formats.sidecar import with_sidecar
 
 
 def describe(
@@ -23,8 +25,11 @@ def describe(
     """
     if isinstance(path, str | bytes | os.PathLike):
         name = os.fsdecode(path)
-        if not name.lstrip().startswith("<") and format_of(name) == "MJCF":
+        form = "URDF" if name.lstrip().startswith("<") else format_of(name)
+        if form == "MJCF":
             from mbd_bridge.bridges.mujoco import read_mjcf
 
-            return read_mjcf(path)
+            return with_sidecar(read_mjcf(path))
+        if form == "SDF":
+            return with_sidecar(read_sdf(path, mesh_directories=mesh_directories))
     return read(path, mesh_directories=mesh_directories)

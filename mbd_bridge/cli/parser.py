@@ -125,7 +125,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the robot's file and what changes it, which every command has."""
-    parser.add_argument("robot", metavar="ROBOT", help="URDF, xacro or MJCF file")
+    parser.add_argument("robot", metavar="ROBOT", help="URDF, xacro, MJCF or SDF file")
     parser.add_argument(
         "--floating",
         action="store_true",

@@ -30,10 +30,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mbd_bridge.formats.description import Coupling, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.formats.checks import check_couplings, check_loops
+from mbd_bridge.formats.description import Coupling, Description, Joint, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import pose, unit_vector, unknown
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.loops import (
@@ -54,7 +56,7 @@ SUFFIX = ".loops.yaml"
 def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
     """Return where a sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``."""
     name = path.name
-    for ending in (".xacro", ".urdf"):
+    for ending in (".xacro", ".urdf", ".xml", ".mjcf", ".sdf", ".world"):
         name = name.removesuffix(ending)
     return path.with_name((name or path.name) + suffix)
 
@@ -76,6 +78,25 @@ def read_sidecar(path: str | Path) -> Sidecar:
         tuple(_coupling(node) for node in _items(table, "couplings")),
         tuple(table["actuated"].items()) if "actuated" in table else None,
         table["planar"].flag() if "planar" in table else False,
+    )
+
+
+def with_sidecar(description: Description) -> Description:
+    """Return a description with what the sidecar beside its file adds, if there is one."""
+    file = description.source or ""
+    path = sidecar_path(Path(file))
+    if not path.is_file():
+        return description
+    beside = read_sidecar(path)
+    loops = (*description.loops, *beside.loops)
+    couplings = (*description.couplings, *beside.couplings)
+    check_loops(loops, description.links, description.joints, file)
+    check_couplings(couplings, loops, description.joints, file)
+    actuated = description.actuated
+    if beside.actuated is not None:
+        actuated = actuated_names(beside.actuated, description.joints, loops)
+    return replace(
+        description, loops=loops, couplings=couplings, actuated=actuated, planar=beside.planar
     )
 
 

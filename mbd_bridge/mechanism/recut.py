@@ -16,19 +16,17 @@ coordinates are those of the described parent in the described child. Loads keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from mbd_bridge.arguments import name_list
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
+from mbd_bridge.formats.turn import turn_round
 from mbd_bridge.mechanism.cut_table import CUT_ROWS
 from mbd_bridge.mechanism.joint_table import JOINT_TYPES
 from mbd_bridge.mechanism.spanning_tree import Edge, spanning_tree
-from mbd_bridge.spatial import rotation_that_takes_z_to
 
 Cuts = Literal["authored", "weighted"] | list[str] | tuple[str, ...]
 """The file's own tree; the tree of shortest ways (Lee94); or the names of the joints to cut."""
@@ -36,8 +34,6 @@ Cuts = Literal["authored", "weighted"] | list[str] | tuple[str, ...]
 AS_LOOP = {"prismatic": "translational", "continuous": "revolute"}
 """Names of cuts of joints whose type the table of cuts calls otherwise."""
 AS_JOINT = {"translational": "prismatic"}
-INVERTED = ("spherical", "planar", "fixed", "floating")
-"""Joints that are turned by inverting their motion."""
 
 
 @dataclass(frozen=True)
@@ -91,31 +87,6 @@ def recut(description: Description, cuts: Cuts) -> Description:
             assert way.joint is not None
             joints.append(turn_round(way.joint) if turned[index] else way.joint)
     return replace(description, joints=tuple(joints), loops=tuple(loops))
-
-
-def turn_round(joint: Joint) -> Joint:
-    """Return a joint as it is walked from its child to its parent; twice gives the joint itself."""
-    axis, axis2 = joint.axis, joint.axis2
-    if joint.type == "universal":
-        first = rotation_that_takes_z_to(np.asarray(axis))[:, 0] if axis2 is None else axis2
-        axis, axis2 = _opposite(first), _opposite(axis)
-    elif joint.type not in INVERTED:
-        axis = _opposite(axis)
-    return replace(
-        joint,
-        parent=joint.child,
-        child=joint.parent,
-        origin=joint.child_frame,
-        child_frame=joint.origin,
-        axis=axis,
-        axis2=axis2,
-        turned=not joint.turned,
-    )
-
-
-def _opposite(axis: Iterable[float]) -> Vector3:
-    x, y, z = (0.0 - float(component) for component in axis)
-    return x, y, z
 
 
 def _ways(description: Description) -> list[_Way]:

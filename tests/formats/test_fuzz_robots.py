@@ -11,6 +11,7 @@ from mbd_bridge.errors import FileError, MbdWarning
 from mbd_bridge.formats import Description
 from tests.formats.mutation import mutate
 from tests.formats.test_mjcf import ARM
+from tests.formats.test_sdf import MACHINE
 from tests.sample import TIMES
 
 MUTANTS = 150 * TIMES
@@ -19,7 +20,7 @@ MUTANTS = 150 * TIMES
 PATIENCE = 3.0
 """No file of this size may take longer, s; they take some milliseconds."""
 
-TEXTS = {"MJCF": ARM}
+TEXTS = {"MJCF": ARM, "SDF": MACHINE}
 
 
 def outcome(path) -> str:

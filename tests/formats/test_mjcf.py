@@ -198,3 +198,12 @@ def test_without_mujoco_there_is_advice(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingPackageError, match=r"mbd_bridge\[mjcf\]"):
         load(tmp_path)
+
+
+def test_a_sidecar_adds_loops(tmp_path):
+    (tmp_path / "arm.loops.yaml").write_text(
+        "loops: [{name: tie, type: distance, predecessor: {link: world}, successor: {link: fore}, "
+        "length: 1.2}]"
+    )
+    robot, _ = load(tmp_path)
+    assert [loop.name for loop in robot.model.loops] == ["brake", "tie"]

@@ -1,0 +1,242 @@
+"""An SDF file to a description: one model, with the models in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mbd_bridge.formats.checks import check_couplings, check_loops, check_mimics, check_tree
+from mbd_bridge.formats.description import Coupling, Description, Joint, Link, Vector3
+from mbd_bridge.formats.document import Document, quote, unknown
+from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.formats.meshes import MeshFinder
+from mbd_bridge.formats.sdf.graph import as_loop, spanning_tree
+from mbd_bridge.formats.sdf.joints import Gearbox, read_joint
+from mbd_bridge.formats.sdf.links import read_link
+from mbd_bridge.formats.sdf.scopes import Scope, is_world
+from mbd_bridge.formats.sdf.values import numbers
+from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
+from mbd_bridge.spatial import Frame
+
+VERSIONS = (1, 4), (1, 12)
+"""From which to which version SDF is read without a remark."""
+
+WORLD = "world"
+
+PLACED = "base_placement"
+"""Name of the joint that puts a model where its pose says."""
+
+ALIGNED = 1e-6
+"""Sine of the angle between two axes below which gears turn about the same."""
+
+
+def read_sdf(
+    path: str | os.PathLike[str],
+    *,
+    mesh_directories: Iterable[str | os.PathLike[str]] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Description:
+    """Return what the one model in an SDF file says.
+
+    Parameters
+    ----------
+    path : of the file
+    mesh_directories : where packages or meshes are, besides the file's surroundings
+    max_bytes : largest size that is read
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or says something that no mechanism can be.
+    """
+    file = os.fsdecode(path)
+    root, remarks = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)
+    document, left_out = Document(file), LeftOut(file, "SDF")
+    for remark in remarks:
+        document.remark("odd XML", remark)
+    version = _version(document, root)
+    model, gravity = _model(document, root)
+    scope = Scope(document, model)
+    base = os.path.dirname(os.path.abspath(file))
+    meshes = MeshFinder(base, mesh_directories)
+    links, joints, gears = list[Link](), list[Joint](), list[Gearbox]()
+    for inner in scope.scopes():
+        _refuse_includes(document, inner.model)
+        for element in inner.model.findall("link"):
+            if is_world(element):
+                continue
+            links.append(read_link(document, inner, element, meshes, left_out))
+        for element in inner.model.findall("joint"):
+            found = read_joint(document, inner, element, version, left_out)
+            if isinstance(found, Gearbox):
+                gears.append(found)
+            else:
+                joints.append(found)
+        for element in inner.model.findall("plugin"):
+            left_out.add("plugins", element.get("name") or "")
+    described = _assembled(document, scope, links, joints, gears, left_out)
+    check_tree(described.links, described.joints, file)
+    check_mimics(described.joints, file)
+    check_loops(described.loops, described.links, described.joints, file)
+    check_couplings(described.couplings, described.loops, described.joints, file)
+    return replace(
+        described, source=file, gravity=gravity, notes=(*document.warn(), *left_out.warn())
+    )
+
+
+def _version(document: Document, root: Element) -> tuple[int, int]:
+    if root.tag not in ("sdf", "gazebo"):
+        raise document.error(root, f"expected <sdf version=...> outermost, got <{root.tag}>")
+    said = root.get("version")
+    if said is None:
+        raise document.error(root, 'the version is missing; write <sdf version="1.9">')
+    major, _, minor = said.partition(".")
+    if not (major.isdecimal() and minor.isdecimal() and said.isascii() and len(said) < 10):
+        raise document.error(root, f"the version is a number such as 1.9, got {quote(said)}")
+    version = int(major), int(minor)
+    if not VERSIONS[0] <= version <= VERSIONS[1]:
+        document.remark_at("SDF of another version than 1.4 to 1.12, read all the same", root)
+    return version
+
+
+def _model(document: Document, root: Element) -> tuple[Element, Vector3 | None]:
+    """Return the one model of the file, and the gravity of its world."""
+    worlds = root.findall("world")
+    _refuse_includes(document, root)
+    for world in worlds:
+        _refuse_includes(document, world)
+    models = [*root.findall("model"), *(one for world in worlds for one in world.findall("model"))]
+    if len(models) != 1:
+        names = ", ".join(quote(model.get("name") or "") for model in models[:10]) or "none"
+        raise document.error(
+            root,
+            f"expected one <model>, got {len(models)} ({names}); keep one in a file, or make the "
+            f"others models inside it",
+        )
+    gravity = worlds[0].find("gravity") if worlds else None
+    if gravity is None:
+        return models[0], None
+    x, y, z = numbers(document, gravity, 3)
+    return models[0], (x, y, z)
+
+
+def _refuse_includes(document: Document, element: Element) -> None:
+    found = element.find("include")
+    if found is not None:
+        uri = (found.findtext("uri") or "").strip()
+        raise document.error(
+            found,
+            f"other files are not included ({quote(uri)}): write the model out, with "
+            f"`gz sdf -p FILE > whole.sdf`, and load that",
+        )
+
+
+def _assembled(
+    document: Document,
+    scope: Scope,
+    links: list[Link],
+    joints: list[Joint],
+    gears: Sequence[Gearbox],
+    left_out: LeftOut,
+) -> Description:
+    """Return the description: a tree from the world or the model's first link, loops, gears."""
+    names = [link.name for link in links]
+    if not names:
+        raise document.error(scope.model, "the model has no <link>; add one")
+    _check_mimics(document, scope, joints)
+    to_world = any(WORLD in (joint.parent, joint.child) for joint in joints)
+    base = WORLD if to_world else scope.canonical(scope.model)
+    couplings = _couplings(document, scope, joints, gears, left_out)
+    followed = {joint.mimic.joint for joint in joints if joint.mimic is not None}
+    geared = {name for one in couplings for name in (one.joint, one.follows[0][0])}
+    kept = {
+        joint.name
+        for joint in joints
+        if joint.type == "helical" or joint.stiffness or joint.mimic is not None
+    }
+    kept |= followed | geared
+    if to_world:
+        links, names = [Link(WORLD), *links], [WORLD, *names]
+    tree, cut, parts = spanning_tree(names, joints, kept, base)
+    for joint in cut:
+        if joint.name in kept:
+            raise document.error(
+                scope.elements.get(joint.name, scope.model),
+                f"joint {quote(joint.name)} closes a loop of joints that are screws, springs, "
+                f"gears or mimics, and one of them has to be cut, which they cannot be",
+            )
+    placed = scope.frame(base, scope.model)
+    if not to_world and (parts or not _is_identity(placed)):
+        links = [Link(WORLD), *links]
+        tree.append(Joint(PLACED, "fixed", WORLD, base, placed))
+    for part in parts:
+        tree.append(Joint(f"{part}.free", "floating", WORLD, part, scope.frame(part, scope.model)))
+        document.remark("parts that no joint connects float freely", part)
+    return Description(
+        name=scope.model.get("name") or "model",
+        links=tuple(links),
+        joints=tuple(tree),
+        loops=tuple(as_loop(joint, document.file) for joint in cut),
+        couplings=couplings,
+        format="SDF",
+    )
+
+
+def _is_identity(frame: Frame) -> bool:
+    return bool(np.array_equal(frame.rotation, np.eye(3)) and not frame.translation.any())
+
+
+def _check_mimics(document: Document, scope: Scope, joints: Sequence[Joint]) -> None:
+    known = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in known:
+            element = scope.elements.get(joint.name, scope.model)
+            raise document.error(element, unknown("joint", joint.mimic.joint, known))
+
+
+def _couplings(
+    document: Document,
+    scope: Scope,
+    joints: Sequence[Joint],
+    gears: Sequence[Gearbox],
+    left_out: LeftOut,
+) -> tuple[Coupling, ...]:
+    """Return gearboxes as couplings of the two joints at their reference body.
+
+    theta_2 = -ratio theta_1, the turns of child and parent against the reference about two axes.
+    """
+    found = []
+    for one in gears:
+        sides = [_turn_about(scope, joints, one.reference, *side) for side in _sides(one)]
+        if sides[0] is None or sides[1] is None:
+            left_out.add("gearboxes whose links do not both turn at the reference body", one.name)
+            continue
+        (first, sign1), (second, sign2) = sides[0], sides[1]
+        ratio = -one.ratio * sign1 / sign2
+        found.append(
+            Coupling(one.name, second, ((first, ratio),), 0.0, line_of(one.element), document.file)
+        )
+    return tuple(found)
+
+
+def _sides(gears: Gearbox) -> tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]:
+    return (gears.links[0], gears.axes[0]), (gears.links[1], gears.axes[1])
+
+
+def _turn_about(
+    scope: Scope, joints: Sequence[Joint], reference: str, link: str, axis: np.ndarray
+) -> tuple[str, float] | None:
+    """Return the hinge between two links, and +1 or -1: its sense about an axis in the world."""
+    for joint in joints:
+        ends = joint.parent, joint.child
+        if joint.type not in ("revolute", "continuous") or set(ends) != {reference, link}:
+            continue
+        carrier = scope.frame(joint.parent, scope.model).rotation @ joint.origin.rotation
+        own = carrier @ np.array(joint.axis)
+        if np.linalg.norm(np.cross(own, axis)) > ALIGNED:
+            continue
+        return joint.name, float(np.sign(own @ axis)) * (1.0 if ends[0] == reference else -1.0)
+    return None

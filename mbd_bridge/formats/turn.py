@@ -1,0 +1,39 @@
+"""A described joint walked from its child to its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from mbd_bridge.formats.description import Joint, Vector3
+from mbd_bridge.spatial import rotation_that_takes_z_to
+
+INVERTED = ("spherical", "planar", "fixed", "floating")
+"""Joints that are turned by inverting their motion."""
+
+
+def turn_round(joint: Joint) -> Joint:
+    """Return a joint as it is walked from its child to its parent; twice gives the joint itself."""
+    axis, axis2 = joint.axis, joint.axis2
+    if joint.type == "universal":
+        first = rotation_that_takes_z_to(np.asarray(axis))[:, 0] if axis2 is None else axis2
+        axis, axis2 = _opposite(first), _opposite(axis)
+    elif joint.type not in INVERTED:
+        axis = _opposite(axis)
+    return replace(
+        joint,
+        parent=joint.child,
+        child=joint.parent,
+        origin=joint.child_frame,
+        child_frame=joint.origin,
+        axis=axis,
+        axis2=axis2,
+        turned=not joint.turned,
+    )
+
+
+def _opposite(axis: Iterable[float]) -> Vector3:
+    x, y, z = (0.0 - float(component) for component in axis)
+    return x, y, z
