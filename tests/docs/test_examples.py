@@ -48,6 +48,10 @@ SAYS = {
     "20": ["carries 612.836 N", "5 m/s: stable; the weave has 0.711 Hz", "t = 6 s: lean 0.248 deg"],
     "21": ["1000 steps, finished", "the motor has turned it: True"],
     "22": ["newmark           20 ms: 0.016 m/s²", "rk4               20 ms: given up"],
+    "23": ["4.61 mm", "bending  rod: the wrist pin carries 170.1 N", "300. 209.] MPa"],
+    "24": ["-0.5759 m at 6.77 s", "-2159.08 N; m r w^2 is 2160 N"],
+    "25": ["25.0 mm", "bending  hangs down after 0.5574 s", "rigid    hangs down after 0.5595 s"],
+    "26": ["hangs by 0.68 mm", "bends by 3.36 mm", "and by 0.247 mm after the stop"],
     "16": ["most at 0.20 s: 16.2 N", "9 pictures", "(480, 640, 3)"],
 }
 """What each example prints among other things."""

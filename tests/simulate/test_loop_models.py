@@ -18,6 +18,11 @@ STARTS = {
         "fixed": "crank",
         "velocity": {"crank": 5.0},
     },
+    "flexible_slider_crank": {
+        "near": {"crank": 0.5},
+        "fixed": "crank",
+        "velocity": {"crank": 20.0},
+    },
     "four_bar": {"near": {"crank": np.pi / 6}, "fixed": "crank"},
     "geared_five_bar": {"near": {"left_crank": 0.4}, "velocity": {"left_crank": 6.0}},
     "knee_linkage_leg": {"near": {"hip_pitch": -0.4, "knee": 0.6}, "fixed": ("hip_pitch", "knee")},
@@ -42,6 +47,7 @@ STARTS = {
 COUNTS = {  # coordinates (velocities), rows, independent rows
     "bricard": (5, 5, 4),
     "crank_rocker": (3, 5, 2),
+    "flexible_slider_crank": (3, 5, 2),
     "four_bar": (3, 5, 2),
     "geared_five_bar": (4, 3, 3),
     "knee_linkage_leg": (9, 3, 3),

@@ -1,0 +1,47 @@
+"""The sample machines that bend, from their files, against closed forms and the rigid machine."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from tests.robots import OWN
+
+MACHINES = ("flexible_slider_crank", "rotating_beam", "flexible_pendulum", "flexible_robot_arm")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_rigid_machine_weighs_what_the_beam_does(name):
+    bending, rigid = (mbd.load(OWN / f"{name}.urdf", flexible=f) for f in (None, ()))
+    assert sum(bending.model.masses) == pytest.approx(sum(rigid.model.masses), rel=1e-5)
+    q, straight = rigid.neutral(), bending.neutral()
+    rigid_joints = [bending.coordinate_names.index(one) for one in rigid.coordinate_names]
+    M = bending.mass_matrix(straight)[np.ix_(rigid_joints, rigid_joints)]
+    assert np.allclose(M, rigid.mass_matrix(q), rtol=1e-4, atol=1e-5 * np.abs(M).max())
+
+
+def test_the_forearm_hangs_by_the_beams_closed_form():
+    """F L³ / 3EI + C L² / 2EI for wrist and tool, q L⁴ / 8EI for its weight, to 0.2 %.
+
+    Static modes of the end are exact for loads there; a distributed one misses little.
+    """
+    arm = mbd.load(OWN / "flexible_robot_arm.urdf")
+    names = list(arm.coordinate_names)
+    joints = {name: "0" for name in names if "mode" not in name}
+    rest = mbd.equilibrium(mbd.System(arm, prescribed=joints))
+    z = sum(rest.q[names.index(f"forearm.mode{k}")] for k in (3, 4))
+    section = mbd.Section.tube(0.15, 0.13)
+    EI, L, g = 70e9 * section.Iy, 1.4, 9.81
+    F, C = (18 + 25) * g, (18 * 0.05 + 25 * (0.15 + 0.12)) * g
+    bent = F * L**3 / (3 * EI) + C * L**2 / (2 * EI) + 2700 * section.A * g * L**4 / (8 * EI)
+    assert -z == pytest.approx(bent, rel=2e-3)
+
+
+def test_the_rods_frequency_between_pins_is_the_closed_form():
+    rod = mbd.load(OWN / "flexible_slider_crank.urdf")
+    assert rod.model.description.flexible[0].stiffening
+    (part,) = rod.model.flexible
+    section = mbd.Section.circle(0.006)
+    omega = (np.pi / 0.3) ** 2 * np.sqrt(2e11 * section.Iz / (7870 * section.A))
+    assert omega / (2 * np.pi) == pytest.approx(132.0, abs=0.1)  # as the file says
+    mass = 0.5 * 7870 * section.A * 0.3  # of a half sine
+    assert part.stiffness[0, 0] == pytest.approx(omega**2 * mass, rel=1e-9)
