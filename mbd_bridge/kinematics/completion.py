@@ -279,23 +279,26 @@ class Completion:
         closed = self._choice.closed(self.model.scaled_jacobian(phi_q), left, self.tolerance)
         return np.where(closed, largest(left[:, self._loops]), largest(left))
 
+    def rates(self, q: Array, given: GivenMotion) -> tuple[Array, Array, Array]:
+        """Return A (N, k, nv), velocities and accelerations (N, nv) at positions (N, nq)."""
+        model, still = self.model, np.zeros((len(q), self.model.nv))
+        A = self._matrix(self._constraints(q, still)[1], self.rows.place(q, still)[2])
+        b = np.zeros(A.shape[:2])
+        b[:, len(self._loops) :] = self.rows.rates(given)[:, self._chosen]
+        v = solved(A, b) * model.velocity_scale
+        gamma = self._constraints(q, v)[2]
+        b[:, : len(self._loops)] = (gamma / model.row_scale)[:, self._loops]
+        drift = self.rows.place(q, v)[3]
+        b[:, len(self._loops) :] = self.rows.changes(given, drift)[:, self._chosen]
+        return A, v, solved(A, b) * model.velocity_scale
+
     def _whole(self, q: Array, given: GivenMotion, reached: Array, jumps: list[int]) -> Completed:
         """Return the motion with rates, residuals and conditioning."""
         model, N = self.model, len(q)
         place = np.where(reached[:, None], q, model.neutral())
-        still, numbers = np.zeros((N, model.nv)), np.arange(N)
-        phi_q = self._constraints(place, still)[1]
-        x, R, J, _ = self.rows.place(place, still)
-        A = self._matrix(phi_q, J)
-        b = np.zeros(A.shape[:2])
-        b[:, len(self._loops) :] = self.rows.rates(given)[:, self._chosen]
-        scale = model.velocity_scale
-        v = solved(A, b) * scale
-        gamma = self._constraints(place, v)[2]
-        b[:, : len(self._loops)] = (gamma / model.row_scale)[:, self._loops]
-        drift = self.rows.place(place, v)[3]
-        b[:, len(self._loops) :] = self.rows.changes(given, drift)[:, self._chosen]
-        a = solved(A, b) * scale
+        numbers = np.arange(N)
+        A, v, a = self.rates(place, given)
+        x, R, _, _ = self.rows.place(place, v)
         whole = self.rows.residual(place, x, R, given, numbers)
         residual = np.maximum(largest(whole[:, self._chosen]), self._loop_residual(place))
         others = [k for k in range(len(self.rows)) if k not in self._chosen]

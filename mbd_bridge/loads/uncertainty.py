@@ -84,8 +84,10 @@ def load_uncertainty(answer: Answer, motion: Motion, loads: JointLoads) -> LoadU
         roots = channel.roots(motion.time)
         for column in range(3):
             way = roots[:, :, column]
-            ahead = answer(*channel.displaced(*states, way))
-            behind = loads if column == 2 else answer(*channel.displaced(*states, -way))
+            ahead = answer(*channel.displaced(motion.time, *states, way))
+            behind = (
+                loads if column == 2 else answer(*channel.displaced(motion.time, *states, -way))
+            )
             scale = 1.0 if column == 2 else 0.5
             changes = [
                 scale * (ahead.force - behind.force),

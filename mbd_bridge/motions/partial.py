@@ -22,6 +22,7 @@ from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.kinematics.given import GivenMotion, GivenRows
 from mbd_bridge.kinematics.selection import ACTUATED, GIVEN, REST, Selection, select
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.completed_uncertainty import completed_uncertainty
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
@@ -100,7 +101,7 @@ class PartialMotion:
         ----------
         check : raise at the first time that cannot be reached; else it is nan there
         """
-        given = given_motion(self.model, self.columns, self._frames, self._near, motion)
+        given = self._given(motion)
         known = self._last is not None
         near = self._near
         if self._last is not None:
@@ -115,6 +116,7 @@ class PartialMotion:
         self._facts.add(found, motion.time)
         self._rows += len(motion.time)
         names = self.model.coordinate_names, self.model.velocity_names
+        uncertainty = completed_uncertainty(self._completion, motion, self._given, found.q)
         return Motion(
             motion.time,
             found.q,
@@ -126,7 +128,11 @@ class PartialMotion:
             (*motion.assumed, *self.assumed),
             found,
             motion.noise,
+            uncertainty,
         )
+
+    def _given(self, motion: Motion) -> GivenMotion:
+        return given_motion(self.model, self.columns, self._frames, self._near, motion)
 
     @property
     def notes(self) -> tuple[str, ...]:

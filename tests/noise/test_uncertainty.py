@@ -49,7 +49,7 @@ def test_loads_of_random_states_within_the_errors_vary_as_stated(noisy):
     for channel in motion.uncertainty.channels:
         roots = np.repeat(channel.roots(part.time), draws, axis=0)
         way = np.einsum("nij,nj->ni", roots, rng.normal(size=(len(roots), 3)))
-        states = list(channel.displaced(*states, way))
+        states = list(channel.displaced(np.repeat(part.time, draws), *states, way))
     found = arm.joint_loads(*states, joints=joints)
     for name in ("force", "moment", "actuation"):
         scatter = getattr(found, name).reshape(3, draws, -1).std(axis=1)
@@ -79,7 +79,7 @@ def test_a_free_body_is_off_by_what_turning_and_moving_it_make():
         assert share > 0.9
     one = next(c for c in motion.uncertainty.channels if c.kind == "turn" and c.axis == 1)
     way = np.tile([1e-6, 0.0, 0.0], (400, 1))
-    q, v, _ = one.displaced(motion.q, motion.v, motion.a, way)
+    q, v, _ = one.displaced(motion.time, motion.q, motion.v, motion.a, way)
     before = Rotation.from_quat(motion.q[:, 3:]).apply(motion.v[:, :3])
     after = Rotation.from_quat(q[:, 3:]).apply(v[:, :3])
     assert np.abs(after - before).max() < 1e-10

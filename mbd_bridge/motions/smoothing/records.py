@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -98,13 +99,23 @@ class Channel:
         root[:, 2, 2] = np.sqrt(np.maximum(1.0 - root[:, 2, 0] ** 2 - root[:, 2, 1] ** 2, 0.0))
         return np.asarray(root * scale[:, :, None])
 
-    def standard_deviations(self, time: Floats) -> Floats:
-        """Return those of position, velocity and acceleration at times, (N, 3)."""
+    def standard_deviations(self, time: Floats, q: Floats, nv: int) -> Floats:
+        """Return those of position, velocity and acceleration along each velocity, (3, N, nv)."""
         covariance = at_times(time, self.knots, self.covariance)
-        return np.asarray(np.sqrt(np.maximum(np.einsum("nii->ni", covariance), 0.0)))
+        sizes = np.sqrt(np.maximum(np.einsum("nii->ni", covariance), 0.0)).T
+        found = np.zeros((3, len(time), nv))
+        if self.kind == "plain":
+            found[:, :, self.v] = sizes
+            return found
+        axis = np.zeros((len(time), 3))
+        axis[:, self.axis] = 1.0
+        if self.kind == "along":
+            axis = in_child(q[:, self.q + 3 : self.q + 7], axis)
+        found[:, :, self.v : self.v + 3] = sizes[:, :, None] * np.abs(axis)
+        return found
 
     def displaced(
-        self, q: Floats, v: Floats, a: Floats, way: Floats
+        self, time: Floats, q: Floats, v: Floats, a: Floats, way: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Return states (N, n) moved by a direction (N, 3) of position, velocity, acceleration.
 
@@ -146,6 +157,21 @@ class Channel:
         return q, v, a
 
 
+class Errors(Protocol):
+    """The errors of a recorded degree of freedom: a `Channel`, or what it does to others."""
+
+    def roots(self, time: Floats) -> Floats:
+        """Return directions (N, 3, 3) of one standard deviation at times; see `Channel`."""
+
+    def standard_deviations(self, time: Floats, q: Floats, nv: int) -> Floats:
+        """Return those of position, velocity and acceleration along each velocity, (3, N, nv)."""
+
+    def displaced(
+        self, time: Floats, q: Floats, v: Floats, a: Floats, way: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return states (N, n) moved by a direction (N, 3) of position, velocity, acceleration."""
+
+
 @dataclass(frozen=True, eq=False)
 class MotionUncertainty:
     """How exactly a motion is known, as far as the noise of its data goes.
@@ -155,10 +181,10 @@ class MotionUncertainty:
 
     Attributes
     ----------
-    channels : of the degrees of freedom with noise; the others are taken as exact
+    channels : of the recorded degrees of freedom with noise; the others are taken as exact
     """
 
-    channels: tuple[Channel, ...] = ()
+    channels: tuple[Errors, ...] = ()
 
     def standard_deviations(
         self, time: Floats, q: Floats, v: Floats, a: Floats
@@ -169,14 +195,8 @@ class MotionUncertainty:
         ----------
         time, q, v, a : (N,) s and the states (N, n) there
         """
-        found = np.zeros((3, *v.shape))
+        squares = np.zeros((3, *v.shape))
         for channel in self.channels:
-            sizes = channel.standard_deviations(time)
-            entries = slice(channel.v, channel.v + (1 if channel.kind == "plain" else 3))
-            axis = np.zeros((len(time), entries.stop - entries.start))
-            axis[:, 0 if channel.kind == "plain" else channel.axis] = 1.0
-            if channel.kind == "along":
-                axis = in_child(q[:, channel.q + 3 : channel.q + 7], axis)
-            found[:, :, entries] += (sizes.T[:, :, None] * axis) ** 2
-        position, velocity, acceleration = np.sqrt(found)
+            squares += channel.standard_deviations(time, q, v.shape[1]) ** 2
+        position, velocity, acceleration = np.sqrt(squares)
         return position, velocity, acceleration
