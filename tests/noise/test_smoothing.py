@@ -140,6 +140,16 @@ def test_smooth_motions_ask_for_a_higher_order_than_jerky_ones(sigma):
         assert abs(shared.scale / choice.scale - 1.0) < 0.01
 
 
+def test_a_small_quick_motion_on_a_large_slow_one_is_no_noise():
+    """The likelihood has a maximum at 0.03 Hz too, where the quick motion would be noise."""
+    time = np.arange(8000) / 100
+    motion = 3.0 * time + 0.2 * np.sin(4.0 * time)
+    values = motion + 1e-3 * np.random.default_rng(5).normal(size=8000)
+    choice = Blocks([Data(time, values, np.full(8000, 1e6))]).choose()
+    assert choice.cutoff > 0.6
+    assert abs(choice.scale - 1.0) < 0.1
+
+
 @pytest.mark.parametrize("uneven", [False, True])
 def test_noise_is_told_from_motion(uneven):
     rng = np.random.default_rng(3)

@@ -34,6 +34,9 @@ STEP = math.sqrt(2.0)
 """Ratio of cut-offs that are tried one after another."""
 PERIODS = 3.0
 """Periods of the lowest cut-off in a block, at least."""
+MOTION_LEFT = 2.0
+"""Ratio of what a spline leaves to the noise of the weights from which on motion is among it: the
+likelihood may have another maximum at higher cut-offs."""
 EXACT = 0.02
 """Relative accuracy of the cut-off: the likelihood is flat there."""
 
@@ -104,13 +107,15 @@ class Blocks:
         return self._equations[key]
 
     def _best(self, order: int) -> Choice:
-        """Return the best cut-off: upwards until it gets worse, then between the neighbours."""
+        """Return the best cut-off: upwards until only noise is left, then between neighbours."""
         from scipy.optimize import minimize_scalar
 
         tried = [self.at(order, self._lowest)]
         while tried[-1].cutoff * STEP <= self._highest:
             tried.append(self.at(order, tried[-1].cutoff * STEP))
-            if len(tried) > 2 and tried[-1].deviance > tried[-2].deviance > tried[-3].deviance:
+            worse = len(tried) > 2
+            worse = worse and tried[-1].deviance > tried[-2].deviance > tried[-3].deviance
+            if worse and tried[-1].scale < MOTION_LEFT:
                 break
         best = min(tried, key=lambda choice: choice.deviance)
         found = minimize_scalar(
