@@ -52,6 +52,7 @@ from mbd_bridge.flexible import (
     Section,
     SectionTable,
 )
+from mbd_bridge.formats.modal import load_modal_basis, save_modal_basis
 from mbd_bridge.lazy import imported_at_first_use
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Builder
@@ -144,6 +145,7 @@ __all__ = [
     "load_forces",
     "load_history",
     "load_loads",
+    "load_modal_basis",
     "load_motion",
     "models",
     "plot_eigenvalues",
@@ -151,6 +153,7 @@ __all__ = [
     "report",
     "right_hand_side",
     "save_forces",
+    "save_modal_basis",
     "section_loads",
     "show",
     "simulate",

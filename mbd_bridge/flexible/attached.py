@@ -51,10 +51,11 @@ def check_attached(basis: ModalBasis, root: float, stations: Sequence[float]) ->
             )
 
 
-def check_modes(M: Floats, K: Floats) -> None:
-    """Refuse modes (mass and stiffness with the link held) that say nothing, or twice the same."""
-    size = np.sqrt(np.maximum(np.diag(M), 0.0))
-    rigid = np.flatnonzero(size <= np.sqrt(DEPENDENT) * size.max(initial=0.0))
+def check_modes(basis: ModalBasis, M: Floats) -> None:
+    """Refuse modes that say nothing, or twice the same, once the link is held; M is theirs then."""
+    K, size = basis.stiffness, np.sqrt(np.maximum(np.diag(M), 0.0))
+    free = np.sqrt(np.maximum(np.diag(basis.mass_matrix()), 0.0))
+    rigid = np.flatnonzero((size <= np.sqrt(DEPENDENT) * free) | (size == 0.0))
     advice = "leave them out; ModalBasis.natural() and the readers of files do"
     if len(rigid):
         names = ", ".join(str(k + 1) for k in rigid)

@@ -108,7 +108,7 @@ def _of_nodes(
         turn[1:] = _skews(turns[:, own].reshape(-1, 3)).reshape(-1, len(J), 3, 3)
         second += np.einsum("anij,njk,bnlk->abil", turn, J, turn)
     M = np.trace(second[1:, 1:], axis1=2, axis2=3)
-    check_modes(M, found.stiffness)
+    check_modes(found, M)
     none = np.zeros((len(shapes), len(shapes), 3))
     at = [(shapes[:, row].T, turns[:, row].T) for row in map(found.row, stations)]
     return Deformation(

@@ -37,6 +37,8 @@ RIGID = 1e-3
 digits, and modes that deform the link differ from rigid motions by about their size."""
 HELD = 1e-9
 """Nodes that move by less than this part of the largest displacement in every mode were held."""
+ROTATES = 1e-6
+"""Displacements below this part of the rotations times the extent are noise of modes of torsion."""
 FITTED = 1e-6
 """Second-largest extent of the nodes of an interface below this part of the largest: they lie on
 one line, and the rotation about it is not known."""
@@ -150,15 +152,18 @@ class ModalBasis:
 
     def rigid_modes(self) -> NDArray[np.bool_]:
         """Return which modes (n,) move the link as a rigid body."""
-        fields = np.zeros((6, len(self.nodes), 3))
+        known = self.turns
+        fields = np.zeros((6, len(self.nodes) + int(known.sum()), 3))
         arms = self.nodes - self.nodes.mean(axis=0)
         for k in range(3):
-            fields[k, :, k] = 1.0
-            fields[3 + k] = np.cross(np.eye(3)[k], arms) / self.length
-        shapes = self.displacement.reshape(len(self.displacement), -1).T
-        basis = fields.reshape(6, -1).T
-        rest = shapes - basis @ np.linalg.lstsq(basis, shapes, rcond=None)[0]
-        sizes = np.linalg.norm(shapes, axis=0)
+            fields[k, : len(arms), k] = 1.0
+            fields[3 + k, : len(arms)] = np.cross(np.eye(3)[k], arms) / self.length
+            fields[3 + k, len(arms) :, k] = 1.0
+        turns = self._turn[:, known] * self.length
+        shapes = np.concatenate([self.displacement, turns], axis=1)
+        columns, basis = shapes.reshape(len(shapes), -1).T, fields.reshape(6, -1).T
+        rest = columns - basis @ np.linalg.lstsq(basis, columns, rcond=None)[0]
+        sizes = np.linalg.norm(columns, axis=0)
         return np.asarray(np.linalg.norm(rest, axis=0) <= RIGID * sizes)
 
     def weighted(self, shapes: Floats) -> Floats:
@@ -305,10 +310,13 @@ class ModalBasis:
 
     def combined(self, columns: Floats, stiffness: Floats) -> ModalBasis:
         """Return the basis of combinations (n, m) of the modes, of this stiffness (m, m), each
-        scaled to a largest displacement of 1.
+        scaled to a largest displacement of 1; to a largest rotation of 1 if it only rotates nodes.
         """
         shapes = np.einsum("kni,kj->jni", self.displacement, columns)
         largest = np.abs(shapes).max(axis=(1, 2))
+        turns = np.einsum("kni,kj->jni", self._turn[:, self.turns], columns)
+        turned = np.abs(turns).max(axis=(1, 2), initial=0.0)
+        largest = np.where(largest > ROTATES * self.length * turned, largest, turned)
         scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
         return replace(
             self,
@@ -318,7 +326,7 @@ class ModalBasis:
         )
 
     def scaled(self) -> ModalBasis:
-        """Return the basis with each mode scaled to a largest displacement of 1."""
+        """Return the basis with each mode scaled as in `combined`."""
         return self.combined(np.eye(len(self.stiffness)), self.stiffness)
 
     def pick(self, modes: ArrayLike) -> ModalBasis:

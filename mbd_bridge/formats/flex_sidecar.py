@@ -21,7 +21,8 @@
 Sections are ``rectangle: {width_y, width_z}``, ``circle: {diameter}``, ``tube: {outer, inner}``,
 ``i_profile: {height, width, flange, web}``, plain ``{A, Iy, Iz, J}``, or a table along the length:
 ``{x: [0, 1.2], A: [...], Iy: [...], Iz: [...], J: [...]}`` or ``{file: arm.csv}``, with these as
-columns of a table beside this file. The keys are the parameters of `mbd.FlexibleLink`, `Beam`,
+columns of a table beside this file. In the place of `beam` and `modes` stands ``modal_basis`` where
+modes come from a file (`modal_keys`). The keys are the parameters of `mbd.FlexibleLink`, `Beam`,
 `Modes` and `Damping`, with their meanings, units and defaults.
 """
 
@@ -32,13 +33,22 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mbd_bridge.errors import ModelError
-from mbd_bridge.flexible import Beam, Damping, FlexibleLink, Modes, Section, SectionTable
+from mbd_bridge.flexible import (
+    Beam,
+    Damping,
+    FlexibleLink,
+    ModalBasis,
+    Modes,
+    Section,
+    SectionTable,
+)
 from mbd_bridge.formats.forces_sidecar import beside
+from mbd_bridge.formats.modal_keys import read_basis
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 
 SUFFIX = ".flex.yaml"
-LINK_KEYS = ("link", "beam", "modes", "damping", "stiffening", "stations")
+LINK_KEYS = ("link", "beam", "modal_basis", "modes", "damping", "stiffening", "stations")
 BEAM_KEYS = ("start", "end", "y", "E", "G", "density", "section", "rotary_inertia")
 MODES_KEYS = ("kind", "bending_y", "bending_z", "torsion", "axial", "elements")
 DAMPING_KEYS = ("ratio", "alpha", "beta")
@@ -90,8 +100,16 @@ def _link(node: Node) -> FlexibleLink:
         if not isinstance(places, dict):
             raise table["stations"].error("expected a table of names and places: {gauge: 0.4}")
         options["stations"] = {key: place.number() for key, place in places.items()}
-    beam = _beam(_needed(node, table, "beam"))
+    beam = _shape(node, table)
     return _made(node, lambda: FlexibleLink(name, beam, **options))
+
+
+def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
+    if "modal_basis" not in table:
+        return _beam(_needed(node, table, "beam"))
+    if "beam" in table:
+        raise node.error("expected either beam or modal_basis, got both; leave one out")
+    return read_basis(table["modal_basis"])
 
 
 def _beam(node: Node) -> Beam:

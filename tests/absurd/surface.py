@@ -190,6 +190,23 @@ def recorded(given: dict[str, Any]) -> dict[str, Any]:
     return {name: np.full(6, value) for name, value in zip(names, given["q"], strict=True)}
 
 
+def modal_basis() -> mbd.ModalBasis:
+    """Return a bar with one mode."""
+    return mbd.ModalBasis(
+        [[0, 0, 0], [1, 0, 0]],
+        [1.0, 1.0],
+        [[[0, 0, 0], [0, 1, 0]]],
+        [[[0, 0, 0], [0, 0, 1]]],
+        [12.0],
+    )
+
+
+def modal_file(path: object) -> str:
+    """Write a modal basis."""
+    mbd.save_modal_basis(modal_basis(), f"{path}.modes.npz")
+    return f"{path}.modes.npz"
+
+
 SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("JointLoads.along", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.along", "v"): lambda g: np.zeros((11, len(g["v"]))),
@@ -239,6 +256,15 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Simulation.joint_loads", "at"): lambda g: g["at"],
     ("simulate", "checkpoint"): lambda g: None,
     ("load_forces", "path"): forces_file,
+    ("load_modal_basis", "path"): lambda g: modal_file(g["path"]),
+    ("load_modal_basis", "model"): lambda g: None,
+    ("load_modal_basis", "unit"): lambda g: "SI",
+    ("load_modal_basis", "modes"): lambda g: 1,
+    ("load_modal_basis", "masses"): lambda g: 2.0,
+    ("load_modal_basis", "xyz"): lambda g: (0.0, 0.0, 0.1),
+    ("load_modal_basis", "rpy"): lambda g: (0.0, 0.1, 0.0),
+    ("save_modal_basis", "basis"): lambda g: modal_basis(),
+    ("save_modal_basis", "path"): lambda g: f"{g['path']}.npz",
     ("save_forces", "path"): lambda g: f"{g['path']}.forces.yaml",
     ("export_fmu", "path"): lambda g: f"{g['path']}.fmu",
     ("export_fmu", "compile"): lambda g: False,

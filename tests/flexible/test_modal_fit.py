@@ -129,6 +129,27 @@ def test_a_mass_matrix_carries_the_field_between_nodes():
         mbd.ModalBasis(nodes, skewed, shapes, turns, [3.0, 40.0])
 
 
+def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
+    rng = np.random.default_rng(8)
+    nodes = rng.normal(size=(4, 3))
+    nodes[0] = 0.0
+    nodes[3] = LENGTH, 0, 0
+    shapes, turns = 0.3 * rng.normal(size=(2, 3, 4, 3))
+    plain = mbd.ModalBasis(nodes, np.ones(4), shapes, turns, [3.0, 5.0, 8.0])
+    around, inertia = plain, np.zeros((4, 3, 3))
+    axes = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [[0.1], [0.2], [0.3]]
+    for arm in (*axes, *-axes):
+        around = around.with_interface(nodes[2] + arm, [2])
+    for arm in around.nodes[4:] - nodes[2]:
+        inertia[2] += 0.5 * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    around = replace(around, masses=np.array([1, 1, 0, 1, *([0.5] * 6)]))
+    lumped = replace(plain, masses=np.array([1.0, 1.0, 3.0, 1.0]), inertias=inertia)
+    lumped, around = (replace(one, stiffness=np.eye(3)) for one in (lumped, around))
+    at = state(machine(lumped), rng)
+    found, expected = (recursive_loads(machine(one), *at).forces for one in (lumped, around))
+    assert np.allclose(found, expected, rtol=ROUND_OFF, atol=ROUND_OFF)
+
+
 def test_an_interface_moves_with_the_section_it_is_fixed_to():
     _, columns = held(3)
     plain = as_basis(columns)
