@@ -30,6 +30,7 @@ from mbd_bridge.api import (
     simulate,
     simulate_batch,
     step_source,
+    web_view,
 )
 from mbd_bridge.errors import (
     FileError,
@@ -163,4 +164,5 @@ __all__ = [
     "studies",
     "study",
     "symbolic",
+    "web_view",
 ]

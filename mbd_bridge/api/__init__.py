@@ -11,7 +11,7 @@ from mbd_bridge.api.functions import (
     load_motion,
 )
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.api.pictures import render, show
+from mbd_bridge.api.pictures import render, show, web_view
 from mbd_bridge.api.reports import report
 from mbd_bridge.api.sections import section_loads
 from mbd_bridge.simulate.batch.run import simulate_batch
@@ -44,4 +44,5 @@ __all__ = [
     "simulate",
     "simulate_batch",
     "step_source",
+    "web_view",
 ]

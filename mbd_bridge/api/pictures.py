@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.arguments import flag
+from mbd_bridge.errors import ModelError, StateError, one_of, real_number
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
@@ -18,6 +20,10 @@ from mbd_bridge.simulate import Simulation
 if TYPE_CHECKING:
     from mbd_bridge.view.picture import Pixels
     from mbd_bridge.view.source import Rest, Source
+    from mbd_bridge.view.web import WebView
+
+Viewer = Literal["window", "web"]
+"""What `show` opens."""
 
 
 def render(
@@ -109,8 +115,9 @@ def show(
     ground: bool = True,
     labels: bool = True,
     exaggerate: float = 1.0,
+    viewer: Viewer | None = None,
 ) -> None:
-    """Show a machine in a window of pybullet, until it is closed (or Ctrl-C).
+    """Show a machine in a window or a browser, until that is closed (or Ctrl-C).
 
     A motion is played: space plays and pauses, the arrows go on and back, + and - change the
     speed, r begins again; sliders do the same. A mechanism without a motion is posed by a slider
@@ -124,14 +131,45 @@ def show(
     joints, centre, frames, ground, labels, exaggerate : see `render`
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
+    viewer : "window": pybullet's; "web": a page in the browser, served for this computer only, and
+        in a notebook in its cell; it draws no centre of mass, pins and frames. None: the window
+        where pybullet is installed, else the browser
 
     Raises
     ------
     NoDisplayError
-        (an `MbdError`) There is no display; use `render`.
+        (an `MbdError`) There is no display for the window; use ``viewer="web"`` or `render`.
     """
     from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.record import Shot, check_shot
+
+    if viewer is None:
+        viewer = "window" if find_spec("pybullet") is not None else "web"
+    if one_of("viewer", viewer, get_args(Viewer), StateError) == "web":
+        if centre or joints or tuple(frames):
+            raise StateError(
+                "centre, joints and frames are drawn in pictures and in pybullet's window, not in "
+                "the browser"
+            )
+        check_shot(Shot(size, speed=speed), None)
+        page = web_view(
+            what,
+            motion,
+            q=q,
+            loads=loads,
+            actuated=actuated,
+            external=external,
+            view=view,
+            playing=playing,
+            speed=speed,
+            ground=ground,
+            labels=labels,
+            exaggerate=exaggerate,
+        )
+        from mbd_bridge.view.web.browser import open_page
+
+        open_page(page)
+        return
     from mbd_bridge.view.show import show as open_window
     from mbd_bridge.view.take import Overlays
 
@@ -143,6 +181,55 @@ def show(
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)
     open_window(source, overlays, rest, view=view, size=size, speed=speed, playing=playing)
+
+
+def web_view(
+    what: Simulation | Mechanism,
+    motion: Motion | None = None,
+    *,
+    q: ArrayLike | None = None,
+    loads: Iterable[str] | str = (),
+    actuated: Iterable[str] | None = None,
+    external: ExternalGiven | None = None,
+    title: str = "",
+    view: tuple[float, float] | None = None,
+    playing: bool = False,
+    speed: float = 1.0,
+    ground: bool = True,
+    labels: bool = True,
+    exaggerate: float = 1.0,
+) -> WebView:
+    """Return a machine as a page for a browser: to save, to show in a notebook, or to serve.
+
+    The page needs no network and no pybullet: it turns and zooms, plays a motion, and shows loads
+    as arrows with names and numbers, joint by joint. ``.save("page.html")`` writes it;
+    ``.serve()`` shows it from this process, where sliders pose a machine without a motion and its
+    loads at rest follow; a notebook shows it as the value of a cell.
+
+    Parameters
+    ----------
+    what, motion, q, loads, actuated, external, ground, labels, exaggerate : see `render`
+    title : of the page; "": the machine's name
+    view : yaw and pitch of the camera at first, degrees; None: chosen
+    playing, speed : whether a motion plays from the beginning on, and its seconds in a second
+
+    Examples
+    --------
+    >>> mbd.web_view(robot, motion, loads="all").save("robot.html")      # doctest: +SKIP
+    """
+    from mbd_bridge.view.exaggerate import check_factor
+    from mbd_bridge.view.web import Look, WebView
+
+    if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
+        raise StateError(f"speed: expected a positive number, got {speed}")
+    source = _source(what, motion, q, loads, actuated, external)
+    rest = None
+    if isinstance(what, Mechanism) and motion is None:
+        rest = _rest(what, loads, actuated)
+    factor = check_factor(source.model, exaggerate)
+    shown = flag("ground", ground), flag("labels", labels)
+    look = Look(*shown, view, flag("playing", playing), speed, factor)
+    return WebView(source, rest, title, look)
 
 
 def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[str] | None) -> Rest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.simulate import Simulation
     from mbd_bridge.spatial import Array
+    from mbd_bridge.view.web import WebView
 
-SUMMARY = "see it move: a window, or a picture or film in a file"
+SUMMARY = "see it move: a window, a page in the browser, or a picture or film in a file"
 DESCRIPTION = """\
 Show a machine in a window of pybullet: along a motion, or posed by sliders; with --loads the forces
 (red), moments (blue, two heads) and actuators (green) of joints as arrows, on the child.
@@ -24,6 +26,7 @@ Show a machine in a window of pybullet: along a motion, or posed by sliders; wit
   mbd view urdf/four_bar.urdf --seconds 3 --near crank=30deg --fixed crank --loads coupler_pin
   mbd view urdf/crank_rocker.urdf
   mbd view urdf/stewart.urdf --record stewart.png
+  mbd view urdf/kuka_iiwa.urdf --web --loads all
 
 With MOTION (as for mbd loads) or --seconds (simulated as by mbd simulate) it is played: space plays
 and pauses, the arrow keys go on and back, + and - change the speed, r begins again. Without, each
@@ -31,7 +34,12 @@ degree of freedom has a slider, loops stay closed, and --loads are those at rest
 shows the centre of mass, j the joints, f the links' frames, n the numbers; Escape closes the
 window.
 
---record needs no display: .png, .jpg or .webp is a picture (at --time), .gif or .mp4 a film.
+--web shows the same in the browser, without pybullet: for this computer only, at an address with
+a random port and token, until the page is closed. Over SSH forward the port (--port 8000, and
+ssh -L 8000:127.0.0.1:8000 HOST) and open the address here.
+
+--record needs no display: .png, .jpg or .webp is a picture (at --time), .gif or .mp4 a film, .html
+a page for any browser, offline, without sliders for joints.
 What is grey and dashed is not determined by rigid mechanics. Closing the window is no error.
 """
 
@@ -83,7 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_picture(parser: argparse.ArgumentParser) -> None:
     """Declare what concerns the picture."""
     parser.add_argument(
-        "--record", metavar="FILE", help="write a picture or a film, without a window"
+        "--web", action="store_true", help="show it in the browser, for this computer only"
+    )
+    parser.add_argument("--port", type=int, metavar="N", help="of --web, on 127.0.0.1 (a free one)")
+    parser.add_argument(
+        "--record", metavar="FILE", help="write a picture, a film or a page, without a window"
     )
     parser.add_argument("--time", type=float, metavar="T", help="of a picture, s (the first)")
     parser.add_argument(
@@ -123,10 +135,14 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import MbdWarning, SolveError, StateError
     from mbd_bridge.view.record import Shot, check_shot
+    from mbd_bridge.view.web.web_view import check_page, is_page
 
     if options.motion and options.seconds is not None:
         raise StateError("give MOTION or --seconds, not both")
-    if options.record is not None:
+    _check_web(options)
+    if options.record is not None and is_page(options.record):
+        check_page(options.record)
+    elif options.record is not None:
         check_shot(Shot(options.size or Shot().size, options.fps, options.speed), options.record)
     robot = screen.load_robot(options)
     try:
@@ -134,23 +150,30 @@ def run(options: argparse.Namespace) -> int:
     except SolveError as error:
         screen.report_error(error)
         return EXIT_INCOMPLETE
-    common: dict[str, Any] = {
+    page: dict[str, Any] = {
         "loads": "all" if options.loads == ["all"] else options.loads,
         "actuated": options.actuated,
         "speed": options.speed,
         "view": options.camera,
-        "joints": True if options.pins else None,
-        "centre": options.centre,
-        "frames": options.frames,
         "ground": not options.no_ground,
         "exaggerate": options.exaggerate,
         **more,
+    }
+    common: dict[str, Any] = {
+        **page,
+        "joints": True if options.pins else None,
+        "centre": options.centre,
+        "frames": options.frames,
     }
     if options.size is not None:
         common["size"] = options.size
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
-        if options.record is None:
+        if is_page(options.record):
+            api.web_view(what, **page).save(options.record)
+        elif options.web:
+            _serve(api.web_view(what, playing=True, **page), options.port or 0)
+        elif options.record is None:
             with screen.waiting("the window is open; Escape or Ctrl-C closes it"):
                 api.show(what, **common)
         else:
@@ -169,6 +192,36 @@ def run(options: argparse.Namespace) -> int:
     if options.record is not None:
         screen.say(f"{options.record} written")
     return 0
+
+
+def _check_web(options: argparse.Namespace) -> None:
+    """Refuse what a page in the browser cannot show."""
+    from mbd_bridge.errors import StateError
+    from mbd_bridge.view.web.web_view import is_page
+
+    if options.web and options.record is not None:
+        raise StateError("give --web or --record, not both; --record FILE.html writes the page")
+    if options.port is not None and not (options.web and 0 <= options.port < 65536):
+        raise StateError("--port N, from 0 to 65535, is for --web")
+    drawn = {"--centre": options.centre, "--pins": options.pins, "--frames": options.frames}
+    given = [name for name, value in drawn.items() if value]
+    if given and (options.web or is_page(options.record)):
+        raise StateError(f"{given[0]} is drawn in pictures and in the window, not in the browser")
+
+
+def _serve(view: WebView, port: int) -> None:
+    """Serve a page until it is closed, or until Ctrl-C."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.view.scene import tell_missing
+    from mbd_bridge.view.take import Take
+    from mbd_bridge.view.web.browser import open_browser
+
+    tell_missing(Take(view.source).scene)
+    with contextlib.suppress(KeyboardInterrupt), view.serve(port=port) as server:
+        opened = open_browser(server.url)
+        screen.say(f"{'opened' if opened else 'open'} {server.url}")
+        with screen.waiting("the page is served; closing it or Ctrl-C ends this"):
+            server.wait()
 
 
 def _what(

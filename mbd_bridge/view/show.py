@@ -20,8 +20,9 @@ from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.window import FAULT, READY, REFUSED, Order
 
 ADVICE = (
-    "a window needs a display (X11, with OpenGL); without one, record instead: "
-    "mbd.render(..., 'motion.gif'), or mbd view ... --record motion.gif"
+    "a window needs a display (X11, with OpenGL); without one, use the browser: "
+    "mbd.show(..., viewer='web'), mbd view --web; or record: mbd.render(..., 'motion.gif'), "
+    "mbd view ... --record motion.gif"
 )
 
 ENOUGH = 5.0
@@ -71,7 +72,10 @@ def show(
 def check_display() -> None:
     """Refuse at once what no window can be opened for."""
     if find_spec("pybullet") is None:
-        raise MissingPackageError("the window is pybullet's: pip install pybullet")
+        raise MissingPackageError(
+            "the window is pybullet's: pip install pybullet (it has wheels up to Python 3.11); or "
+            "use the browser: mbd.show(..., viewer='web'), mbd view --web"
+        )
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")
 

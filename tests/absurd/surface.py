@@ -44,7 +44,16 @@ INNER = (
 )
 """Steps of the library's own, which take what it has made."""
 
-ELSEWHERE = {"show", "render", "report", "load_history", "load_loads", "load_motion", "load"}
+ELSEWHERE = {
+    "show",
+    "render",
+    "web_view",
+    "report",
+    "load_history",
+    "load_loads",
+    "load_motion",
+    "load",
+}
 """Calls whose argument is a file or a picture: their own fuzzers feed them; here their options."""
 
 

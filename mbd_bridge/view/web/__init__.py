@@ -1,10 +1,12 @@
 """A machine in a browser: one description of a scene, and a page that shows it without a network.
 
 `describe` makes a plain, small dictionary of what a `Take` shows: surfaces, bodies along time, and
-loads as arrows. `viewer_part` makes HTML of it, for any page; `viewer_page` a whole page.
+loads as arrows. `viewer_part` makes HTML of it, for any page; `viewer_page` a whole page. A
+`WebView` is a scene to save, to show in a notebook, or to serve with live sliders.
 """
 
 from mbd_bridge.view.web.description import describe
 from mbd_bridge.view.web.page import viewer_page, viewer_part
+from mbd_bridge.view.web.web_view import Look, WebView
 
-__all__ = ["describe", "viewer_page", "viewer_part"]
+__all__ = ["Look", "WebView", "describe", "viewer_page", "viewer_part"]

@@ -19,8 +19,10 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.readable import FROM, SMALL
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows
+from mbd_bridge.view.camera import direction
 from mbd_bridge.view.exaggerate import check_factor, exaggerated
 from mbd_bridge.view.joints import ShownLoad, shown_loads
+from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scale import Scale
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
@@ -43,7 +45,16 @@ GRID = 65_535
 
 
 def describe(
-    source: Source, *, keep: float | None = None, title: str = "", exaggerate: float = 1.0
+    source: Source,
+    *,
+    keep: float | None = None,
+    title: str = "",
+    ground: bool = True,
+    labels: bool = True,
+    view: tuple[float, float] | None = None,
+    playing: bool = False,
+    speed: float = 1.0,
+    exaggerate: float = 1.0,
 ) -> Description:
     """Return the description of a machine's states and loads.
 
@@ -52,19 +63,18 @@ def describe(
     keep : s, a time that is among the instants that are kept, and shown first
     title : of the scene
     exaggerate : factor on the deflections of links that bend
+    ground, labels : show tiles below the machine, numbers and names at arrows
+    view : yaw and pitch of the camera, degrees; None: chosen for the machine
+    playing, speed : whether it plays from the beginning on, and how many seconds in a second
     """
     source = source.records(instants(source, keep))
     factor = check_factor(source.model, exaggerate)
     take = Take(source, Overlays(exaggerate=factor))
     take.tell_open()
-    bodies = take.bodies(source.q)
-    own = len(source.model.bodies)
     surfaces = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in surfaces}.values())
     place = {id(surface): k for k, surface in enumerate(distinct)}
-    loads = [] if source.loads is None else shown_loads(source.model, source.loads, bodies)
     low, high = take.reach.min(axis=0), take.reach.max(axis=0)
-    floors = RoundOff.of(None) if source.loads is None else source.loads.round_off
     return {
         "title": title or source.model.name,
         "meshes": [_mesh(surface) for surface in within(distinct, TRIANGLES)],
@@ -77,14 +87,9 @@ def describe(
             }
             for part in take.scene.parts
         ],
-        "time": _floats(source.time),
         "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
-        "bodies": {"count": own, "poses": _floats(poses(bodies[:, :own]))},
-        "bent": _bent(take),
         "exaggerate": factor,
-        "springs": _springs(source, bodies, take.span),
-        "loads": [_load(load, floors) for load in loads],
-        "scale": _scale(take.scale, take.span),
+        **state_of(take),
         "colours": {
             "force": _colour(arrows.FORCE),
             "moment": _colour(arrows.MOMENT),
@@ -93,8 +98,28 @@ def describe(
         },
         "box": [*_rounded(low), *_rounded(high)],
         "up": _rounded(_up(source.model.gravity)),
-        "ground": bool(take.floor()),
+        "ground": ground and bool(take.floor()),
+        "labels": labels,
+        "view": _rounded(direction(*(view or _chosen_view(take)))),
+        "playing": playing,
+        "speed": speed,
         "readable": {"from": FROM, "small": SMALL},
+    }
+
+
+def state_of(take: Take) -> Description:
+    """Return what changes from state to state: times, bodies, springs, loads and their scale."""
+    source = take.source
+    bodies, own = take.bodies(source.q), len(source.model.bodies)
+    loads = [] if source.loads is None else shown_loads(source.model, source.loads, bodies)
+    floors = RoundOff.of(None) if source.loads is None else source.loads.round_off
+    return {
+        "time": _floats(source.time),
+        "bodies": {"count": own, "poses": _floats(poses(bodies[:, :own]))},
+        "bent": _bent(take),
+        "springs": _springs(source, bodies, take.span),
+        "loads": [_load(load, floors) for load in loads],
+        "scale": _scale(take.scale, take.span),
     }
 
 
@@ -210,6 +235,10 @@ def _scale(scale: Scale, span: float) -> Description:
         "shortest": arrows.SHORTEST * longest,
         "arc": arrows.FULL,
     }
+
+
+def _chosen_view(take: Take) -> tuple[float, float]:
+    return favourable(take.model, take.bodies(take.source.q[:1])[0])
 
 
 def _up(gravity: Array) -> Array:

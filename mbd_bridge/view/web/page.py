@@ -18,7 +18,7 @@ def viewer_part(scene: Description) -> str:
         f"<style>\n{_file('viewer.css')}</style>\n"
         f'<div class="mbd-view" role="group" aria-label="{escape(scene["title"])}, in 3-D">\n'
         f'<script type="application/json">{_json(scene)}</script>\n'
-        f"<script>\n{_file('viewer.js')}</script>\n</div>"
+        f"<script>\n{_script(scene)}</script>\n</div>"
     )
 
 
@@ -30,10 +30,18 @@ def viewer_page(scene: Description) -> str:
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(scene['title'])}</title>\n"
         "<style>html, body { margin: 0; height: 100%; color-scheme: light dark; }\n"
-        ".mbd-view { height: 100vh; height: 100dvh; margin: 0; }\n"
-        ".mbd-view .stage { flex: 1; aspect-ratio: auto; max-height: none; }</style>\n"
+        "body > .mbd-view { height: 100vh; height: 100dvh; margin: 0; padding: 0 .5em; }\n"
+        "body > .mbd-view .stage { flex: 1; min-height: 40vh; aspect-ratio: auto; "
+        "max-height: none; }</style>\n"
         f"</head>\n<body>\n{viewer_part(scene)}\n</body>\n</html>\n"
     )
+
+
+def _script(scene: Description) -> str:
+    """Return the script: its files share one scope; what asks a server is in served pages only."""
+    names = ["viewer.js", *(["live.js"] if scene.get("served") else [])]
+    text = "".join(_file(name) for name in names)
+    return f'(function () {{\n"use strict";\n{text}}})();\n'
 
 
 def _json(scene: Description) -> str:

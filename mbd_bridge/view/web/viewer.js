@@ -1,5 +1,3 @@
-(function () {
-  "use strict";
   const holder = document.currentScript.parentElement;
   const scene = JSON.parse(holder.querySelector('script[type="application/json"]').textContent);
 
@@ -8,21 +6,28 @@
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return new Kind(bytes.buffer);
   }
-  const time = decoded(scene.time, Float32Array), last = time.length - 1;
-  const poses = decoded(scene.bodies.poses, Float32Array), bodyCount = scene.bodies.count;
-  const loads = scene.loads.map((load) => {
-    const out = { joint: load.joint, turns: load.turns };
-    for (const name of ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"])
-      if (load[name]) out[name] = decoded(load[name], Float32Array);
-    return out;
-  });
-  const bent = scene.bent.map((one) => {
-    const out = { body: one.body, frame: new Float32Array(one.frame) };
-    for (const name of ["points", "displacement", "rotation", "shortening", "amplitudes"])
-      if (one[name]) out[name] = decoded(one[name], Float32Array);
-    return out;
-  });
-  const springs = scene.springs.map((s) => ({ ...s, ends: decoded(s.ends, Float32Array) }));
+  const bodyCount = scene.bodies.count;
+  let time, last, poses, loads, bent, springs, scale;
+  function take(state) { // the states that are shown
+    time = decoded(state.time, Float32Array);
+    last = time.length - 1;
+    poses = decoded(state.bodies.poses, Float32Array);
+    loads = state.loads.map((load) => {
+      const out = { joint: load.joint, turns: load.turns };
+      for (const name of ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"])
+        if (load[name]) out[name] = decoded(load[name], Float32Array);
+      return out;
+    });
+    bent = state.bent.map((one) => {
+      const out = { body: one.body, frame: new Float32Array(one.frame) };
+      for (const name of ["points", "displacement", "rotation", "shortening", "amplitudes"])
+        if (one[name]) out[name] = decoded(one[name], Float32Array);
+      return out;
+    });
+    springs = state.springs.map((s) => ({ ...s, ends: decoded(s.ends, Float32Array) }));
+    scale = state.scale;
+  }
+  take(scene);
 
   // ---------------------------------------------------------------- small vectors
   const add = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
@@ -171,7 +176,9 @@
   const low = scene.box.slice(0, 3), high = scene.box.slice(3), up = scene.up;
   const first = square(up), second = cross(up, first);
   const centre = scaled(add(low, high), 0.5), reach = 0.5 * size(add(high, low, -1)) || 1;
-  const camera = { yaw: 0.9, pitch: 0.35, away: 1, target: centre };
+  const begin = { yaw: Math.atan2(dot(scene.view, second), dot(scene.view, first)),
+    pitch: Math.asin(Math.max(-1, Math.min(1, dot(scene.view, up)))), away: 1, target: centre };
+  const camera = { ...begin };
   const ANGLE = 0.6;
   function looking() {
     const { yaw, pitch } = camera;
@@ -190,8 +197,10 @@
   }
 
   // ---------------------------------------------------------------- drawing
-  let now = time[scene.first], chosen = loads.length > 3 ? "largest" : "all", playing = false;
-  const shown = { force: true, moment: true, actuation: true, numbers: true };
+  const MANY = 3; // joints whose loads are all shown at the beginning
+  let now = time[scene.first], playing = scene.playing && last > 0;
+  const shown = { force: true, moment: true, actuation: true, numbers: scene.labels,
+    names: scene.labels };
   function draw(form, matrix, colour, alpha = 1, flatness = 0) {
     gl.bindBuffer(gl.ARRAY_BUFFER, form.buffer);
     gl.vertexAttribPointer(atPlace, 3, gl.FLOAT, false, 24, 0);
@@ -249,10 +258,12 @@
     }
     return out;
   }
-  const largest = loads.reduce((best, load) => {
-    const top = load.force ? peak(load.force) : 0;
-    return top > best.top ? { top, joint: load.joint } : best;
-  }, { top: -1, joint: "" }).joint;
+  function largest() { // the joint with the largest force
+    return loads.reduce((best, load) => {
+      const top = load.force ? peak(load.force) : 0;
+      return top > best.top ? { top, joint: load.joint } : best;
+    }, { top: -1, joint: "" }).joint;
+  }
   function peak(vectors) {
     let top = 0;
     for (let k = 0; k < vectors.length; k += 3)
@@ -281,11 +292,9 @@
     }
     return out;
   }
-  function isShown(load) {
-    if (chosen === "all") return true;
-    return load.joint === (chosen === "largest" ? largest : chosen);
-  }
-  const labels = [];
+  const everyJoint = loads.map((load) => load.joint);
+  const chosen = new Set(loads.length > MANY ? [largest()] : everyJoint);
+  const labels = [], NAME = [0.45, 0.48, 0.52];
   function render() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
     const width = Math.max(1, Math.round(stage.clientWidth * ratio));
@@ -329,9 +338,9 @@
       }
     }
     for (const [form, matrix, colour] of rods) draw(form, matrix, colour);
-    const pieces = [], texts = [], { colours, scale } = scene;
-    for (const load of loads.filter(isShown)) {
-      const at = mixed(load.point, 3, 0, when);
+    const pieces = [], texts = [], { colours } = scene;
+    for (const load of loads.filter((one) => chosen.has(one.joint))) {
+      const at = mixed(load.point, 3, 0, when), before = pieces.length;
       for (const [name, colour, heads, unitName, dashed] of [
         ["force", colours.force, 1, "N", false], ["open_force", colours.undetermined, 1, "N ?", true],
         ["moment", colours.moment, 2, "N m", false], ["open_moment", colours.undetermined, 2, "N m ?", true]]) {
@@ -347,6 +356,7 @@
           : arrow(pieces, at, scaled(axis, scale.force * value), colours.actuation, 1, false);
         if (tip) texts.push([tip, readable(value, load.turns ? "N m" : "N"), colours.actuation]);
       }
+      if (shown.names && pieces.length > before) texts.push([at, load.joint, NAME, true]);
     }
     gl.disable(gl.DEPTH_TEST); // arrows inside of the machine are seen through it, faintly
     for (const [form, matrix, colour] of pieces) draw(form, matrix, colour, 0.25, 1);
@@ -357,7 +367,7 @@
     slider.value = now;
   }
   function write(texts, matrix) {
-    const wanted = shown.numbers ? texts : [];
+    const wanted = texts.filter(([, , , name]) => name || shown.numbers), taken = [];
     while (labels.length < wanted.length) labels.push(element("span", stage, { className: "label" }));
     labels.forEach((label, k) => {
       label.hidden = k >= wanted.length;
@@ -368,8 +378,15 @@
       label.textContent = text;
       label.style.color = ink(colour);
       const right = ((x / w + 1) / 2) * stage.clientWidth, down = ((1 - y / w) / 2) * stage.clientHeight;
-      const left = Math.min(right + 6, stage.clientWidth - label.offsetWidth - 2);
-      label.style.transform = `translate(${left}px, ${down - 8}px)`;
+      const width = label.offsetWidth, height = label.offsetHeight;
+      const left = Math.max(2, Math.min(right + 6, stage.clientWidth - width - 2));
+      let top = Math.max(0, Math.min(down - 8, stage.clientHeight - height));
+      for (let again = taken.length; again > 0; again--) // below the others that are there
+        for (const one of taken)
+          if (left < one.right && one.left < left + width && Math.abs(top - one.top) < height)
+            top = one.top + height;
+      taken.push({ left, right: left + width, top });
+      label.style.transform = `translate(${left}px, ${top}px)`;
     });
   }
   const floor = scene.ground ? tiles() : null;
@@ -388,48 +405,73 @@
 
   // ---------------------------------------------------------------- controls
   const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(time[last] - time[0] || 1))));
-  const play = element("button", controls, { type: "button" }, "▶ Play");
+  const play = element("button", controls, { type: "button" }, playing ? "❚❚ Pause" : "▶ Play");
   const slider = element("input", controls, { type: "range", min: time[0], max: time[last], step: "any" });
   slider.setAttribute("aria-label", "time, s");
   const clock = element("span", controls, { className: "time" });
   for (const part of [play, slider, clock]) part.hidden = last === 0;
   if (loads.length) {
-    const list = element("select", controls);
-    list.setAttribute("aria-label", "joints whose loads are shown");
-    const options = [["all", `all ${loads.length} joints`], ["none", "no loads"],
-      ...(loads.length > 1 ? [["largest", `largest force: ${largest}`]] : []),
-      ...loads.map((load) => [load.joint, load.joint])];
-    for (const [value, text] of options) element("option", list, { value }, text);
-    list.value = chosen;
-    list.onchange = () => { chosen = list.value; ask(); };
+    jointList();
     for (const name of Object.keys(shown)) {
       const label = element("label", controls);
-      const box = element("input", label, { type: "checkbox", checked: true });
+      const box = element("input", label, { type: "checkbox", checked: shown[name] });
       label.append(` ${name}`);
       box.onchange = () => { shown[name] = box.checked; ask(); };
     }
-    for (const [name, unitName] of [["force", "N"], ["moment", "N m"]]) {
-      if (!scene.scale[name]) continue;
-      const whole = round(longest / scene.scale[name]);
-      const length = Number((whole * scene.scale[name]).toPrecision(3));
-      element("span", legend, { style: `color: ${ink(scene.colours[name])}` },
-        `${name}, on the child: ${length} m = ${readable(whole, unitName)}`);
-    }
-    if (scene.scale.actuation)
-      element("span", legend, { style: `color: ${ink(scene.colours.actuation)}` }, "actuation");
-    if (loads.some((load) => load.open_force || load.open_moment))
-      element("span", legend, { style: `color: ${ink(scene.colours.undetermined)}` },
-        "? not determined by rigid-body mechanics");
   }
-  if (scene.exaggerate !== 1)
-    element("span", legend, {}, `deflections ${scene.exaggerate} times as large`);
+  writeLegend();
+  function writeLegend() {
+    legend.replaceChildren();
+    const row = (colour, text) =>
+      element("span", legend, { style: `color: ${ink(scene.colours[colour])}` }, text);
+    for (const [name, unitName] of [["force", "N"], ["moment", "N m"]]) {
+      if (!scale[name]) continue;
+      const whole = round(longest / scale[name]);
+      const length = Number((whole * scale[name]).toPrecision(3));
+      row(name, `${name}, on the child: ${length} m = ${readable(whole, unitName)}`);
+    }
+    if (scale.actuation) row("actuation", "actuation");
+    if (loads.some((load) => load.open_force || load.open_moment))
+      row("undetermined", "? not determined by rigid-body mechanics");
+    if (scene.exaggerate !== 1)
+      element("span", legend, {}, `deflections ${scene.exaggerate} times as large`);
+  }
+  function jointList() { // which joints' loads are shown
+    const list = element("details", controls, { className: "joints" });
+    const summary = element("summary", list);
+    const panel = element("div", list, { className: "panel" });
+    const boxes = new Map();
+    function tellChosen() {
+      for (const [joint, box] of boxes) box.checked = chosen.has(joint);
+      const count = chosen.size === everyJoint.length ? `all ${chosen.size}` : chosen.size;
+      summary.textContent = chosen.size === 1 ? `loads of ${[...chosen][0]}`
+        : chosen.size ? `loads of ${count} joints` : "no loads";
+    }
+    function choose(joints) {
+      chosen.clear();
+      for (const joint of joints) chosen.add(joint);
+      tellChosen();
+      ask();
+    }
+    const row = element("div", panel, { className: "row" });
+    for (const [text, joints] of [
+      ["all", () => everyJoint], ["none", () => []], ["largest force", () => [largest()]]])
+      element("button", row, { type: "button", onclick: () => choose(joints()) }, text);
+    for (const joint of everyJoint) {
+      const label = element("label", panel), box = element("input", label, { type: "checkbox" });
+      label.append(` ${joint}`);
+      boxes.set(joint, box);
+      box.onchange = () => choose(everyJoint.filter((name) => boxes.get(name).checked));
+    }
+    tellChosen();
+  }
   const whole = element("button", controls, { type: "button" }, "Full screen");
   whole.hidden = !holder.requestFullscreen;
   whole.onclick = () =>
     document.fullscreenElement ? document.exitFullscreen() : holder.requestFullscreen();
   slider.oninput = () => { now = Number(slider.value); playing = false; tell(); ask(); };
   function tell() { play.textContent = playing ? "❚❚ Pause" : "▶ Play"; }
-  let before = 0, waiting = false;
+  let before = performance.now(), waiting = false;
   play.onclick = () => {
     playing = !playing;
     if (playing && now >= time[last]) now = time[0];
@@ -443,11 +485,12 @@
     requestAnimationFrame((at) => {
       waiting = false;
       if (playing) {
-        now += Math.max(0, at - before) / 1e3;
+        now += (scene.speed * Math.max(0, at - before)) / 1e3;
         before = at;
         if (now >= time[last]) { now = time[last]; playing = false; tell(); }
       }
       render();
+  if (playing) ask();
       if (playing) ask();
     });
   }
@@ -486,7 +529,7 @@
   canvas.addEventListener("pointerleave", () => { focused = false; });
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   canvas.addEventListener("dblclick", () => {
-    Object.assign(camera, { yaw: 0.9, pitch: 0.35, away: 1, target: centre });
+    Object.assign(camera, begin);
     ask();
   });
   canvas.title = "drag: turn; right button or two fingers: move; click, then wheel: zoom; double click: reset";
@@ -499,4 +542,3 @@
   new ResizeObserver(ask).observe(stage);
   window.addEventListener("beforeprint", render);
   render();
-})();

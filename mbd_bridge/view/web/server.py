@@ -1,0 +1,202 @@
+"""A page served on this computer only, whose sliders ask this process for poses and loads.
+
+It listens on 127.0.0.1. The address holds a random token, and only requests that name this address
+are answered: other users and other pages cannot ask.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.view.web.page import viewer_page
+
+if TYPE_CHECKING:
+    from mbd_bridge.view.web.web_view import WebView
+
+HOST = "127.0.0.1"
+
+LONGEST_REQUEST = 65_536
+"""Bytes of a request; the values of sliders are far fewer."""
+
+BEAT = 0.5
+"""Time between two signs that the page is still open, s."""
+
+PATIENCE = 3.0
+"""Time after which a page that is no longer open counts as closed, s: a reload is faster."""
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; connect-src 'self'; frame-ancestors 'none'"
+)
+"""What the page may load: nothing but itself."""
+
+
+class ViewServer:
+    """A running server of one page; ``with view.serve() as server: print(server.url)``.
+
+    Attributes
+    ----------
+    url, port : address of the page, with its token, and the port in it
+    open_pages : how many browsers show it
+    last_open : when one did so last, s of the monotonic clock
+    """
+
+    url: str
+    port: int
+    open_pages: int
+    last_open: float | None
+
+    def __init__(self, view: WebView, port: int = 0) -> None:
+        self._posing = view.posing()
+        self.lock = threading.Lock()
+        token = secrets.token_urlsafe(16)
+        live = None
+        if self._posing is not None:
+            live = {"knobs": self._posing.knobs(), "values": self._posing.values()}
+        page = viewer_page({**view.scene, "live": live, "served": True}).encode()
+        self.open_pages, self.last_open = 0, None
+        try:
+            self._server = _Server((HOST, port), _handler(self, f"/{token}/", page))
+        except OSError as error:
+            raise StateError(f"port {port} of {HOST} cannot be used: {error.strerror}") from None
+        self.port = self._server.server_port
+        self.url = f"http://{HOST}:{self.port}/{token}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def turn(self, request: Any) -> dict[str, Any]:
+        """Return the state at which sliders stand."""
+        if self._posing is None:
+            raise StateError("a motion is not posed")
+        if not isinstance(request, dict) or not isinstance(request.get("moved"), int):
+            raise StateError("expected {values: [...], moved: 0}")
+        with self.lock:
+            return self._posing.turn(request.get("values", ()), request["moved"])
+
+    def wait(self) -> None:
+        """Wait until the page, once opened, is closed."""
+        while True:
+            last = self.last_open
+            if last is not None and not self.open_pages and time.monotonic() - last > PATIENCE:
+                return
+            time.sleep(BEAT / 2.0)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+
+def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestHandler]:
+    """Return what answers the requests for one page."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        server_version, sys_version = "mbd", ""
+
+        def do_GET(self) -> None:
+            if not self._allowed():
+                return
+            if self.path == root:
+                self._answer(HTTPStatus.OK, "text/html; charset=utf-8", page)
+            elif self.path == f"{root}open":
+                self._stay()
+            else:
+                self._refuse(HTTPStatus.NOT_FOUND)
+
+        def do_POST(self) -> None:
+            if not self._allowed():
+                return
+            length = self.headers.get("Content-Length", "")
+            if self.path != f"{root}pose" or not length.isdecimal():
+                self._refuse(HTTPStatus.NOT_FOUND)
+                return
+            if int(length) > LONGEST_REQUEST:
+                self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return
+            try:
+                state = owner.turn(json.loads(self.rfile.read(int(length))))
+            except (MbdError, ValueError, TypeError) as error:
+                state = {"message": str(error)}
+            self._answer(HTTPStatus.OK, "application/json", json.dumps(state).encode())
+
+        def _allowed(self) -> bool:
+            """Return whether the request is one of our own page's; refuse it otherwise."""
+            port = owner.port
+            hosts = {f"{HOST}:{port}", f"localhost:{port}"}
+            origin = self.headers.get("Origin")
+            own = origin is None or origin in {f"http://{host}" for host in hosts}
+            known = secrets.compare_digest(self.path[: len(root)].encode(), root.encode())
+            if self.headers.get("Host") in hosts and own and known:
+                return True
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return False
+
+        def _stay(self) -> None:
+            """Keep a connection as long as the page is open."""
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.close_connection = True
+            with owner.lock:
+                owner.open_pages += 1
+            try:
+                while True:
+                    self.wfile.write(b": here\n\n")
+                    self.wfile.flush()
+                    owner.last_open = time.monotonic()
+                    time.sleep(BEAT)
+            except OSError:
+                pass
+            finally:
+                with owner.lock:
+                    owner.open_pages -= 1
+
+        def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            for name, value in (
+                ("Content-Type", kind),
+                ("Content-Length", str(len(body))),
+                ("Content-Security-Policy", POLICY),
+                ("Cache-Control", "no-store"),
+                ("Referrer-Policy", "no-referrer"),
+                ("X-Content-Type-Options", "nosniff"),
+            ):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _refuse(self, status: HTTPStatus) -> None:
+            self.close_connection = True
+            self._answer(status, "text/plain", status.phrase.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing: only the command line prints."""
+
+    return Handler

@@ -1,0 +1,235 @@
+"""Claims: pages in a browser show loads where they point, ask nobody but us, and pose machines."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
+from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.view.web.server import LONGEST_REQUEST, ViewServer
+from tests.robots import own_urdfs
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WIDE, PHONE = {"width": 900, "height": 700}, {"width": 390, "height": 740}
+LOADED = ["crank", "coupler_pin"]
+
+
+@pytest.fixture(scope="module")
+def bar():
+    return mbd.load(own_urdfs()["four_bar"])
+
+
+@pytest.fixture(scope="module")
+def start(bar):
+    return bar.assemble(near={"crank": 0.7}, fixed="crank").q
+
+
+@pytest.fixture(scope="module")
+def view(bar, start):
+    return mbd.web_view(bar, q=start, loads=LOADED, actuated=["crank"], view=(15.0, 20.0))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        found = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Page:
+    """A page of the browser, what it asked for and what it complained of."""
+
+    def __init__(self, browser, address, size):
+        self.page = browser.new_page(viewport=size)
+        self.asked, self.errors = [], []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.goto(address)
+        self.page.wait_for_selector(".mbd-view canvas")
+
+    def pixels(self, path):
+        self.page.wait_for_timeout(150)
+        self.page.locator(".mbd-view .stage").screenshot(path=path)
+        with Image.open(path) as image:
+            return np.asarray(image.convert("RGB")).astype(int)
+
+    def labels(self):
+        return self.page.evaluate(
+            "[...document.querySelectorAll('.mbd-view .label')].filter(l => !l.hidden)"
+            ".map(l => l.textContent)"
+        )
+
+    def box(self, text):
+        return self.page.locator(".controls > label", has_text=text).locator("input")
+
+
+def seen_at(scene, points, size):
+    """Where the page's camera sees points (K, 3): pixels from the left and the top."""
+    low, high = np.reshape(scene["box"], (2, 3))
+    up, way = np.array(scene["up"]), np.array(scene["view"])
+    reach, angle = 0.5 * np.linalg.norm(high - low), 0.6
+    width, height = size
+    distance = 1.02 * reach / np.sin(angle / 2) / min(1.0, width / height)
+    right = np.cross(up, way) / np.linalg.norm(np.cross(up, way))
+    eye = 0.5 * (low + high) + distance * way
+    away = points - eye
+    focus = 0.5 * height / np.tan(angle / 2) / -(away @ way)
+    return np.column_stack(
+        [0.5 * width + focus * (away @ right), 0.5 * height - focus * (away @ np.cross(way, right))]
+    )
+
+
+def test_an_offline_page_asks_for_nothing_and_draws_the_force_where_it_points(
+    bar, start, view, browser, tmp_path
+):
+    path = tmp_path / "bar.html"
+    view.save(path)
+    shown = Page(browser, path.as_uri(), WIDE)
+    for kind in ("moment", "actuation", "numbers", "names"):
+        shown.box(kind).uncheck()
+    shown.page.evaluate("document.querySelector('.joints').open = true")
+    shown.page.get_by_label("coupler_pin", exact=True).uncheck()
+    shown.page.evaluate("document.querySelector('.joints').open = false")
+    full = shown.pixels(tmp_path / "full.png")
+    shown.box("force").uncheck()
+    changed = np.abs(full - shown.pixels(tmp_path / "empty.png")).max(axis=-1) > 40
+
+    still = np.zeros_like(start)
+    force = bar.joint_loads(start, still, still, ["crank"], actuated=["crank"], in_="world")
+    tail = bar.placement(start, "crank")[:3, 3]
+    vector = view.scene["scale"]["force"] * force["crank"].force
+    size = full.shape[1], full.shape[0]
+    begin, end = seen_at(view.scene, np.array([tail, tail + vector]), size)
+    way = (end - begin) / np.linalg.norm(end - begin)
+    rows, columns = np.nonzero(changed)
+    points = np.column_stack([columns, rows]) + 0.5 - begin
+    assert len(points) > 200
+    assert (points @ way).max() == pytest.approx(np.linalg.norm(end - begin), abs=4)
+    across = np.abs(points @ [-way[1], way[0]])
+    assert across.max() < 0.16 * np.linalg.norm(end - begin)  # half of the head's width
+    assert np.median(across) < 6
+    assert shown.asked == [path.as_uri()]
+    assert shown.errors == []
+
+
+def test_sliders_pose_the_machine_and_its_loads_at_rest_follow(bar, view, browser, tmp_path):
+    with view.serve() as server:
+        shown = Page(browser, server.url, PHONE)
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        before = shown.pixels(tmp_path / "before.png")
+        shown.page.evaluate(
+            "() => { const one = document.querySelector('.knobs input'); one.value = 1.2;"
+            " one.dispatchEvent(new Event('input')); }"
+        )
+        for _ in range(60):
+            shown.page.wait_for_timeout(50)
+            angle = float(shown.page.input_value(".knobs input >> nth=0"))
+            if abs(float(shown.page.input_value(".knobs input >> nth=2")) - angle) < 1e-6:
+                break  # the rocker of the parallelogram has followed
+        assert angle == pytest.approx(1.2)
+        assert np.abs(shown.pixels(tmp_path / "after.png") - before).max() > 60
+        q = bar.assemble(near={"crank": angle}, fixed="crank").q
+        still = np.zeros_like(q)
+        loads = bar.joint_loads(q, still, still, LOADED, actuated=["crank"])
+        numbers = [float(text.split()[0]) for text in shown.labels() if text.endswith(" N")]
+        for joint in LOADED:
+            size = np.linalg.norm(loads[joint].force[loads[joint].unique[:3]])
+            assert min(abs(np.array(numbers) - size)) < 2e-3 * size, (joint, numbers)
+        assert set(LOADED) <= set(shown.labels())
+        assert {urlsplit(url).netloc for url in shown.asked} == {f"127.0.0.1:{server.port}"}
+        assert shown.errors == []
+        shown.page.close()
+        server.wait()
+
+
+def ask(server, path, method="GET", host=None, body=None, origin=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    headers = {"Host": host or f"127.0.0.1:{server.port}"}
+    if origin:
+        headers["Origin"] = origin
+    connection.request(method, path, body=body, headers=headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def test_the_server_answers_its_own_page_only(view):
+    with view.serve() as server:
+        root = urlsplit(server.url).path
+        assert ask(server, root)[0] == 200
+        assert ask(server, "/")[0] == ask(server, "/other/")[0] == 403
+        assert ask(server, root, host="evil.example")[0] == 403
+        assert ask(server, root, origin="http://evil.example")[0] == 403
+        assert ask(server, root + "nothing")[0] == 404
+        pose = root + "pose"
+        assert ask(server, pose, "POST", body="x" * (LONGEST_REQUEST + 1))[0] == 413
+        for bad in (
+            "{",
+            "[]",
+            '{"moved": 9, "values": [0, 0, 0]}',
+            '{"moved": 0, "values": [1]}',
+            '{"moved": 0, "values": [NaN, 0, 0]}',
+            '{"moved": 0, "values": "abc"}',
+        ):
+            status, text = ask(server, pose, "POST", body=bad)
+            assert status == 200 and json.loads(text)["message"], bad
+        good = ask(server, pose, "POST", body='{"moved": 0, "values": [0.8, -0.8, 0.8]}')
+        assert json.loads(good[1])["values"][0] == pytest.approx(0.8)
+
+
+def test_a_page_is_refused_where_it_cannot_be(view, bar, tmp_path):
+    with pytest.raises(FileError, match=r"ends with \.html"):
+        view.save(tmp_path / "page.png")
+    with pytest.raises(StateError, match="not in the browser"):
+        mbd.show(bar, viewer="web", centre=True)
+    with pytest.raises(StateError, match="window, web"):
+        mbd.show(bar, viewer="film")
+    with view.serve() as server, pytest.raises(StateError, match="cannot be used"):
+        view.serve(port=server.port)
+
+
+def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypatch):
+    opened = []
+    monkeypatch.setattr("mbd_bridge.api.pictures.find_spec", lambda name: None)
+    monkeypatch.setattr("mbd_bridge.view.web.browser.open_page", opened.append)
+    mbd.show(bar)
+    (page,) = opened
+    assert page.look.playing and "iframe" in page._repr_html_()
+
+
+@pytest.fixture
+def run(capsys):
+    def command(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+def test_the_command_says_where_the_page_is(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(ViewServer, "wait", lambda self: None)
+    monkeypatch.setattr("mbd_bridge.view.web.browser.open_browser", lambda url: False)
+    path = own_urdfs()["pendulum"]
+    code, out, err = run("view", path, "--web", "--loads", "all")
+    assert (code, out) == (0, "")
+    assert "open http://127.0.0.1:" in err
+    page = tmp_path / "page.html"
+    assert run("view", path, "--record", page)[0] == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    code, _, err = run("view", path, "--web", "--pins")
+    assert code != 0 and "not in the browser" in err
