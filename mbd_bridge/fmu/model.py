@@ -218,7 +218,7 @@ class FmuModel:
         scratch = max(
             sum(map(prod, step.graph.shapes)), sum(map(prod, self.residuals_graph.shapes))
         )
-        unknowns, acceleration = self._memory_places
+        unknowns, acceleration, factors = self._memory_places
         numbers = {
             "VALUES": len(self.variables),
             "FIRST_STATE": self.first("state"),
@@ -228,6 +228,7 @@ class FmuModel:
             "WATCHED": 0 if self.scheme else self.system.nz,
             "UNKNOWNS": unknowns,
             "ACCELERATION": acceleration,
+            "FACTORS": factors,
             "PARTS": 2**MOST_HALVINGS,
             "LOOK": EACH,
             "SCRATCH": scratch,
@@ -314,12 +315,14 @@ class FmuModel:
         return every[known:]
 
     @property
-    def _memory_places(self) -> tuple[int, int]:
-        """How many numbers a of the memory there are, and where the accelerations q̈ begin."""
+    def _memory_places(self) -> tuple[int, int, int]:
+        """How many numbers a of the memory there are, where the accelerations q̈ begin, and how many
+        numbers of Newton's matrix are at its end.
+        """
         if self.scheme is None:
-            return 0, 0
+            return 0, 0, 0
         memory = SchemeStep(self.system, self.equations.rows, self.scheme).memory
-        return memory.unknowns, 0 if memory.one else memory.unknowns
+        return memory.unknowns, 0 if memory.one else memory.unknowns, memory.kept
 
     def _gather(self) -> str:
         """Return the function that takes inputs and parameters from the variables."""

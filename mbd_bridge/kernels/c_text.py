@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.graph.ops import OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
 from mbd_bridge.kernels.text.c_functions import (
@@ -188,12 +188,17 @@ def _body(program: Program, component: Sequence[str], function: str) -> tuple[li
                 lines.append(f"    {function}_sincos({values[0]}, &_s{index}, &_c{index});")
             names.append(sines[angle][one.op == "cos"])
             continue
-        if one.op == "call":
+        if one.op in ROUTINE_CALLS:
             names.append(f"_y{index}")
             called = routine_name(function, routines[id(one.data)])
-            lines.append(f"    const double _x{index}[] = {{{', '.join(values)}}};")
-            lines.append(f"    double _y{index}[{len(one.data.outputs[0])}];")
-            lines.append(f"    {called}(_x{index}, _y{index});")
+            given = ", ".join(names[k] for k in one.arguments)
+            size, condition = len(one.data.outputs[0]), ""
+            start = ""
+            if one.op == "call_if":
+                start, condition = " = {0.0}", f"if ({values[0]}) "
+            lines.append(f"    const double _x{index}[] = {{{given}}};")
+            lines.append(f"    double _y{index}[{size}]{start};")
+            lines.append(f"    {condition}{called}(_x{index}, _y{index});")
             continue
         if one.op == "part":
             names.append(f"{values[0]}[{one.data}]")

@@ -17,6 +17,7 @@ from unittest import mock
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels import compile as batch
+from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS
 from mbd_bridge.kernels.instructions import source
 from mbd_bridge.kernels.native import machine, store
 from mbd_bridge.kernels.run import kernel, march
@@ -48,7 +49,7 @@ class Work:
 
 def traced_operations(graph: Any) -> int:
     """Return the operations of a graph, those of each routine once."""
-    routines = {id(node[-1]): node[-1].graph for node in graph.nodes if node[0] == "call"}
+    routines = {id(node[-1]): node[-1].graph for node in graph.nodes if node[0] in ROUTINE_CALLS}
     return len(graph.nodes) + sum(len(one.nodes) for one in routines.values())
 
 

@@ -22,10 +22,10 @@ STEPS, TURNS = 2_000, 7
 SCHEMES: dict[str, Any] = {
     "rk4": None,
     "explicit_newmark": mbd.ExplicitNewmark(),
-    "newmark": mbd.Newmark(),
-    "newmark, 1 iteration": mbd.Newmark(iterations=1),
-    "hht": mbd.HHT(),
-    "generalised_alpha": mbd.GeneralisedAlpha(),
+    "newmark": mbd.Newmark(jacobian="fresh"),
+    "newmark, 1 iteration": mbd.Newmark(iterations=1, jacobian="fresh"),
+    "hht": mbd.HHT(jacobian="fresh"),
+    "generalised_alpha": mbd.GeneralisedAlpha(jacobian="fresh"),
 }
 
 

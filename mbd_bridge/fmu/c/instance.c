@@ -76,7 +76,7 @@ static int expect(struct instance *self, enum phase phase, const char *call)
 
 #if MODEL_UNKNOWNS > 0
 /* The memory of steps that begin here. `keep`: after a jump of forces between two steps the algorithmic
-   accelerations a keep their distance from the accelerations. */
+   accelerations a keep their distance from the accelerations, and the factors of Newton's matrix stay. */
 static void renew(struct instance *self, int keep)
 {
     struct contents *now = &self->now;
@@ -86,7 +86,7 @@ static void renew(struct instance *self, int keep)
     for (k = 0; keep && k < MODEL_UNKNOWNS; k++) {
         memory[k] += now->hidden[k] - now->hidden[MODEL_ACCELERATION + k];
     }
-    memcpy(now->hidden, memory, MODEL_HIDDEN * sizeof *memory);
+    memcpy(now->hidden, memory, (keep ? MODEL_HIDDEN - MODEL_FACTORS : MODEL_HIDDEN) * sizeof *memory);
 }
 
 /* The memory for steps that are longer by a ratio: a's distance is proportional to it. */

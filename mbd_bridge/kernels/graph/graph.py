@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mbd_bridge.kernels.graph.ops import moved, operands
+from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS, moved, operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Graph:
         """Return how often each operation is done, inputs and constants left out."""
         found: dict[str, int] = {}
         for node in self.nodes:
-            if node[0] == "call":
+            if node[0] in ROUTINE_CALLS:
                 for op, number in node[-1].graph.counts().items():
                     found[op] = found.get(op, 0) + number
             elif node[0] not in ("input", "const", "part"):

@@ -271,6 +271,7 @@ OPERATIONS: dict[str, Operation] = {
         fold=_same,
     ),
     "call": Operation(ALL_BUT_DATA, latency=1_000),
+    "call_if": Operation(ALL_BUT_DATA, latency=1_000),  # the first operand is the condition
     "part": Operation(1, latency=0),
     # What only recipes use: bits of doubles as unsigned integers, and entries of constant arrays.
     "whole": Operation(0, kind="bits"),
@@ -302,6 +303,9 @@ CALLS = frozenset(
     [*SINES, *(name for name, operation in OPERATIONS.items() if operation.recipe is not None)]
 )
 """Operations that are calls, around which every register is saved."""
+
+ROUTINE_CALLS = ("call", "call_if")
+"""Operations that call a routine, their data."""
 
 CONDITIONS = frozenset(name for name, row in OPERATIONS.items() if row.kind == "condition")
 """Operations whose results are conditions."""

@@ -18,6 +18,8 @@ import numpy as np
 
 from mbd_bridge.kernels.graph.expression import Tape
 from mbd_bridge.kernels.graph.graph import Graph, alive
+from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS
 from mbd_bridge.kernels.graph.symbol import Symbol
 
 WORTH = 8_000
@@ -62,9 +64,13 @@ class _Traced:
         self.used = sorted(node[2] for node in graph.nodes if node[0] == "input")
         self.routine = Routine(_with_inputs(graph, self.used))
 
-    def call(self, tape: Tape, given: list[Symbol]) -> Any:
-        """Return the result for such symbols."""
-        call = tape.put("call", *(given[k].index for k in self.used), self.routine).index
+    def call(self, tape: Tape, given: list[Symbol], condition: Symbol | None = None) -> Any:
+        """Return the result for such symbols; where a condition does not hold, it is arbitrary."""
+        arguments = [given[k].index for k in self.used]
+        if condition is None:
+            call = tape.put("call", *arguments, self.routine).index
+        else:
+            call = tape.put("call_if", condition.index, *arguments, self.routine).index
 
         def here(symbol: Symbol) -> Any:
             if symbol.node[0] == "input":
@@ -102,6 +108,35 @@ def shared(function: Callable[..., Any], part: float = 1.0) -> Callable[..., Any
     return call
 
 
+class Conditional:
+    """A function whose result is needed in few states only: a routine that is called for these.
+
+    In the lanes of vectors it is called where one of them needs it. Without routines (floats, or a
+    trace without calls) it is evaluated in any case; the digits are the same.
+
+    Attributes
+    ----------
+    result : arrays whose structure (zeros, other constants) is that of the result
+    """
+
+    def __init__(self, function: Callable[..., tuple[Any, ...]], *arguments: Any) -> None:
+        self._given = list(_symbols(arguments))
+        self._traced = None
+        if self._given and self._given[0].tape.calls:
+            self._traced = _Traced(function, arguments)
+            self.result: tuple[Any, ...] = self._traced.result
+        else:
+            self.result = function(*arguments)
+
+    def where(self, condition: Any, otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return its arrays where a condition holds, elsewhere others of the same shapes."""
+        result = self.result
+        if self._traced is not None:
+            result = self._traced.call(self._given[0].tape, self._given, condition)
+        chosen = np.frompyfunc(lambda a, b: operate("where", condition, a, b), 2, 1)
+        return tuple(chosen(one, other) for one, other in zip(result, otherwise, strict=True))
+
+
 def with_needed_results(graph: Graph) -> Graph:
     """Return the graph with routines that compute only what some call of them is asked for."""
     uses: dict[Routine, Counter[int]] = {}
@@ -116,7 +151,7 @@ def with_needed_results(graph: Graph) -> Graph:
     leaner = {one: one.only(order) for one, order in wanted.items()}
     nodes: list[tuple[Any, ...]] = []
     for node in graph.nodes:
-        if node[0] == "call":
+        if node[0] in ROUTINE_CALLS:
             node = (*node[:-1], leaner[node[-1]])
         elif node[0] == "part":
             node = ("part", node[1], places[graph.nodes[node[1]][-1]][node[2]])

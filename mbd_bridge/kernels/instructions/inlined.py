@@ -15,7 +15,10 @@ from mbd_bridge.kernels.instructions.program import Program
 
 
 def inlined(program: Program) -> Program:
-    """Return the program with the instructions of its routines in the place of each call."""
+    """Return the program with the instructions of its routines in the place of each call.
+
+    A call on a condition stays one: what is rarely needed is not computed each time.
+    """
     if not program.routines:
         return program
     code: list[Instruction] = []
@@ -26,7 +29,7 @@ def inlined(program: Program) -> Program:
         if one.op == "call":
             given[index] = _written_out(code, one.data, operands)
             place.append(-1)
-        elif one.op == "part":
+        elif one.op == "part" and one.operands[0] in given:
             place.append(given[one.operands[0]][one.data])
         else:
             place.append(len(code))

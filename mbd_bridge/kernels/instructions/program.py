@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.ops import data, operands
+from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS, data, operands
 from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.reciprocals import share_reciprocals
 
@@ -38,7 +38,7 @@ class Program:
     @property
     def routines(self) -> list[Program]:
         """The programs that this one calls, each once."""
-        called = (one.data for one in self.instructions if one.op == "call")
+        called = (one.data for one in self.instructions if one.op in ROUTINE_CALLS)
         return list({id(one): one for one in called}.values())
 
     def with_routines(self, change: Callable[[Program], Program]) -> Program:
@@ -47,7 +47,7 @@ class Program:
         if not changed:
             return self
         code = tuple(
-            one._replace(data=changed[id(one.data)]) if one.op == "call" else one
+            one._replace(data=changed[id(one.data)]) if one.op in ROUTINE_CALLS else one
             for one in self.instructions
         )
         return replace(self, instructions=code)
@@ -79,7 +79,7 @@ def lower(graph: Graph) -> Program:
             made = Instruction("load", (), starts[node[1]] + node[2])
         elif op == "const":
             made = Instruction("const", (), float(node[1]))
-        elif op == "call":
+        elif op in ROUTINE_CALLS:
             if node[-1] not in routines:
                 routines[node[-1]] = lower(node[-1].graph)
             made = Instruction(op, tuple(place[k] for k in operands(node)), routines[node[-1]])

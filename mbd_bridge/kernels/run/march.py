@@ -29,7 +29,7 @@ _INT, _AT = ctypes.c_int64, ctypes.c_void_p
 _MARCH = ctypes.CFUNCTYPE(_INT, _AT, _INT, _INT, _AT, ctypes.c_double, _AT)
 _ALIGNMENT = 64
 
-_FORM = "march 5"
+_FORM = "march 6"
 """Machine code kept from another form of march is not to be found under this one."""
 
 SMALL = 3_000
@@ -52,19 +52,23 @@ class March:
     shapes : sizes of the outputs; the first `state` are the next step's inputs, the last one (of
         size 1) tells how risky the step is
     lanes : trajectories that advance together
+    unrecorded : numbers at the end of the state that records leave out
     code : the machine code: stage, steps, every, places, limit, stream -> steps taken (see
         `advance_into`), of addresses
     """
 
-    def __init__(self, artifact: Artifact, from_cache: bool, state: int) -> None:
+    def __init__(
+        self, artifact: Artifact, from_cache: bool, state: int, unrecorded: int = 0
+    ) -> None:
         self.inputs = dict(artifact.inputs)
-        self.shapes = artifact.shapes
+        self.shapes, self.unrecorded = artifact.shapes, unrecorded
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
         self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
         self._loaded = machine.Loaded(artifact.code)
         self.code = _MARCH(self._loaded.address("march"))
         self._bytes = artifact.stage_bytes
         self._sizes = [prod(shape) for shape in artifact.shapes]
+        self._end = sum(list(self.inputs.values())[:state])
 
     def start(self, *values: Floats) -> Floats:
         """Return a stage (inputs in place): what `advance` works on, owned by the caller.
@@ -123,7 +127,8 @@ class March:
         outputs : for each output (records, lanes, size), without the lanes' axis for one lane;
             records of a lane after it stopped mean nothing
         """
-        out = [np.empty((self.lanes, steps // every, size)) for size in self._sizes]
+        sizes = recorded(self._sizes, self.state, self.unrecorded)
+        out = [np.empty((self.lanes, steps // every, size)) for size in sizes]
         places = [array.ctypes.data + np.arange(self.lanes) * array.strides[0] for array in out]
         where = np.array(places, dtype=np.int64)
         taken = self.advance_into(stage, steps, every, where, limit, stream)
@@ -192,7 +197,14 @@ class March:
             stream = self.stream_at(streams[k], steps) if streams else None
             if self.code(at, steps, steps, where + k * places.strides[0], limit, stream) < steps:
                 found[k] = np.nan
+            elif self.unrecorded:
+                end = ends[self.state]
+                found[k, end - self.unrecorded : end] = self.unrecorded_of(stage)
         return [found[:, a:b] for a, b in itertools.pairwise(ends)]
+
+    def unrecorded_of(self, stage: Floats) -> Floats:
+        """Return what records leave out, of one lane, where the stage is now."""
+        return stage[self._end - self.unrecorded : self._end]
 
     def steps_of(self, stage: Floats) -> Floats:
         """Return how many steps each lane took in the last `advance` (lanes,)."""
@@ -234,6 +246,9 @@ class OneStep:
         if not self._march.code(self._addresses[0], 1, 1, self._addresses[1], np.inf, at):
             for out in self._out:
                 out[:] = np.nan
+        elif self._march.unrecorded:
+            last = self._out[self._march.state - 1]
+            last[-self._march.unrecorded :] = self._march.unrecorded_of(self._stage)
         return self._out
 
 
@@ -247,6 +262,7 @@ def compile_march(
     cache: Cache | None = DEFAULT_CACHE,
     lanes: int = 1,
     streamed: bool = False,
+    unrecorded: int = 0,
 ) -> March:
     """Compile a step: a function whose first `state` outputs become its first `state` inputs.
 
@@ -254,6 +270,7 @@ def compile_march(
     ----------
     lanes : trajectories that advance together, or `MOST_LANES`
     streamed : the last input has other values at each step (`March.advance_into`)
+    unrecorded : numbers at the end of the state that records leave out
 
     Notes
     -----
@@ -286,7 +303,10 @@ def compile_march(
             program = by_time(program, sine_lanes)
         elif program.routines:
             program = depth_first(inlined(program))
-        text, stage_bytes = march_module(program, state, width, sine_lanes, host.triple, streamed)
+        sizes = recorded(sizes, state, unrecorded)
+        text, stage_bytes = march_module(
+            program, state, width, sine_lanes, host.triple, streamed, sizes
+        )
         return Artifact(
             code=machine.emit(text),
             name=name,
@@ -299,6 +319,11 @@ def compile_march(
             compile_seconds=time.perf_counter() - start,
         )
 
-    form = f"{_FORM} {lanes} {state} {streamed}"
+    form = f"{_FORM} {lanes} {state} {streamed} {unrecorded}"
     store = Store(cache, address, host.tag)
-    return store.loaded(form, lambda: March(*store.get(form, make), state))
+    return store.loaded(form, lambda: March(*store.get(form, make), state, unrecorded))
+
+
+def recorded(sizes: Sequence[int], state: int, unrecorded: int) -> list[int]:
+    """Return the sizes of the outputs in records: of the state without its last numbers."""
+    return [size - (unrecorded if k == state - 1 else 0) for k, size in enumerate(sizes)]

@@ -8,10 +8,12 @@ more of them than registers.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 
-from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, SINES
+from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.program import Program
+from mbd_bridge.kernels.text.held_outputs import Held
 from mbd_bridge.kernels.text.helper_text import helper_name, lines
 from mbd_bridge.kernels.text.literals import splat
 from mbd_bridge.kernels.text.places import Crossing, Slots
@@ -38,6 +40,7 @@ def body_text(
     crossing: Crossing,
     sine_lanes: int | None = None,
     watch: int | None = None,
+    held: Mapping[int, Sequence[Held]] | None = None,
 ) -> str:
     """Return ``@body(stage)``: reads and writes vectors in a staging area.
 
@@ -49,13 +52,16 @@ def body_text(
     sine_lanes : lanes of ``@sincos`` where they are not `lanes`; with a single state (`lanes` = 1)
         sines that stand side by side share its lanes
     watch : slot whose vector becomes nan when an output is not finite, or None
+    held : for calls on a condition the outputs that have been written before, and that change only
+        where the call is made (see `held_outputs`); the watch does not see them
     """
     width = lanes if sine_lanes is None else sine_lanes
     texts = [
         _function(f"routine{one.number}", one.program, lanes, width, None, one.crossing)
         for one in crossing.routines.values()
     ]
-    return "\n".join([*texts, _function("body", program, lanes, width, slots, crossing, watch)])
+    body = _function("body", program, lanes, width, slots, crossing, watch, held or {})
+    return "\n".join([*texts, body])
 
 
 def _function(
@@ -66,13 +72,14 @@ def _function(
     slots: Slots | None,
     crossing: Crossing,
     watch: int | None = None,
+    held: Mapping[int, Sequence[Held]] | None = None,
 ) -> str:
     """Return ``@NAME``, of the stage; without slots also of where its results go."""
     given = ["%stage"] if slots is not None else ["%stage", "%results"]
     takes = ", ".join(f"ptr {one}" for one in given)
     texts, calls = [], []
     for k, span in enumerate(crossing.parts):
-        part = _Part(program, lanes, sine_lanes, slots, crossing, watch)
+        part = _Part(program, lanes, sine_lanes, slots, crossing, watch, held or {})
         texts.append(part.text(f"@{name}_part{k}", given, span))
         calls.append(f"  call void @{name}_part{k}({takes})")
     return "\n".join(
@@ -91,8 +98,10 @@ class _Part:
         slots: Slots | None,
         crossing: Crossing,
         watch: int | None,
+        held: Mapping[int, Sequence[Held]],
     ) -> None:
-        self.watch = watch
+        self.watch, self.held = watch, held
+        elsewhere = {one.choice for each in held.values() for one in each}
         self.code = program.instructions
         self.lanes, self.sine_lanes = lanes, sine_lanes
         self.type, self.suffix = f"<{lanes} x double>", f"v{lanes}f64"
@@ -103,7 +112,9 @@ class _Part:
         places = (0,) if slots is None else slots.outputs
         for first, indices in zip(places, program.outputs, strict=True):
             for k, index in enumerate(indices):
-                self.stores.setdefault(index, []).append(first + k)
+                if index not in elsewhere:
+                    self.stores.setdefault(index, []).append(first + k)
+        self.elsewhere = elsewhere
         self.names: dict[int, str] = {}
         self.lines: list[str] = []
         self.sines: dict[int, tuple[str, str]] = {}
@@ -169,9 +180,9 @@ class _Part:
         if one.op in ("const", "load"):
             self.value(index)
             return
-        if one.op == "part":
-            return  # fetched where it is needed
-        if one.op == "call":
+        if one.op == "part" or index in self.elsewhere:
+            return  # fetched where it is needed, or written behind a call
+        if one.op in ROUTINE_CALLS:
             self.call(index, one)
             return
         if one.op in SINES:
@@ -189,12 +200,31 @@ class _Part:
         self.names[index] = name
 
     def call(self, index: int, one: Instruction) -> None:
-        """Call a routine."""
+        """Call a routine; one with a condition, if that holds in some lane."""
         routine = self.crossing.routines[id(one.data)]
         for operand, slot in routine.passed[index]:
             self.store(self.value(operand), slot)
         name, place = f"@routine{routine.number}", self.at(self.crossing.results[index])
-        self.lines.append(f"  call void {name}(ptr %stage, ptr {place})")
+        call = f"  call void {name}(ptr %stage, ptr {place})"
+        if one.op == "call":
+            self.lines.append(call)
+            return
+        bits, condition = f"<{self.lanes} x i1>", self.value(one.operands[0])
+        some = f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {condition})"
+        self.lines += [
+            f"  %some{index} = {some}",
+            f"  br i1 %some{index}, label %call{index}, label %after{index}",
+            f"call{index}:",
+            call,
+        ]
+        for output in self.held.get(index, ()):
+            new = self.load(self.crossing.results[index] + output.entry)
+            old = self.load(self.crossing.inputs[output.component])
+            name = f"%held{output.choice}_{output.slot}"
+            both = f"{self.type} {new}, {self.type} {old}"
+            self.lines.append(f"  {name} = select {bits} {condition}, {both}")
+            self.store(name, output.slot)
+        self.lines += [f"  br label %after{index}", f"after{index}:"]
 
     def at(self, slot: int, base: str = "%stage") -> str:
         """Return the address of a slot."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text import sincos_text
 from mbd_bridge.kernels.text.body_text import body_text
+from mbd_bridge.kernels.text.held_outputs import held_outputs
 from mbd_bridge.kernels.text.helper_text import helpers_text
 from mbd_bridge.kernels.text.module_text import ATTRIBUTES, lay_slots
 from mbd_bridge.kernels.text.places import cross
@@ -19,6 +21,7 @@ def march_module(
     sine_lanes: int,
     triple: str,
     streamed: bool = False,
+    recorded: Sequence[int] | None = None,
 ) -> tuple[str, int]:
     """Return a module that has ``march(stage, steps, every, places, limit, stream)``, and the
     bytes of a stage.
@@ -27,6 +30,7 @@ def march_module(
     step. Every `every`-th step the outputs are written where `places` says: for each output and
     lane an address, at which its records follow each other; 0 for an output that is not wanted.
     With `streamed` the last input is read from `stream` before each step, one vector a component.
+    `recorded` are sizes of outputs in records, where these have less than all of them.
 
     Where a step's last output is not below `limit`, or one of its results is not finite, it is not
     taken: with one lane the march stops, of several the one concerned stays where it is (and comes
@@ -37,6 +41,7 @@ def march_module(
     sizes = [prod(shape) for shape in program.shapes]
     slots = lay_slots(program)
     crossing = cross(program, slots)
+    held = held_outputs(program, slots, state)
     vector, width, watch = f"<{lanes} x double>", 8 * lanes, crossing.end
     fed, total = sum(sizes[:state]), sum(sizes)
     first, last = slots.outputs[0], slots.outputs[0] + total - 1
@@ -53,8 +58,8 @@ def march_module(
         helpers_text(program.whole(), lanes),
         f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        body_text(program, lanes, slots, crossing, sine_lanes, watch),
-        _record_text(sizes, slots.outputs, lanes),
+        body_text(program, lanes, slots, crossing, sine_lanes, watch, held),
+        _record_text(sizes if recorded is None else recorded, slots.outputs, lanes),
         "define i64 @march(ptr %stage, i64 %steps, i64 %every, ptr %places, double %limit, "
         "ptr %stream) #1 {",
         f"  %watch = getelementptr i8, ptr %stage, i64 {watch * width}",
@@ -66,6 +71,7 @@ def march_module(
         f"  %limit_first = insertelement {vector} poison, double %limit, i64 0",
         f"  %limits = shufflevector {vector} %limit_first, {vector} poison, "
         f"<{lanes} x i32> zeroinitializer",
+        *([_copied("%results", "%stage", fed * width)] if held else []),
         "  %some = icmp sgt i64 %steps, 0",
         "  br i1 %some, label %step, label %none",
         "step:",
@@ -83,13 +89,13 @@ def march_module(
         f"  %every_one = call i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1> %good)",
         "  br i1 %every_one, label %take, label %doubt",
         "take:",
-        f"  call void @llvm.memcpy.p0.p0.i64(ptr %stage, ptr %results, i64 {fed * width}, i1 0)",
+        _copied("%stage", "%results", fed * width),
         "  br label %taken",
         "doubt:",
         f"  %one = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %good)",
         "  br i1 %one, label %some_take, label %end",
         "some_take:",
-        *_partly_fed(fed, first, lanes),
+        *_partly_fed(fed, first, lanes, {one.component for each in held.values() for one in each}),
         "  br label %taken",
         "taken:",
         "  %i_next = add i64 %i, 1",
@@ -117,6 +123,10 @@ def march_module(
     return "\n".join(lines), (watch + 2) * width
 
 
+def _copied(to: str, of: str, size: int) -> str:
+    return f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {size}, i1 0)"
+
+
 def _streamed(program: Program, slot: int, width: int) -> list[str]:
     """Copy this step's values of the last input to its place."""
     size = list(program.inputs.values())[-1] * width
@@ -128,7 +138,7 @@ def _streamed(program: Program, slot: int, width: int) -> list[str]:
     ]
 
 
-def _record_text(sizes: list[int], slots: tuple[int, ...], lanes: int) -> str:
+def _record_text(sizes: Sequence[int], slots: tuple[int, ...], lanes: int) -> str:
     """Return ``@record(stage, places, number)``: each lane's outputs go to its own rows."""
     vector, width = f"<{lanes} x double>", 8 * lanes
     lines = ["define internal void @record(ptr %stage, ptr %places, i64 %number) #0 {"]
@@ -180,8 +190,8 @@ def _counted(lanes: int) -> list[str]:
     ]
 
 
-def _partly_fed(fed: int, first: int, lanes: int) -> list[str]:
-    """Feed back the results of the lanes that take the step."""
+def _partly_fed(fed: int, first: int, lanes: int, held: set[int]) -> list[str]:
+    """Feed back the results of the lanes that take the step; held outputs go back, too."""
     vector, width = f"<{lanes} x double>", 8 * lanes
     lines = []
     for k in range(fed):
@@ -193,4 +203,6 @@ def _partly_fed(fed: int, first: int, lanes: int) -> list[str]:
             f"  %next{k} = select <{lanes} x i1> %good, {vector} %new{k}, {vector} %old{k}",
             f"  store {vector} %next{k}, ptr %old_at{k}, align {width}",
         ]
+        if k in held:
+            lines.append(f"  store {vector} %next{k}, ptr %new_at{k}, align {width}")
     return lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS
 from mbd_bridge.kernels.instructions.program import Program
 
 PART_LENGTH = 20_000
@@ -16,7 +17,7 @@ PART_LENGTH = 20_000
 operations): 11.7 s to compile in one piece, 8.2 s in parts, and the same speed; below 20,000 the
 time to compile is proportional to the length."""
 
-IN_MEMORY = ("load", "const", "call", "part")
+IN_MEMORY = ("load", "const", "call", "call_if", "part")
 """Operations whose results can be had in any part of a function."""
 
 
@@ -139,7 +140,7 @@ def _results(program: Program, end: int) -> tuple[dict[int, int], int]:
     for routine in program.routines:
         beyond, (outputs,) = 0, routine.outputs
         for index, one in enumerate(program.instructions):
-            if one.op == "call" and one.data is routine:
+            if one.op in ROUTINE_CALLS and one.data is routine:
                 results[index] = end
                 beyond = max(beyond, len(outputs)) - asked[index]
                 end += asked[index]
@@ -161,10 +162,10 @@ def _routine(
     have a slot, which is written before a call unless the value is there from the call before.
     """
     code = program.instructions
-    calls = [k for k, one in enumerate(code) if one.op == "call" and one.data is routine]
+    calls = [k for k, one in enumerate(code) if one.op in ROUTINE_CALLS and one.data is routine]
     slots: list[int] = []
     passed: dict[int, list[tuple[int, int]]] = {call: [] for call in calls}
-    for operands in zip(*(code[call].operands for call in calls), strict=True):
+    for operands in zip(*(code[call].arguments for call in calls), strict=True):
         one = code[operands[0]]
         if len(set(operands)) == 1 and one.op == "load":
             slots.append(inputs[one.data])

@@ -52,8 +52,9 @@ class Lanes:
     system : whose trajectories they are
     clock : of all of them
     inputs : for each input of the march, up to the stream, (N, size), or (size,) for all
-    q, v, t : (N, K, nq), (N, K, nv), (N, K, size) where records go; the first one is there; no t
-        where nothing is carried along; `ends` (N, size) are t in the end
+    q, v, t : (N, K, nq), (N, K, nv), (N, K, size) where records go, without memories; the first one
+        is there; no t where there are no states of force elements; `ends` (N, ...) are t in the
+        end, with memories
     report : is called with the number of steps taken
     scale : (nq,) of the coordinates; with it trajectories whose steps are too long stop
     """
@@ -212,7 +213,7 @@ class Lanes:
         self.ends[own[going]] = ends[2][going]
         if self.reported or clock.steps % clock.every:
             for array, last in zip(self._states, ends, strict=False):
-                array[own[going], -1] = last[going]
+                array[own[going], -1] = last[going, : array.shape[-1]]
         if self.reported:  # what a step from the end would tell
             stream = self._numbers(taken, clock.of_steps(now, 1), own) if self._streams else None
             march.advance_into(
@@ -271,7 +272,7 @@ class Lanes:
 
         if self.reported and taken % clock.every == 0:
             for array, state in zip(self._states, march.state_of(stage), strict=False):
-                array[own, taken // clock.every] = state
+                array[own, taken // clock.every] = state[..., : array.shape[-1]]
         memory, renew = self._memory, None
         if memory is not None:
             renew = partial(memory.renew, march, stage, own)
@@ -280,7 +281,7 @@ class Lanes:
         if (taken + 1) % clock.every:
             return 2
         for array, state in zip(self._states, march.state_of(stage), strict=False):
-            array[own[took], (taken + 1) // clock.every] = state[took]
+            array[own[took], (taken + 1) // clock.every] = state[took, : array.shape[-1]]
         return 1
 
     def _led(
@@ -330,7 +331,7 @@ class Lanes:
             if k % clock.every == 0 or k == clock.steps:
                 states = place.q, place.v, place.fed_back
                 for array, state in zip(self._states, states, strict=False):
-                    array[number, -(-k // clock.every)] = state
+                    array[number, -(-k // clock.every)] = state[: array.shape[-1]]
         # near singular positions nothing is reported
         self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 

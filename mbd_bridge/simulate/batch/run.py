@@ -157,7 +157,7 @@ def simulate_batch(
     if system.parameters is not None:
         system = system.with_parts(parameters=system.parameters.repeated(number))
     clock = Clock(start, duration / steps, steps, every)
-    _check_size(system, scheme, number, clock)
+    _check_size(system, number, clock)
     states = *start_states(system, q, v, number, start), system.states.start(z, number)
     batch = _Batch(system, scheme, clock, *states, progress)
     batch.run_together(threads)
@@ -166,10 +166,10 @@ def simulate_batch(
     return batch.result()
 
 
-def _check_size(system: System, scheme: Scheme | None, number: int, clock: Clock) -> None:
+def _check_size(system: System, number: int, clock: Clock) -> None:
     """Refuse more records than fit into memory, before the first step."""
     records = len(clock.times())
-    needed = 8 * number * records * sum(_fed_back(system, scheme).values())
+    needed = 8 * number * records * sum(system.fed_back.values())
     if needed > MOST_BYTES:
         raise StateError(
             f"{number} trajectories with {records} records need {needed / 2**30:.1f} GiB, more "
@@ -204,14 +204,14 @@ class _Batch:
         Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
         sizes = _fed_back(system, scheme)
-        recorded = sizes.values() if system.nz else (model.nq, model.nv)
+        recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
         self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
         self.ts = ts[0] if ts else None
         self.qs[:, 0], self.vs[:, 0] = q, v
         self.t0 = np.zeros((self.number, sizes["t"]))
         self.t0[:, 0], self.t0[:, CARRIED : CARRIED + system.nz] = clock.start, z
         if self.ts is not None:
-            self.ts[:, 0] = self.t0
+            self.ts[:, 0] = self.t0[:, : CARRIED + system.nz]
         inputs = [q, v, self.t0, np.array([clock.h])]
         inputs += [held(system, np.arange(self.number))] if "held" in system.more else []
         if system.parameters is not None and "p" in system.more:

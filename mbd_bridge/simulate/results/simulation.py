@@ -58,8 +58,9 @@ class Simulation:
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
     detours : steps with more care: past singular positions (`passage`), implicit ones in `halves`
-    facts : about the method: rows chosen, operations of a step; `balance`, energy that came from
-        nowhere, relative to what moves
+    facts : about the method: rows chosen, operations of a step; `jacobians`, Newton matrices that
+        implicit steps have formed where they keep them; `balance`, energy that came from nowhere,
+        relative to what moves
     samples : (K, H) what was held by the steps from the records, where Python was called
     reported : what the steps reported of the records (see `outputs`), nan where they did not
     history : all steps, if they were asked for

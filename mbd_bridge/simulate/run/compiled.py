@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,7 +81,8 @@ def run_compiled(
             break
     run.record_end()
     at, q, v = run.recorded()
-    facts = {"rows": rows, "operations": sum(march.counts.values()), "detours": run.detours}
+    facts: dict[str, Any] = {"rows": rows, "operations": sum(march.counts.values())}
+    facts |= {"detours": run.detours} | run.jacobians()
     found = Records(
         at[:, 0],
         q,
@@ -113,7 +114,7 @@ class _Run:
         start = self._begun(Now(problem.start, problem.q, problem.v, problem.z))
         self.stage = march.start()
         self._put(problem.q, problem.v, start.fed_back)
-        self.done = self.detours = 0
+        self.done = self.detours = self._formed = 0
         size = march.inputs.get("stream", 0)
         self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
         self._sampled = problem.trajectory.system.sampled
@@ -227,11 +228,17 @@ class _Run:
 
     def _renew(self, begin: Start) -> None:
         """Go on where forces have jumped."""
-        work = self.march.state_of(self.stage)[2][WORK]
-        now = begin.begun(self.now())
+        work, before = self.march.state_of(self.stage)[2][WORK], self.now()
+        self._formed += begin.jacobians(before) or 0
+        now = begin.begun(before)
         at = now.fed_back
         at[WORK] = work
         self._put(now.q, now.v, at)
+
+    def jacobians(self) -> dict[str, int]:
+        """Return how many Newton matrices steps have formed where these are kept, as a fact."""
+        formed = None if self._begin is None else self._begin.jacobians(self.now())
+        return {} if formed is None else {"jacobians": self._formed + formed}
 
     def _halve(self, begin: Start, knots: Sequence[float]) -> None:
         """Take a step in parts."""

@@ -138,6 +138,8 @@ class _Variable:
             "shortest_step": min(lengths),
             "longest_step": max(lengths),
         }
+        formed = self._start.jacobians(self.now)
+        facts |= {} if formed is None else {"jacobians": formed}
         problem = self._problem
         z = carried(at)[:, : problem.trajectory.system.nz]
         done = round((float(at[-1, 0]) - problem.start) / problem.h)

@@ -85,7 +85,8 @@ class SchemeStep:
             if asked is not None:
                 first = Numbers(p, held, instant_in_step(system, stream, 0)).acting(system)
                 there = slopes(first.model, self.rows, *first.stage())(q, v, t[0], z)[1]
-                reported = asked.values(first, self.rows, q, v, t, there)
+                plain = t[: CARRIED + nz]
+                reported = asked.values(first, self.rows, q, v, plain, there)
             return q_end, v_end, end, a, risks, *reported, risk
 
         return step, self.fed_back | {"h": 1} | system.more
@@ -109,6 +110,7 @@ class SchemeStep:
             identity=identity,
             lanes=lanes,
             streamed="stream" in inputs,
+            unrecorded=self.memory.size,
         )
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
@@ -148,8 +150,16 @@ class Start:
         (memory,) = self._kernel(now.q, now.v, *self._trajectory.now(now.t, now.q, now.v, z))
         return now._replace(carried=np.concatenate([z, memory]))
 
+    def jacobians(self, now: Now) -> int | None:
+        """Return how many Jacobians have been formed since memories began; None: one a step."""
+        factors = self._memory.factors(now.carried[self._nz :])
+        return int(factors[0]) if len(factors) else None
+
     def like(self, now: Now, other: Now) -> Now:
-        """Return a state with its memory, in which a is beside q̈ by what it is in another one."""
+        """Return a state with its memory, in which a is beside q̈ by what it is in another one.
+
+        It has the other one's factors of Newton's matrix.
+        """
         memory = self._memory.like(now.carried[self._nz :], other.carried[self._nz :])
         return now._replace(carried=np.concatenate([now.carried[: self._nz], memory]))
 

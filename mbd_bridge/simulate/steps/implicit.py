@@ -31,10 +31,13 @@ from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels.graph.derive import jacobian
+from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.kernels.graph.routine import Conditional
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
+from mbd_bridge.simulate.steps.kept import KeptFactors, good_enough
 from mbd_bridge.simulate.steps.memory import Begin, Memory
 from mbd_bridge.simulate.steps.runge_kutta import (
     CORRECTIONS,
@@ -46,6 +49,7 @@ from mbd_bridge.simulate.steps.schemes import ImplicitScheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.elimination import Eliminated, eliminate, solved, solved_columns
+from mbd_bridge.solve.minimum_norm import not_zero
 from mbd_bridge.solve.tolerances import SQUARES_IN_RISK, STEP_RISK, UNCLOSED_RISK
 from mbd_bridge.spatial import Array, zeros
 
@@ -84,6 +88,21 @@ class Factors(NamedTuple):
     diagonal: Array
 
 
+class Taken(NamedTuple):
+    """A step: its end, q̈' and ż', λ', its work, J, and F, its risks (3,), squares of the sizes of x
+    and of the last two corrections, and the factors of Newton's matrix.
+    """
+
+    end: End
+    x: Array
+    lam: Array
+    work: Any
+    force: Array
+    risks: Array
+    sizes: tuple[Any, Any, Any]
+    J: Eliminated
+
+
 class ImplicitStep:
     """One step of a system by an implicit scheme.
 
@@ -120,7 +139,9 @@ class ImplicitStep:
         lam, force = len(self._of_velocity), model.nv if self._works else 0
         one = self._number.one_acceleration
         room = len(model.row_scale) + len(self._prescribed)
-        self.memory = Memory(self._unknown, one, lam, force, room)
+        keeps = scheme.jacobian == "kept" and scheme.iterations > 1 and not room
+        self._kept = KeptFactors(self._unknown if keeps else 0)
+        self.memory = Memory(self._unknown, one, lam, force, room, self._kept.size)
 
     @cached_property
     def derived(self) -> Traceable:
@@ -145,14 +166,44 @@ class ImplicitStep:
         Risks : of being near a singular position; of Newton's iterations not having converged, or
         loops not closed; none of having strayed.
         """
-        x, lam, factors, went = self._solve(begin)
+        if not self._kept.size:
+            q, v, z, memory, work, risks = self._results(begin, self._taken(begin))
+            return q, v, z, memory, work[0], risks
+        fresh = Conditional(self._with_fresh_factors, *begin)
+        pattern = not_zero(self.memory.factors(fresh.result[3]))
+        old = self._kept.unpacked(self.memory.factors(begin.memory), pattern)
+        kept = self._taken(begin, old.J)
+        good = (old.formed[0] > 0.0) & good_enough(*kept.sizes, self.scheme.converged)
+        good = good & (kept.risks[0] + kept.risks[1] < STEP_RISK)
+        results = self._results(begin, kept, old.formed)
+        q, v, z, memory, work, risks = fresh.where(operate("not", good), results)
+        return q, v, z, memory, work[0], risks
+
+    def _with_fresh_factors(self, *begin: Array) -> tuple[Array, ...]:
+        """Return the results of a step that forms J."""
+        start = Begin(*begin)
+        formed = self.memory.factors(start.memory)[:1] + 1.0
+        return self._results(start, self._taken(start), formed)
+
+    def _results(self, begin: Begin, taken: Taken, formed: Array = NONE) -> tuple[Array, ...]:
+        """Return q', v', z', the memory, the work (1,) and the risks of a step."""
+        end, work = taken.end, zeros(1, begin.q, begin.v)
+        work[0] = taken.work
+        factors = self._kept.packed(taken.J, formed) if self._kept.size else NONE
+        memory = self.memory.packed(end.a, taken.x, taken.lam, taken.force, factors)
+        return end.q, end.v, end.z, memory, work, taken.risks
+
+    def _taken(self, begin: Begin, J: Eliminated | None = None) -> Taken:
+        """Return the step with the factors of its own J, or with others."""
+        x, lam, factors, corrections = self._solve(begin, J)
         end, x, lam, open_by = self._closed(begin, self._end(begin, x), x, lam, factors)
         work, force = self._work(begin, end, lam)
         risks = zeros(3, begin.q, begin.v)
         risks[0] = self._near(factors)
-        risks[1] = open_by * UNCLOSED_RISK + went * (STEP_RISK / self.scheme.converged**2)
-        memory = self.memory.packed(end.a, x, lam, force)
-        return end.q, end.v, end.z, memory, work, risks
+        left = corrections[-1] * (STEP_RISK / self.scheme.converged**2)
+        risks[1] = open_by * UNCLOSED_RISK + left
+        size = self._size(begin, x)
+        return Taken(end, x, lam, work, force, risks, (size, *corrections), factors.J)
 
     def _end(self, begin: Begin, x: Array) -> End:
         """Return the end of the step for accelerations x there."""
@@ -183,35 +234,47 @@ class ImplicitStep:
             return force
         return np.concatenate([force, x[model.nv :] - acting.rates(t, end.q, end.v, end.z)])
 
-    def _solve(self, begin: Begin) -> tuple[Array, Array, Factors, Any]:
-        """Return q̈' and ż', λ', the factors, and how far the last correction went, squared."""
+    def _solve(
+        self, begin: Begin, J: Eliminated | None
+    ) -> tuple[Array, Array, Factors, tuple[Any, Any]]:
+        """Return q̈' and ż', λ', the factors, and how far the last two corrections went, squared."""
         x, lam = self.memory.acceleration(begin.memory), self.memory.lam(begin.memory)
-        h, refresh, number = begin.h[0], self.scheme.refresh, self._number
-        by_position = (h * h) * (number.share * number.beta)
-        by_velocity = h * (number.share * number.gamma)
+        refresh, (by_position, by_velocity) = self.scheme.refresh, self._by(begin)
         by_row = [by_velocity if one else by_position for one in self._of_velocity]
-        factors, change = None, x
+        factors, went = None, (0.0, 0.0)
         for k in range(self.scheme.iterations):
-            kept = self._kept(begin, self._end(begin, x))
+            kept = self._kept_rows(begin, self._end(begin, x))
             left = zeros(len(by_row), kept.phi, kept.rate, begin.h)
             for j, of_velocity in enumerate(self._of_velocity):
                 left[j] = (kept.rate if of_velocity else kept.phi)[j] / by_row[j]
-            if factors is None or (refresh and k % refresh == 0):
-                R, J = self.derived(x, lam, *begin)
-                factors = self._factors(J, kept)
+            if J is None and (factors is None or (refresh and k % refresh == 0)):
+                R, formed = self.derived(x, lam, *begin)
+                factors = self._factors(self._inner(formed, kept), kept)
             else:
                 R = self.residual(begin, x, lam)
+                factors = factors if J is None else self._factors(J, kept)
+            assert factors is not None
             change, more = self._solved(factors, R, left)
             x, lam = x + change, lam + more
+            went = went[1], self._size(begin, change)
         assert factors is not None
-        model = self.system.model
-        went = ((by_position * change[: model.nv] / model.velocity_scale) ** 2).sum()
-        if self.system.nz:
-            size = np.abs(begin.z) + SMALL_STATE
-            went = went + ((by_velocity * change[model.nv :] / size) ** 2).sum()
         return x, lam, factors, went
 
-    def _kept(self, begin: Begin, end: End) -> Rows:
+    def _size(self, begin: Begin, x: Array) -> Any:
+        """Return by how much x moves the end, squared, in sizes of the machine and of states."""
+        model, (by_position, by_velocity) = self.system.model, self._by(begin)
+        size = ((by_position * x[: model.nv] / model.velocity_scale) ** 2).sum()
+        if self.system.nz:
+            states = np.abs(begin.z) + SMALL_STATE
+            size = size + ((by_velocity * x[model.nv :] / states) ** 2).sum()
+        return size
+
+    def _by(self, begin: Begin) -> tuple[Any, Any]:
+        """Return how much an acceleration moves positions and velocities at the end."""
+        h, number = begin.h[0], self._number
+        return (h * h) * (number.share * number.beta), h * (number.share * number.gamma)
+
+    def _kept_rows(self, begin: Begin, end: End) -> Rows:
         """Return the rows at the end of a step."""
         acting = begin.acting(self.system)
         model, picked = acting.model, list(self.rows)
@@ -239,7 +302,7 @@ class ImplicitStep:
         model, open_by = self.system.model, 0.0
         Y = factors.Y[: model.nv]
         for _ in range(CORRECTIONS):
-            kept = self._kept(begin, end)
+            kept = self._kept_rows(begin, end)
             phi = self._by_position * kept.phi
             open_by = ((phi / self._scale) ** 2).sum()
             dq = -(Y @ solved(factors.S, phi))
@@ -282,16 +345,18 @@ class ImplicitStep:
             force[place] = force[place] - lam[k]
         return force
 
-    def _factors(self, J: Array, kept: Rows) -> Factors:
-        if not len(kept.phi):
-            none = np.zeros((len(J), 0))
-            return Factors(eliminate(J), none, None, kept.phi_q, NONE)
+    def _inner(self, J: Array, kept: Rows) -> Eliminated:
+        """Return the factors of J, with support where M is singular."""
         if self._supported:
             J = J + self._weighted(kept.phi_q) @ kept.phi_q
-        inner = eliminate(J)
-        Y = solved_columns(inner, kept.phi_q.T)
+        return eliminate(J)
+
+    def _factors(self, J: Eliminated, kept: Rows) -> Factors:
+        if not len(kept.phi):
+            return Factors(J, np.zeros((self._unknown, 0)), None, kept.phi_q, NONE)
+        Y = solved_columns(J, kept.phi_q.T)
         S = kept.phi_q @ Y
-        return Factors(inner, Y, eliminate(S), kept.phi_q, np.diagonal(S))
+        return Factors(J, Y, eliminate(S), kept.phi_q, np.diagonal(S))
 
     def _solved(self, factors: Factors, R: Array, left: Array) -> tuple[Array, Array]:
         """Return the changes of the unknowns and of λ' that take R and what is left away."""

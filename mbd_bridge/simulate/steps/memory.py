@@ -22,6 +22,7 @@ class Memory:
     one : whether a = q̈, which then is kept once
     rows, forces : numbers of λ and F
     room : for λ, whichever rows are kept
+    kept : numbers behind all that, of `kept.KeptFactors`
     """
 
     unknowns: int
@@ -29,11 +30,12 @@ class Memory:
     rows: int
     forces: int
     room: int = 0
+    kept: int = 0
 
     @property
     def size(self) -> int:
         """Numbers in all."""
-        return self._behind + self.room + self.forces
+        return self._behind + self.room + self.forces + self.kept
 
     @property
     def _behind(self) -> int:
@@ -53,19 +55,28 @@ class Memory:
 
     def force(self, memory: Array) -> Array:
         """Return F (..., forces)."""
-        return memory[..., self._behind + self.room :]
+        return memory[..., self._behind + self.room : self.size - self.kept]
 
-    def packed(self, a: Array, acceleration: Array, lam: Array, force: Array) -> Array:
-        """Return a memory."""
-        out = zeros(self.size, a, acceleration, lam, force)
+    def factors(self, memory: Array) -> Array:
+        """Return what is kept of Newton's matrix (..., kept)."""
+        return memory[..., self.size - self.kept :]
+
+    def packed(
+        self, a: Array, acceleration: Array, lam: Array, force: Array, factors: Array | None = None
+    ) -> Array:
+        """Return a memory; without factors none are kept."""
+        out = zeros(self.size, a, acceleration, lam, force, *([] if factors is None else [factors]))
         self.a(out)[:] = a
         self.acceleration(out)[:] = acceleration
         self.lam(out)[:], self.force(out)[:] = lam, force
+        if factors is not None:
+            self.factors(out)[:] = factors
         return out
 
     def like(self, memory: Array, other: Array) -> Array:
-        """Return a memory in which a is beside q̈ by what it is in another one."""
+        """Return a memory in which a is beside q̈ by what it is in another one, with its factors."""
         out = np.array(memory)
+        self.factors(out)[:] = self.factors(other)
         apart = self.a(other) - self.acceleration(other)
         self.a(out)[:] = self.acceleration(memory) + apart
         return out

@@ -55,6 +55,9 @@ class ImplicitScheme(ABC):
     iterations : Newton iterations of each step
     refresh : the Jacobian is formed anew every so many iterations; 0: at the first one only (Cho09)
     converged : rad, or parts of the mechanism's size, that the last Newton correction may move
+    jacobian : "kept": that of an earlier step serves as long as corrections with it fall quickly
+        enough (see `kept`), of machines without loops and prescribed motions; "fresh": each step
+        forms its own
     tolerance : None: steps of fixed length. Else the length of steps is chosen so that the error of
         one is below this, rad or parts of the mechanism's size
     """
@@ -62,6 +65,7 @@ class ImplicitScheme(ABC):
     iterations: int = field(default=2, kw_only=True)
     refresh: int = field(default=0, kw_only=True)
     converged: float = field(default=CONVERGED, kw_only=True)
+    jacobian: Literal["kept", "fresh"] = field(default="kept", kw_only=True)
     tolerance: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -75,6 +79,7 @@ class ImplicitScheme(ABC):
             raise StateError(f"{kind}: refresh: expected 0, 1, 2, ..., got {self.refresh!r:.60}")
         expected = "a positive number"
         real_number(f"{kind}: converged", self.converged, expected, positive=True)
+        one_of(f"{kind}: jacobian", self.jacobian, ("kept", "fresh"), StateError)
         if self.tolerance is not None:
             real_number(f"{kind}: tolerance", self.tolerance, expected, positive=True)
         self._check()

@@ -174,8 +174,11 @@ def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
     lines += [f"A step with a risk of {STEP_RISK:g} or more is not to be taken: it is near a"]
     lines += ["singular position, or has not converged." if scheme else "singular position."]
     if scheme is not None:
-        said = ", ".join(map(repr, start_memory(equations, scheme).tolist()))
+        zeros = SchemeStep(equations.system, equations.rows, scheme).memory.kept
+        numbers = start_memory(equations, scheme).tolist()
+        said = ", ".join(map(repr, numbers[: len(numbers) - zeros]))
         said = f"memory of a motion that begins where the equations do: [{said}]"
+        said += f" and {zeros} zeros, places of Newton's matrix" if zeros else ""
         lines += ["", repr(scheme), *textwrap.wrap(said, 100)]
     for part, place in system.layout.held.items():
         places = f"u[{place.start}]" if place.stop - place.start == 1 else ""

@@ -1,0 +1,114 @@
+"""Implicit steps that keep Newton's matrix: as exact as with fresh ones, the same on all roads."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.simulate.steps.coupled import CoupledStep
+from tests.simulate.test_implicit import orders
+from tests.simulate.test_step_source import InC
+
+Q, V = np.array([0.4, -0.7]), np.array([1.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Two links in gravity, with a stiff damped spring and one that stiffens."""
+    built = mbd.Builder("arm", root="base")
+    for name in ("upper", "lower"):
+        built.link(name, 1.5, (0.4, 0.0, 0.1), (0.1, 0.12, 0.08))
+    built.joint("shoulder", "revolute", "base", "upper", axis=(0.0, 1.0, 0.0))
+    built.joint("elbow", "revolute", "upper", "lower", xyz=(0.8, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
+    machine = mbd.Mechanism.build(built.description())
+    springs = [
+        mbd.forces.JointSpring("shoulder", stiffness=2e3, damping=5.0),
+        mbd.forces.JointSpring("elbow", stiffness=(20.0, 0.0, 60.0), damping=0.3),
+    ]
+    torque = {"elbow": mbd.Input("push", 1.0)}
+    return mbd.System(machine, forces=springs, torque=torque)
+
+
+def run_of(arm, step=5e-3, duration=0.5, **more):
+    every = round(duration / step)
+    return mbd.simulate(arm, duration, step=step, every=every, q=Q, v=V, **more)
+
+
+def test_far_fewer_matrices_are_formed_and_the_motion_is_that_of_fresh_ones(arm):
+    exact = run_of(arm, 1e-4)
+    for step, share in ((5e-3, 0.8), (5e-4, 0.3)):
+        kept, fresh = (
+            run_of(arm, step, integrator=mbd.Newmark(jacobian=one)) for one in ("kept", "fresh")
+        )
+        assert 1 <= kept.facts["jacobians"] < share * 0.5 / step
+        assert "jacobians" not in fresh.facts
+        for name in ("q", "v", "a"):
+            ours, own, theirs = (getattr(run, name)[-1] for run in (kept, fresh, exact))
+            assert 0.0 < np.abs(ours - own).max() < 0.01 * np.abs(own - theirs).max(), name
+
+
+def test_accelerations_keep_the_second_order(arm):
+    exact = run_of(arm, 5e-5)
+    for scheme in ("newmark", "hht", "generalised_alpha"):
+        ends = [run_of(arm, h, integrator=scheme) for h in (2e-3, 1e-3, 5e-4)]
+        for name in ("q", "v", "a"):
+            expected = getattr(exact, name)[-1]
+            errors = [np.abs(getattr(run, name)[-1] - expected).max() for run in ends]
+            assert np.all(np.abs(orders(errors) - 2.0) < 0.2), (scheme, name, errors)
+
+
+def test_lanes_form_their_matrices_each_at_its_own_time(arm):
+    """Five starts in lanes, with steps in halves among them: to the bit the runs of each alone."""
+    q = Q + np.linspace(0.0, 1.0, 5)[:, None] * [0.5, 2.0]
+    batch = mbd.simulate_batch(arm, 0.5, step=5e-3, q=q, v=V, integrator="newmark")
+    formed = []
+    for k, start in enumerate(q):
+        alone = mbd.simulate(arm, 0.5, step=5e-3, q=start, v=V, integrator="newmark")
+        formed.append(alone.facts["jacobians"])
+        assert np.array_equal(batch.q[k], alone.q) and np.array_equal(batch.v[k], alone.v), k
+    assert len(set(formed)) > 1
+
+
+def test_a_step_in_somebodys_loop_has_the_digits_of_a_run(arm):
+    run = run_of(arm, 2e-3, 0.2, integrator="hht")
+    step = CoupledStep(arm, Q, V, integrator="hht")
+    q, v = Q, V
+    for k in range(100):
+        q, v = step(q, v, np.zeros(2), np.zeros((2, 6)), 2e-3, t=2e-3 * k)
+    np.testing.assert_allclose(q, run.q[-1], rtol=0, atol=1e-13)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_c_calls_for_a_matrix_where_the_run_does(arm, tmp_path):
+    run = run_of(arm, 2e-3, 0.2, integrator="newmark")
+    assert not run.detours
+    step = InC(mbd.Equations(arm, q=Q, v=V), tmp_path, integrator="newmark")
+    start = mbd.simulate(arm, 2e-3, step=2e-3, q=Q, v=V, integrator="newmark")
+    memory = np.concatenate([start.a[0], np.zeros(step.inputs["memory"] - 2)])
+    state = {"q": Q, "v": V, "t": np.zeros(2), "memory": memory}
+    assert "zeros, places of Newton's matrix" in " ".join(step.head.split())
+    for _ in range(100):
+        found = step(h=np.array([2e-3]), u=np.ones(1), **state)
+        assert found["risk"][0] < 1e6
+        state = {name: found[f"{name}_next"] for name in state}
+    assert np.array_equal(state["q"], run.q[-1]) and np.array_equal(state["v"], run.v[-1])
+
+
+def test_variable_steps_keep_it_too(arm):
+    runs = [
+        mbd.simulate(
+            arm, 0.5, step=0.1, q=Q, v=V,
+            integrator=mbd.GeneralisedAlpha(tolerance=1e-6, jacobian=one),
+        )
+        for one in ("kept", "fresh")
+    ]  # fmt: skip
+    assert runs[0].facts["jacobians"] < 0.5 * runs[0].facts["steps"]
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-5
+
+
+def test_another_word_is_refused():
+    with pytest.raises(mbd.StateError, match="jacobian='old' is not known; use one of kept"):
+        mbd.Newmark(jacobian="old")
