@@ -37,6 +37,27 @@ STARTS = np.array([[0.3, 1.0], [0.9, -1.0], [1.7, 2.0], [0.1, 3.0], [5.0, 0.5], 
 H = np.array([0.7])
 
 
+def held(x, h):
+    """Count down; at 0 begin again from what the rare way gives, and keep that."""
+    found = Conditional(lambda x: (np.array([x[1] + 1.0, x[1] + 1.0]),), x)
+    (end,) = found.where(x[0] < 0.5, (np.array([x[0] - 1.0, x[1]]),))
+    return end, h, np.zeros(1)
+
+
+def test_what_stays_without_the_call_stays_in_each_lane():
+    """Triangular numbers, each lane at another place."""
+    starts = np.array([[3.0, 3.0], [0.0, 0.0], [1.0, 2.0], [5.0, 5.0]])
+    march = compile_march(held, SIZES, 2, cache=None, lanes=4)
+    stage, places = march.start(starts, H), np.zeros((3, 4), dtype=np.int64)
+    expected = starts.copy()
+    for count in (1, 7, 2, 13):
+        march.advance_into(stage, count, 1, places)
+        for _ in range(count):
+            for one in expected:
+                one[:] = [one[1] + 1.0] * 2 if one[0] < 0.5 else [one[0] - 1.0, one[1]]
+        assert np.array_equal(march.state_of(stage)[0], expected)
+
+
 def marched(lanes, starts, steps=13):
     march = compile_march(step, SIZES, 2, cache=None, lanes=lanes)
     places = np.zeros((3, lanes), dtype=np.int64)
