@@ -30,6 +30,7 @@ ORDER = (
     "equations",
     "kernels",
     "functions",
+    "expressions",
     "forces",
     "solve",
     "kinematics",

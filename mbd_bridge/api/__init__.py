@@ -14,9 +14,10 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show, web_view
 from mbd_bridge.api.reports import report
 from mbd_bridge.api.sections import section_loads
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
-from mbd_bridge.simulate.inputs.signal import Input, Sampled
+from mbd_bridge.simulate.inputs.signal import Sampled
 from mbd_bridge.simulate.right_hand_side import right_hand_side
 from mbd_bridge.simulate.run.driver import simulate
 from mbd_bridge.simulate.steps.source import step_source

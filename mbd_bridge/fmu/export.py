@@ -19,13 +19,13 @@ from mbd_bridge.fmu.archive import write_archive
 from mbd_bridge.fmu.build import compiler, library, target
 from mbd_bridge.fmu.description import build_description, model_description
 from mbd_bridge.fmu.model import FmuModel, Kind
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.formats.whole_file import check_place
 from mbd_bridge.kernels.text.c_names import identifier
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.simulate.equations import Equations
-from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulate.system import System

@@ -143,10 +143,19 @@ class ForceElement(ABC):
         """Return what it stands for in a file: ("damping", "friction" or "limits", joint)."""
         return frozenset()
 
+    def changed(self, **numbers: Any) -> Self:
+        """Return the element with other numbers, unbound."""
+        return replace(self, **numbers)
+
+    @property
+    def kind(self) -> str:
+        """The name of its class, for messages."""
+        return type(self).__name__
+
     @property
     def label(self) -> str:
         """Kind and name, for messages."""
-        return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+        return f"{self.kind} {self.name!r}" if self.name else self.kind
 
     @property
     def place(self) -> str:
@@ -241,13 +250,16 @@ def by_names(elements: Iterable[ForceElement] | None) -> dict[str, ForceElement]
             given = list(elements)
     if given is None:
         raise StateError(f"{expected}, got {elements!r:.60}")
+    from mbd_bridge.forces.varying import varying  # an element itself
+
     found: dict[str, ForceElement] = {}
     for number, element in enumerate(given, start=1):
         if not isinstance(element, ForceElement):
             raise StateError(f"{expected}, got {element!r:.60} in it")
         if not isinstance(element.name, str):
-            raise StateError(f"{type(element).__name__}: name: expected a text")
-        name = element.name or f"{type(element).__name__} {number}"
+            raise StateError(f"{element.kind}: name: expected a text")
+        element = varying(element)
+        name = element.name or f"{element.kind} {number}"
         if name in found:
             raise StateError(
                 f"forces: elements {[*found].index(name) + 1} and {number} are both named "

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import file_path
 from mbd_bridge.errors import FileError, MbdError, StateError
+from mbd_bridge.expressions.formula import Formula
 from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
@@ -30,11 +31,13 @@ from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.law import Damping, Stiffness
 from mbd_bridge.forces.load_friction import LoadFriction
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.point_stop import PointStop
 from mbd_bridge.forces.torsion_bar import TorsionBar
 from mbd_bridge.forces.urdf import from_urdf
-from mbd_bridge.formats.document import unknown
+from mbd_bridge.forces.varying import Varying
+from mbd_bridge.formats.document import parse_number, unknown
 from mbd_bridge.formats.forces_sidecar import Entry, read_forces_file, table_points
 from mbd_bridge.formats.whole_file import whole_file
 from mbd_bridge.formats.yaml_reader import Node
@@ -59,6 +62,9 @@ KINDS: tuple[type[ForceElement], ...] = (
 )
 TYPES = {kind.__name__: kind for kind in KINDS}
 """What may stand in a file, by name."""
+
+INPUT = "input"
+"""Key of a number that comes from outside: ``force: {input: valve, value: 0}``."""
 
 Reader = Callable[[Node], Any]
 
@@ -158,15 +164,29 @@ def _numbers(node: Node) -> Any:
 
 
 def _law(node: Node) -> Any:
-    """Return a number, coefficients, or a table."""
-    if not isinstance(node.value, dict):
-        return _numbers(node)
+    """Return a number, coefficients, a table, a formula or an input."""
+    if not isinstance(node.value, dict) or INPUT in node.value:
+        return _varying(node)
     points = table_points(node)
     words: Any = points.words
     try:
         return Table(points.x, points.y, **words)
     except StateError as problem:
         raise node.error(str(problem)) from None
+
+
+def _varying(node: Node) -> Any:
+    """Return a number or a list of them, a formula, or an input."""
+    if isinstance(node.value, dict):
+        table = node.table((INPUT, "value"))
+        value = table["value"].number() if "value" in table else 0.0
+        return Input(table[INPUT].text(), value)
+    if isinstance(node.value, str):
+        try:
+            return parse_number(node.value)
+        except ValueError:
+            return node.text()
+    return _numbers(node)
 
 
 def _texts(node: Node) -> tuple[str, ...]:
@@ -176,8 +196,8 @@ def _texts(node: Node) -> tuple[str, ...]:
 READERS: dict[Any, Reader] = tyre_files.READERS | {
     str: Node.text,
     bool: Node.flag,
-    float: _numbers,
-    float | None: _numbers,
+    float: _varying,
+    float | None: _varying,
     ArrayLike: _numbers,
     Sequence[ArrayLike]: _numbers,
     tuple[str, str]: _texts,
@@ -212,6 +232,8 @@ _Dumper.add_representer(dict, _block)
 
 
 def _entry(name: str, element: ForceElement) -> dict[str, Any]:
+    if isinstance(element, Varying):
+        return _entry(name, element.element)
     kind = type(element)
     if TYPES.get(kind.__name__) is not kind:
         raise StateError(
@@ -232,6 +254,10 @@ def _plain(element: ForceElement, name: str, value: Any) -> Any:
         return {"x": x, "y": y, "kind": value.kind, "outside": value.outside}
     if isinstance(value, str | bool):
         return value
+    if isinstance(value, Formula):
+        return value.text
+    if isinstance(value, Input):
+        return {INPUT: value.name, "value": float(np.asarray(value.value))}
     if tyre_files.is_plain_here(value):
         return tyre_files.plain(value)
     if isinstance(value, Mapping) or callable(value):

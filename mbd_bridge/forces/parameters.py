@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import MbdError, StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.graph.expression import Tape
 from mbd_bridge.lazy import cached_property
@@ -110,7 +111,7 @@ class ElementParameters:
             place += len(part)
         out = list(forces)
         for number, change in changes.items():
-            out[number] = replace(self.given[number], **change).bind(self.model)
+            out[number] = self.given[number].changed(**change).bind(self.model)
         return tuple(out)
 
     @cached_property
@@ -137,6 +138,8 @@ class ElementParameters:
 
 def _filled(given: ForceElement, symbolic: ForceElement) -> ForceElement:
     """Return an element with the defaults that do not depend on parameters filled in."""
+    if isinstance(given, Varying):
+        return given
     known = {one.name: getattr(symbolic, one.name) for one in fields(given)}
     defaults = {
         name: value
@@ -148,6 +151,7 @@ def _filled(given: ForceElement, symbolic: ForceElement) -> ForceElement:
 
 def _size(name: str, element: ForceElement, word: str) -> int:
     """Return how many numbers a field has, 0 for one number that is no vector."""
+    element = element.element if isinstance(element, Varying) else element
     words = {one.name: one for one in fields(element)}
     numeric = {word: _numbers(getattr(element, word), one.type) for word, one in words.items()}
     known = [word for word, size in numeric.items() if size is not None]

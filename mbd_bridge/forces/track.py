@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, StateError, real_number
+from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
 from mbd_bridge.forces.points import SMALLEST, Placed, placed
 from mbd_bridge.forces.roads import Flat, Road
@@ -99,13 +99,12 @@ class Track(ForceElement):
         axis = np.array(self.vector("axis", self.axis))
         if not axis.any():
             raise StateError(f"{self.label}: axis: expected a direction (3,), got {axis.tolist()}")
-        expected = "a number above 0, m"
         checked = replace(
             self,
             wheels=wheels,
             front=front,
             rear=rear,
-            radius=real_number(f"{self.label}: radius", self.radius, expected, positive=True),
+            radius=self.number("radius", self.radius, "m", positive=True),
             pad_stiffness=self.number("pad_stiffness", self.pad_stiffness, "N/m", 0.0),
             pad_damping=self.number("pad_damping", self.pad_damping, "N s/m", 0.0),
             tension=tension,

@@ -77,14 +77,16 @@ def _turn(axis: tuple[float, float, float]) -> Frame:
 
 def _wheel(loop: Loop, cut: Cut) -> Cut:
     """Return the cut of a rolling wheel: z of a is the plane's normal, z of b its axis."""
-    if loop.axis2 is None or loop.radius is None or not loop.radius > 0.0:
+    radius: Any = loop.radius
+    known = isinstance(radius, float | int)  # no symbol
+    if loop.axis2 is None or radius is None or (known and not radius > 0.0):
         raise ModelError(
             f"{_where(loop)}a rolling wheel needs axis= (normal of the plane, in the predecessor's "
             f"frame), axis2= (the wheel's axis, in the successor's frame) and a radius= above 0 m; "
             f"got axis2={loop.axis2}, radius={loop.radius}"
         )
     a, b = cut.a @ _turn(loop.axis), cut.b @ _turn(loop.axis2)
-    return replace(cut, a=a, b=b, rows=rolling_rows(float(loop.radius)))
+    return replace(cut, a=a, b=b, rows=rolling_rows(radius))
 
 
 def _mask(loop: Loop) -> tuple[Row, ...]:

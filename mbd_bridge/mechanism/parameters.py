@@ -9,7 +9,7 @@ A parameter is named after what it belongs to, with the file's own word for it:
     JOINT.xyz, JOINT.rpy    (3,)             m, rad: where the joint sits on its parent
     LOOP.predecessor.xyz    (3,)             m, and .rpy: a loop joint's frame on its predecessor
     LOOP.successor.xyz      (3,)             m, and .rpy: on its successor
-    LOOP.length                              m, of a distance joint
+    LOOP.length, LOOP.radius                 m, of a distance joint; of a rolling wheel
     gravity                 (3,)             m/s², in the world's axes
 
 Each replaces exactly the number of this name in the description, and nothing else: a longer link
@@ -38,6 +38,9 @@ from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
 GRAVITY = "gravity"
 OF_LINK = ("mass", "centre", "inertia")
 OF_FRAME = ("xyz", "rpy")
+OF_LOOP = {"length": ("distance", "distance joint"), "radius": ("rolling", "rolling wheel")}
+"""Words of loops, with the type of those that have them and what messages call it."""
+
 SIDES = ("predecessor", "successor")
 
 COMPONENTS = {"rpy": ("roll", "pitch", "yaw"), "inertia": ("xx", "yy", "zz", "xy", "xz", "yz")}
@@ -50,6 +53,7 @@ PARAMETER_UNIT = {
     "xyz": "m",
     "rpy": "rad",
     "length": "m",
+    "radius": "m",
     GRAVITY: "m/s^2",
 }
 """By the last word of a parameter's name."""
@@ -282,13 +286,13 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
         return _of_frame(description, name, owner, word, value)
-    if word == "length":
-        return _of_length(description, name, owner, value)
+    if word in OF_LOOP:
+        return _of_loop(description, name, owner, word, value)
     words = [*(f"LINK.{word}" for word in OF_LINK), *(f"JOINT.{word}" for word in OF_FRAME)]
     words += [f"LOOP.{side}.{word}" for side in SIDES for word in OF_FRAME]
     raise ModelError(
-        f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length and {GRAVITY}, with the "
-        f"names of links, joints and loops"
+        f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length, LOOP.radius and "
+        f"{GRAVITY}, with the names of links, joints and loops"
     )
 
 
@@ -372,20 +376,22 @@ def _on_rigid_links(description: Description, name: str, joint: str) -> None:
             )
 
 
-def _of_length(
-    description: Description, name: str, owner: str, value: ArrayLike
+def _of_loop(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
 ) -> tuple[_Entry, Array]:
-    rods = [loop.name for loop in description.loops if loop.type == "distance"]
-    _place(f"parameter {name!r}: ", "distance joint", owner, rods)
+    kind, said = OF_LOOP[word]
+    known = [loop.name for loop in description.loops if loop.type == kind]
+    _place(f"parameter {name!r}: ", said, owner, known)
     index = [loop.name for loop in description.loops].index(owner)
     rows = value_rows(name, value, 1)
     if not rows.min() > 0.0:
-        raise ModelError(f"parameter {name!r}: a length is positive, this is {rows.min():g} m")
+        raise ModelError(f"parameter {name!r}: a {word} is positive, this is {rows.min():g} m")
 
     def put(draft: _Draft, p: Array) -> None:
-        draft.loops[index] = replace(draft.loops[index], length=p[0])
+        changes: dict[str, Any] = {word: p[0]}
+        draft.loops[index] = replace(draft.loops[index], **changes)
 
-    return _Entry("length", index, 1, put), rows
+    return _Entry(word, index, 1, put), rows
 
 
 def _place(where: str, what: str, name: str, names: list[str]) -> int:

@@ -11,13 +11,14 @@ import numpy as np
 from mbd_bridge.equations.external import from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.expressions.jet import Jet
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
-from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Expression
+from mbd_bridge.simulate.inputs.within_elements import with_inputs
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.steps.runge_kutta import Stage
@@ -47,7 +48,8 @@ class Acting:
         elements: Forces | None = None,
     ) -> None:
         self.system, self.model = system, model
-        self.elements = system.forces if elements is None else elements
+        forces = system.forces if elements is None else elements
+        self.elements = with_inputs(system, forces, held)
         self._held, self._numbers = held, numbers
 
     @staticmethod
@@ -118,7 +120,8 @@ class Acting:
 
         Those that are given are held at the effort limits, if these are used.
         """
-        parts = [k for k in range(len(self.system.torques)) if k not in but]
+        torques = enumerate(self.system.torques)
+        parts = [k for k, part in torques if k not in but and not part.field]
         if self.system.effort is None:
             return self._along(parts, t, q, v, z)
         given = self.system.effort.held(self.given(t, q, v, z, but))

@@ -16,6 +16,7 @@ import numpy as np
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
@@ -36,15 +37,10 @@ from mbd_bridge.simulate.inputs.motions import (
     motion_parts,
 )
 from mbd_bridge.simulate.inputs.outside import resolved
-from mbd_bridge.simulate.inputs.signal import (
-    Input,
-    Sampled,
-    Signal,
-    StateFunction,
-    Table,
-)
+from mbd_bridge.simulate.inputs.signal import Sampled, Signal, StateFunction, Table
 from mbd_bridge.simulate.inputs.table import check_covers
 from mbd_bridge.simulate.inputs.torques import Torque, TorquePart, torque_parts
+from mbd_bridge.simulate.inputs.within_elements import input_parts
 from mbd_bridge.simulate.inputs.wrenches import External, WrenchPart, wrench_parts
 from mbd_bridge.simulate.layout import Layout
 from mbd_bridge.simulate.machine import HasModel, agreed, model_of
@@ -131,7 +127,7 @@ class System:
         self.effort = EffortLimits.asked(model, effort_limits)
         self._put(
             model,
-            torque_parts(model, torque),
+            (*torque_parts(model, torque), *input_parts(self.forces)),
             wrench_parts(model, external, external_in),
             motion_parts(model, prescribed, start),
             parameters_of(model, named, self.elements),
@@ -242,6 +238,8 @@ class System:
                 found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
                 found.append(f"prescribed motion {part.name!r}")
+            elif part.field:
+                found.append(part.field)
             else:
                 whole = len(part.places) != 1 or len(names) == 1
                 found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
@@ -271,7 +269,7 @@ class System:
     @cached_property
     def layout(self) -> Layout:
         """Where the numbers of the signals are."""
-        sizes = [len(part.places) for part in self.torques] + [6] * len(self.wrenches)
+        sizes = [len(part.places) or 1 for part in self.torques] + [6] * len(self.wrenches)
         sizes += [1] * len(self.prescribed)
         parts = zip(self.parts, sizes, strict=True)
         return Layout.of([(part.signal, n, isinstance(part, MotionPart)) for part, n in parts])

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.errors import FunctionError, StateError
+from mbd_bridge.expressions.jet import Jet
 from mbd_bridge.forces.base import NO_STATES, ForceElement
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, motions
-from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.inputs.signal import Constant, Expression, Input, Sampled, Table, jets
+from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Table, jets
 from mbd_bridge.simulate.inputs.wrenches import ADVICE
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.runge_kutta import Stage

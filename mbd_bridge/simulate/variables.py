@@ -24,10 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.loads.selected import actuation_names
 from mbd_bridge.mechanism.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES
-from mbd_bridge.simulate.inputs.signal import Constant, Input
+from mbd_bridge.simulate.inputs.signal import Constant
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.results.force_elements import ENERGY
@@ -95,6 +96,8 @@ def _numbers(system: System, part: TorquePart | WrenchPart) -> list[tuple[str, s
         axes = "the link's axes" if part.reference == "link" else "the world's axes"
         text = f"wrench on {part.name}, in {axes}"
         return [(f"{stem}.{name}", _component_unit(name), text) for name in COMPONENTS]
+    if part.field:
+        return [(prefix or part.field, "", "number of a force element")]
     names, units = system.model.velocity_names, model_units(system.model)[1]
     whole = len(part.places) != 1
     found = []
@@ -179,7 +182,7 @@ def output_variables(system: System, sizes: dict[str, int]) -> tuple[Variable, .
         found += _actuations(system)
     for element in system.forces:
         found += [
-            (f"element.{element.name}.{name}", unit, f"{type(element).__name__} {element.name!r}")
+            (f"element.{element.name}.{name}", unit, element.label)
             for name, unit in (element.units(model) | ENERGY).items()
         ]
     found += excess_variables(system)

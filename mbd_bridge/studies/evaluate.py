@@ -17,12 +17,12 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError, unknown_name
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.run import simulate_batch
-from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System

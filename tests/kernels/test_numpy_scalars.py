@@ -9,8 +9,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import KernelError, MbdError, StateError
+from mbd_bridge.expressions.jet import Jet, Truth
 from mbd_bridge.kernels import trace
-from mbd_bridge.simulate.inputs.jet import Jet, Truth
 from tests.machines import four_bar
 
 SCALARS = {

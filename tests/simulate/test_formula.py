@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.simulate.inputs.formula import DEEPEST, LONGEST, Formula
-from mbd_bridge.simulate.inputs.jet import Jet
+from mbd_bridge.expressions.formula import DEEPEST, LONGEST, Formula
+from mbd_bridge.expressions.jet import Jet
 from tests.machines import four_bar
 
 TEXTS = {

@@ -8,8 +8,8 @@ from scipy.interpolate import CubicSpline
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.expressions.jet import Jet
 from mbd_bridge.functions import Table as TableOf
-from mbd_bridge.simulate.inputs.jet import Jet
 from mbd_bridge.simulate.inputs.signal import Table
 from tests.machines import four_bar
 from tests.robots import own_urdfs

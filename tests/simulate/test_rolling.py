@@ -205,3 +205,21 @@ def test_a_wheel_without_radius_or_axis_is_refused(lack):
     parts.loop("contact", "rolling", "ground", "disk", **given)
     with pytest.raises(ModelError, match=r"contact.*a rolling wheel needs"):
         mbd.Mechanism.build(parts)
+
+
+def test_a_radius_is_a_parameter(disk):
+    """Disks of other radii, each as the machine that is built with it."""
+    radii = np.array([0.9, 1.2]) * DISK.R
+    disks = [Disk(R=r) for r in radii]
+    starts = [one.mechanism() for one in disks]
+    inertia = [(one.diametral, one.axial, one.diametral) for one in disks]
+    at = [one.assemble({"free.qx": -0.2}, velocity={"free.wy": 5.0}) for one in starts]
+    numbers = {"contact.radius": radii, "disk.inertia": inertia}
+    q, v = [a.q for a in at], [a.v for a in at]
+    many = mbd.simulate_batch(disk, 0.2, q=q, v=v, parameters=numbers)
+    assert set(many.status) == {"finished"}
+    for one, a, q in zip(starts, at, many.q, strict=True):
+        alone = mbd.simulate(one, 0.2, q=a.q, v=a.v)
+        assert np.abs(alone.q - q).max() < LOOPS
+    with pytest.raises(ModelError, match="a radius is positive"):
+        mbd.simulate(disk, 0.1, parameters={"contact.radius": -0.3})

@@ -18,17 +18,11 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, by_name
 from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.expressions.formula import Formula, text_formula
+from mbd_bridge.expressions.jet import ADVICE, Jet, lift
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.inputs.formula import Formula, text_formula
-from mbd_bridge.simulate.inputs.jet import ADVICE, Jet, lift
-from mbd_bridge.simulate.inputs.signal import (
-    Constant,
-    Expression,
-    Input,
-    Sampled,
-    Table,
-    finite,
-)
+from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Table, finite
 from mbd_bridge.spatial import Array
 
 Prescribed: TypeAlias = (

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.simulate.inputs.signal import Input
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart, force_signal, torque_parts
+from mbd_bridge.simulate.inputs.within_elements import held_signal
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart, wrench_parts
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def resolved(
         name = _name(part.signal, inputs)
         if name is None:
             return part
+        if part.field:
+            return part._replace(signal=held_signal(part.field, inputs[name]))
         if len(part.places) == model.nv > 1:
             (whole,) = torque_parts(model, inputs[name])
             return whole

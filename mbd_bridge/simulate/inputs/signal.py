@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import StateError
+from mbd_bridge.expressions.jet import Jet, lift
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
-from mbd_bridge.simulate.inputs.jet import Jet, lift
 from mbd_bridge.simulate.inputs.table import FEWEST, table_rows
 from mbd_bridge.spatial import Array
 
@@ -149,26 +149,6 @@ class Sampled:
     def label(self) -> str:
         """What it is, for messages."""
         return f"GeneralForce {self.element!r}" if self.element else "Sampled"
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """Numbers that come from outside under a name: from a control loop, a stepper, C.
-
-    Attributes
-    ----------
-    name : of the input
-    value : until another one is given, in N, N m: one number, or as many as act
-
-    Examples
-    --------
-    >>> mbd.simulate(arm, 1.0, torque={"grip": mbd.Input("grip")},
-    ...              inputs={"grip": 2.0})                              # doctest: +SKIP
-    """
-
-    name: str
-    value: ArrayLike = 0.0
-    number = 1
 
 
 Signal: TypeAlias = Constant | Expression | Table | Sampled | Input | ElementForces

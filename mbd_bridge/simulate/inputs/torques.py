@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.expressions.formula import Formula, text_formula
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.element_forces import ElementForces
-from mbd_bridge.simulate.inputs.formula import Formula, text_formula
 from mbd_bridge.simulate.inputs.signal import (
     Constant,
     Expression,
-    Input,
     Sampled,
     Signal,
     StateFunction,
@@ -51,15 +51,21 @@ EXPECTED = (
 
 
 class TorquePart(NamedTuple):
-    """One signal, and the velocities (indices) along which its numbers act."""
+    """One signal, and the velocities (indices) along which its numbers act.
+
+    Or, along none, a number inside a force element: its `field` "ELEMENT.field" and the element's
+    number.
+    """
 
     places: tuple[int, ...]
     signal: Signal
+    field: str = ""
+    element: int = -1
 
     @property
     def of_element(self) -> bool:
-        """Whether force elements exert it."""
-        return of_element(self.signal)
+        """Whether force elements exert it, or it is inside one."""
+        return bool(self.field) or of_element(self.signal)
 
 
 def of_element(signal: Signal) -> bool:

@@ -18,12 +18,12 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.external.force import ExternalForce, Reference
 from mbd_bridge.external.forces import ExternalForces, File, external_forces
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.signal import (
     Constant,
     Expression,
-    Input,
     Sampled,
     Signal,
     StateFunction,

@@ -13,6 +13,7 @@ from mbd_bridge.forces.general_force import GeneralForce, is_sampled
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
+from mbd_bridge.simulate.inputs.within_elements import with_inputs
 from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
@@ -111,9 +112,11 @@ def force_elements(
     samples : (K, H) what steps held, where Python was called; None where it is not known
     """
     system = trajectory.system
-    traced = _traced(system, time, q, v, z, trajectory.p)
+    if system.sampled and samples is None:
+        samples = trajectory.samples(time, q, v)
+    held = np.tile(trajectory.held, (len(time), 1)) if samples is None else samples
+    traced = _traced(system, time, q, v, z, held, trajectory.p)
     if any(is_sampled(element) for element in system.forces):
-        held = trajectory.samples(time, q, v) if samples is None else samples
         traced |= _sampled(system, q, v, held)
     return ForceElements(time, {one.name: traced[one.name] for one in system.forces})
 
@@ -140,7 +143,7 @@ def _sampled(system: System, q: Array, v: Array, samples: Array) -> dict[str, El
 
 
 def _traced(
-    system: System, time: Array, q: Array, v: Array, z: Array, p: Array | None
+    system: System, time: Array, q: Array, v: Array, z: Array, held: Array, p: Array | None
 ) -> dict[str, ElementReport]:
     """Return the reports of elements that are traced."""
     model = system.model
@@ -149,14 +152,18 @@ def _traced(
         return {}
     units = [element.units(model) | ENERGY for element in elements]
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz}
+    rows = [q, v, np.column_stack([time, z])]
+    if any(part.field for part in system.torques):
+        inputs["held"] = held.shape[1]
+        rows.append(held)
     told = [one.identity for one in system.members if not is_sampled(one.element)]
     identity = None if None in told else f"force elements {told}"
 
     def of(own: Model, forces: Forces) -> Traceable:
-        pairs = zip(forces, system.states.places, strict=True)
-        each = [(element, place) for element, place in pairs if not is_sampled(element)]
-
-        def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
+        def report(q: Array, v: Array, t: Array, *held: Array) -> tuple[Array, ...]:
+            found = with_inputs(system, forces, *held) if held else forces
+            pairs = zip(found, system.states.places, strict=True)
+            each = [(element, place) for element, place in pairs if not is_sampled(element)]
             return tuple(element_row(element, place, own, q, v, t) for element, place in each)
 
         return report
@@ -164,11 +171,11 @@ def _traced(
     names = tuple(f"element {k}" for k in range(len(elements)))
     kernel = system_kernel(system, of, inputs, names, "force_elements", identity)
     more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
-    tables = kernel(q, v, np.column_stack([time, z]), *more)
+    tables = kernel(*rows, *more)
     return {
         element.name: ElementReport(
             element.name,
-            type(element).__name__,
+            element.kind,
             unit,
             {name: table[:, k] for k, name in enumerate(unit)},
         )

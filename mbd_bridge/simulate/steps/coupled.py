@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
@@ -23,7 +24,6 @@ from mbd_bridge.simulate.checks.account import Account
 from mbd_bridge.simulate.checks.opening import opening
 from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.knots import Knots, length_to
-from mbd_bridge.simulate.inputs.signal import Input
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer

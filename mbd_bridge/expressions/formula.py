@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.simulate.inputs.jet import Jet, lift
+from mbd_bridge.expressions.jet import Jet, lift
 
 Node = Callable[[Any], Any]
 
@@ -82,8 +82,19 @@ class _Token(NamedTuple):
     place: int
 
 
+class At(NamedTuple):
+    """A time and other numbers by name, at which a formula has a value."""
+
+    t: Any
+    others: Mapping[str, Any] | None
+
+
 class Formula:
     """A function of time that a text says: of a float, a `Jet` or a symbol.
+
+    Parameters
+    ----------
+    names : of other numbers that it may be made of
 
     Raises
     ------
@@ -91,19 +102,19 @@ class Formula:
         The text is no formula: where, and what there is.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._node = _Reader(text).whole()
+    def __init__(self, text: str, names: Collection[str] = ()) -> None:
+        self.text, self._names = text, tuple(names)
+        self._node = _Reader(text, names).whole()
 
-    def __call__(self, t: Any) -> Any:
-        """Return the value at t."""
+    def __call__(self, t: Any, others: Mapping[str, Any] | None = None) -> Any:
+        """Return the value at t, and at the values of the other names."""
         try:
-            return self._node(t)
+            return self._node(At(t, others) if self._names else t)
         except (ZeroDivisionError, OverflowError, ValueError) as problem:
             raise StateError(f"formula {self.text!r} has no value: {problem}") from None
 
-    def __reduce__(self) -> tuple[type[Formula], tuple[str]]:
-        return Formula, (self.text,)
+    def __reduce__(self) -> tuple[type[Formula], tuple[str, tuple[str, ...]]]:
+        return Formula, (self.text, self._names)
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"
@@ -120,8 +131,8 @@ def text_formula(kind: str, name: str, text: str | Formula) -> Formula:
 class _Reader:
     """Reads a formula from left to right."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, names: Collection[str] = ()) -> None:
+        self._text, self._names = text, names
         if len(text) > LONGEST:
             raise StateError(
                 f"formula {text[:40]!r}...: {len(text)} characters, at most {LONGEST}; give a "
@@ -222,13 +233,17 @@ class _Reader:
         self._next += 1
         if token.text == "t":
             self._of_time = True
-            return lambda t: t
+            return (lambda at: at.t) if self._names else lambda t: t
         if token.text in CONSTANTS:
             constant = CONSTANTS[token.text]
             return lambda t: constant
         if token.text in FUNCTIONS:
             return self._function(token)
-        known = ["t", *CONSTANTS, *FUNCTIONS]
+        if token.text in self._names:
+            self._of_time = True
+            name = token.text
+            return lambda at: at.others[name]
+        known = ["t", *self._names, *CONSTANTS, *FUNCTIONS]
         raise self._error(unknown_name("name", token.text, known), token.place)
 
     def _function(self, token: _Token) -> Node:

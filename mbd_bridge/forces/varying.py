@@ -1,0 +1,235 @@
+"""An element whose numbers vary: formulas, functions of (t, q, v), inputs from outside.
+
+    stiffness="2e4*(1 + 0.5*sin(t))",  damping=lambda t, q, v: 100 + 20*q[0],  force=Input("valve")
+
+At each state the element is bound anew with its numbers there, of floats or symbols, so that its
+own checks and defaults hold. What it stores would change without any motion: its power counts as
+work, and D = -power - U̇ is not stated (0 where it has no damping of its own).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, Self, final
+
+import numpy as np
+
+from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.expressions.formula import Formula
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.traced_function import TracedFunction
+from mbd_bridge.functions import Table
+from mbd_bridge.kernels import is_traced
+from mbd_bridge.kernels.graph.expression import Tape
+from mbd_bridge.mechanism import Model
+from mbd_bridge.spatial import Array
+
+Varies = str | Formula | Input | Callable[[Any, Array, Array], Any]
+"""How a number varies."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Varying(ForceElement):
+    """An element with numbers that vary.
+
+    Parameters
+    ----------
+    element : as it is given, with other things in the places of these numbers
+    how : how they vary, by field
+    inputs : the numbers that inputs have, in their order; None: those that they have by themselves
+    """
+
+    element: ForceElement
+    how: Mapping[str, Any]
+    inputs: tuple[Any, ...] | None = None
+
+    @property
+    def named_inputs(self) -> dict[str, Input]:
+        """The inputs, by field."""
+        return {word: one for word, one in self.how.items() if isinstance(one, Input)}
+
+    def bind(self, model: Model) -> Self:
+        """Return the element checked, with its functions traced."""
+        how = {word: self._function(model, word, given) for word, given in self.how.items()}
+        element = replace(self.element, name=self.name)
+        bound = replace(self, element=element, how=how)
+        bound.at(model, 0.0, model.neutral(), np.zeros(model.nv))
+        if any(is_traced(getattr(element, one.name)) for one in fields(element)):
+            return bound  # with symbols for parameters
+        sizes = {"t": 1, "q": model.nq, "v": model.nv, "inputs": len(self.named_inputs)}
+        tape = Tape()
+        t, q, v, inputs = (
+            np.array([tape.put("input", name, k) for k in range(size)], dtype=object)
+            for name, size in sizes.items()
+        )
+        try:
+            replace(bound, inputs=tuple(inputs)).at(model, t[0], q, v)
+        except (MbdError, TypeError, ValueError) as problem:
+            raise StateError(
+                f"{self.label}: {', '.join(how)} cannot vary, since the element decides by the "
+                f"value what it is ({problem})"
+            ) from problem
+        return bound
+
+    def _function(self, model: Model, word: str, given: Any) -> Any:
+        where = f"{self.label}: {word}"
+        if isinstance(given, Input):
+            if not isinstance(given.value, Real):
+                raise StateError(f"{where}: expected an Input of one number, got {given.value!r}")
+            return given
+        if isinstance(given, TracedFunction):
+            return given
+        function = given
+        if isinstance(given, Formula):
+            given = given.text
+        if isinstance(given, str):
+            names = [name for name in model.coordinate_names if name.isidentifier()]
+            try:
+                formula = Formula(given, names)
+            except StateError as problem:
+                raise StateError(
+                    f"{where}: expected a number, a formula of t and coordinates, a function of "
+                    f"(t, q, v) or mbd.Input(name), got {given!r:.60}: {problem}"
+                ) from None
+            function = _OfCoordinates(formula, model.coordinate_names)
+        inputs = {"t": None, "q": model.nq, "v": model.nv}
+        return TracedFunction.of(where, function, inputs)
+
+    def changed(self, **numbers: Any) -> Self:
+        """Return the element with other numbers."""
+        return replace(self, element=replace(self.element, **numbers))
+
+    def at(self, model: Model, t: Any, q: Array, v: Array) -> ForceElement:
+        """Return the element with its numbers at a state, bound."""
+        inputs = iter(self._inputs)
+        numbers = {
+            word: next(inputs) if isinstance(one, Input) else one(t, q, v)
+            for word, one in self.how.items()
+        }
+        return replace(self.element, **numbers).bind(model)
+
+    @property
+    def _inputs(self) -> tuple[Any, ...]:
+        own = tuple(float(np.asarray(one.value)) for one in self.named_inputs.values())
+        return own if self.inputs is None else self.inputs
+
+    def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
+        """Return what it does with its numbers at this state."""
+        return self.at(model, t, q, v).effect(model, t, q, v, z)
+
+    def within_cuts(
+        self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES
+    ) -> Mapping[int, Array]:
+        """Return what of its wrenches passes through cut joints."""
+        return self.at(model, t, q, v).within_cuts(model, t, q, v, z)
+
+    def _now(self, model: Model) -> ForceElement:
+        return self.at(model, 0.0, model.neutral(), np.zeros(model.nv))
+
+    def units(self, model: Model) -> Units:
+        """Return names and units of the report."""
+        return self._now(model).units(model)
+
+    def states(self, model: Model) -> Units:
+        """Return names and units of the element's own states."""
+        return self._now(model).states(model)
+
+    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+        """Complain where it cannot act at the start of a motion."""
+        self.at(model, t, q, v).check_start(model, t, q, v)
+
+    def link_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the links on which it exerts wrenches."""
+        return self._now(model).link_numbers(model)
+
+    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the velocities along which it exerts forces."""
+        return self._now(model).velocity_numbers(model)
+
+    def cut_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the cut joints in which it acts."""
+        return self._now(model).cut_numbers(model)
+
+    def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
+        """Return what it stands for in a file."""
+        return self._now(model).replaces(model)
+
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether one of its numbers does."""
+        timed = any(getattr(one, "timed", False) for one in self.how.values())
+        return timed or self.element.depends_on_time
+
+    @property
+    def passive(self) -> bool:
+        """What it stores changes without a motion."""
+        return False
+
+    @property
+    def kind(self) -> str:
+        """The element's kind."""
+        return self.element.kind
+
+    @property
+    def place(self) -> str:
+        """Where it acts."""
+        return self.element.place
+
+    @property
+    def numbers(self) -> str:
+        """Its numbers that are not the default's."""
+        return self.element.numbers
+
+    @property
+    def identity(self) -> str | None:
+        """A text that tells it from others."""
+        nominal = dict.fromkeys(self.how, 0.0)
+        own = self.element.changed(**nominal).identity
+        if own is None:
+            return None
+        told = {
+            word: "an input" if isinstance(one, Input) else getattr(one, "digest", repr(one))
+            for word, one in self.how.items()
+        }
+        held = [] if self.inputs is None else [type(one).__name__ for one in self.inputs]
+        values = [] if held else list(self._inputs)
+        return hashlib.sha256(f"{own} {told!r} {held} {values}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _OfCoordinates:
+    """A formula of t and coordinates as a function of (t, q, v)."""
+
+    formula: Formula
+    names: tuple[str, ...]
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Any:
+        """Return the value."""
+        return self.formula(t, dict(zip(self.names, q, strict=True)))
+
+
+def varying(element: ForceElement) -> ForceElement:
+    """Return an element as it is, or as one that varies where a number is given as what does."""
+    if isinstance(element, Varying):
+        return element
+    how = {}
+    for one in fields(element):
+        value = getattr(element, one.name)
+        if isinstance(value, Input) or (_numeric(str(one.type)) and _is_how(value, str(one.type))):
+            how[one.name] = value
+    return Varying(element, how, name=element.name) if how else element
+
+
+def _numeric(kind: str) -> bool:
+    return kind.removesuffix(" | None") in ("float", "Stiffness", "Damping", "Given")
+
+
+def _is_how(value: Any, kind: str) -> bool:
+    if kind == "Given":  # functions of (t, s, rate) and tables are the actuators' own
+        return isinstance(value, str | Formula)
+    return isinstance(value, str) or (callable(value) and not isinstance(value, Table))

@@ -1,0 +1,62 @@
+"""Inputs inside force elements: their numbers are held during a step, like those of torques."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mbd_bridge.errors import StateError
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.varying import Varying
+from mbd_bridge.simulate.inputs.signal import HELD, Signal
+from mbd_bridge.simulate.inputs.torques import TorquePart, force_signal
+from mbd_bridge.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulate.system import System
+
+
+def input_parts(elements: Sequence[ForceElement]) -> tuple[TorquePart, ...]:
+    """Return the inputs of elements as parts of a system that exert nothing themselves."""
+    return tuple(
+        TorquePart((), one, f"{element.name}.{word}", number)
+        for number, element in enumerate(elements)
+        if isinstance(element, Varying)
+        for word, one in element.named_inputs.items()
+    )
+
+
+def held_signal(field: str, given: Any) -> Signal:
+    """Return what an input inside an element gets: a number, one a trajectory, or a called one."""
+    signal = force_signal(field, given)
+    if not isinstance(signal, HELD):
+        raise StateError(
+            f"inputs: {field!r} of a force element is held during a step: expected a number, or "
+            f"mbd.Sampled(function); a formula or function of (t, q, v) stands in the element "
+            f"itself, in the place of the mbd.Input"
+        )
+    return signal
+
+
+def with_inputs(
+    system: System, elements: tuple[ForceElement, ...], held: Array
+) -> tuple[ForceElement, ...]:
+    """Return the elements of a system with the numbers of their inputs, floats or symbols.
+
+    Parameters
+    ----------
+    held : (H,) numbers that stay during a step
+    """
+    numbers: dict[int, list[Any]] = {}
+    for k, part in enumerate(system.torques):
+        if part.field:
+            numbers.setdefault(part.element, []).append(held[system.layout.held[k]][0])
+    if not numbers:
+        return elements
+    out = list(elements)
+    for number, values in numbers.items():
+        element = out[number]
+        assert isinstance(element, Varying), "it has inputs"
+        out[number] = replace(element, inputs=tuple(values))
+    return tuple(out)
