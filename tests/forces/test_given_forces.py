@@ -177,7 +177,10 @@ BAD = {
     ),
     "nowhere": (forces.GeneralForce(raising), "expected joints, or a link"),
     "no function": (forces.GeneralForce(3.0, joints=["wrist"]), "expected a function"),
-    "a text": (forces.PointActuator(("arm", "hand"), ENDS, "5*tt"), "expected a number, N"),
+    "a text": (
+        forces.PointActuator(("arm", "hand"), ENDS, "5*tt"),
+        "expected a number.*no name named .tt",
+    ),
     "axes": (forces.GeneralForce(raising, link="hand", axes="hand"), "axes='hand' is not known"),
     "link": (forces.GeneralForce(raising, link="hnd"), "no link named 'hnd'"),
 }
