@@ -62,7 +62,8 @@ def load(
     gravity: ArrayLike | None = None,
     cuts: Cuts = "authored",
     rank_tolerance: float = RANK_TOLERANCE,
-    mesh_directories: Sequence[str | PathLike[str]] = (),
+    package_path: Sequence[str | PathLike[str]] = (),
+    arguments: Mapping[str, object] | None = None,
     forces: str | PathLike[str] | Iterable[ForceElement] | None = None,
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
@@ -80,7 +81,9 @@ def load(
     rank_tolerance : how far (rad, or parts of the mechanism's size) rounded numbers in the file may
         put a redundant constraint off; beyond it the constraint counts, and may hold the machine.
         ``loops.report()`` names what was taken for redundant, and by how much it is off
-    mesh_directories : where to look for ``package://`` and relative meshes
+    package_path : folders with packages and meshes: of ``package://``, of relative meshes, of
+        ``$(find PACKAGE)`` in xacro; the file's surroundings and ROS_PACKAGE_PATH are searched too
+    arguments : values of the arguments of a xacro file, ``{"payload": 7}``
     forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
         if it is there, and springs in the file's joints (MJCF, SDF); () for none. They act by
         default (`Mechanism.forces`)
@@ -89,7 +92,7 @@ def load(
     flexible : links that bend, or the file with them; None for ``NAME.flex.yaml``, if it is there,
         () for none: a rigid machine
     """
-    description = describe(path, mesh_directories=mesh_directories)
+    description = describe(path, package_path=package_path, arguments=arguments)
     if flexible is None:
         soft = sidecar_path(Path(fsdecode(path)), flex_sidecar.SUFFIX)
         flexible = soft if soft.is_file() else ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from mbd_bridge.errors import FileError
 from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.kinds import format_of
 from mbd_bridge.formats.sdf import read_sdf
@@ -14,14 +15,16 @@ from mbd_bridge.formats.sidecar import with_sidecar
 def describe(
     path: str | os.PathLike[str],
     *,
-    mesh_directories: Sequence[str | os.PathLike[str]] = (),
+    package_path: Sequence[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, object] | None = None,
 ) -> Description:
     """Return what a robot's file says; what stands in it tells its format.
 
     Parameters
     ----------
     path : of the file
-    mesh_directories : where to look for ``package://`` and relative meshes
+    package_path : folders with packages and meshes
+    arguments : values of the arguments of a xacro file
     """
     if isinstance(path, str | bytes | os.PathLike):
         name = os.fsdecode(path)
@@ -29,7 +32,14 @@ def describe(
         if form == "MJCF":
             from mbd_bridge.bridges.mujoco import read_mjcf
 
+<<<<<<< HEAD
             return with_sidecar(read_mjcf(path))
         if form == "SDF":
             return with_sidecar(read_sdf(path, mesh_directories=mesh_directories))
     return read(path, mesh_directories=mesh_directories)
+=======
+            if arguments:
+                raise FileError("arguments are for xacro files, and this is MJCF", name)
+            return read_mjcf(path)
+    return read(path, package_path=package_path, arguments=arguments)
+>>>>>>> 66d5099 (feat(formats): xacro files take arguments, and find packages without ROS)

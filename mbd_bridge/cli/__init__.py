@@ -28,7 +28,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    from mbd_bridge.cli.parser import make_parser
+    from mbd_bridge.cli.parser import make_parser, xacro_arguments
 
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdout = sys.stdout or _Closed()
@@ -37,7 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without → shows ?
     try:
         parser = make_parser()
-        options, unknown = parser.parse_known_args(arguments)
+        words, given = xacro_arguments(sys.argv[1:] if arguments is None else arguments)
+        options, unknown = parser.parse_known_args(words)
+        options.xacro_arguments = given
+        if given and not hasattr(options, "robot"):
+            unknown += [f"{name}:={value}" for name, value in given.items()]
         if options.command is None and not unknown:
             parser.print_help()
             return 0

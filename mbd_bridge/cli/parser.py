@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import re
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 COMMANDS = (
@@ -33,6 +35,8 @@ COMMANDS = (
     "models",
 )
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
+
+XACRO_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
 DESCRIPTION = """\
 The load in any joint of any machine, in machine code made for that machine.
@@ -113,6 +117,19 @@ def make_parser() -> Parser:
     return parser
 
 
+def xacro_arguments(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the words of a command line without ``NAME:=VALUE``, and these, which xacro takes."""
+    given = {}
+    rest = []
+    for word in words:
+        name, sign, value = word.partition(":=")
+        if sign and XACRO_NAME.fullmatch(name):
+            given[name] = value
+        else:
+            rest.append(word)
+    return rest, given
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the table's file, which commands that write one have."""
     parser.add_argument(
@@ -125,7 +142,19 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the robot's file and what changes it, which every command has."""
-    parser.add_argument("robot", metavar="ROBOT", help="URDF, xacro, MJCF or SDF file")
+    parser.add_argument(
+        "robot",
+        metavar="ROBOT",
+        help="URDF, xacro, MJCF or SDF file; arguments of a xacro file follow it, payload:=7",
+    )
+    parser.add_argument(
+        "--package-path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="where packages and meshes are (package://, $(find ...)), besides the file's "
+        "surroundings and ROS_PACKAGE_PATH; repeatable",
+    )
     parser.add_argument(
         "--floating",
         action="store_true",

@@ -143,11 +143,11 @@ def robot_and_remarks(
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
-        folders = vars(options).get("meshes", ())
         robot = load(
             options.robot,
             floating=options.floating,
-            mesh_directories=folders,
+            package_path=options.package_path,
+            arguments=options.xacro_arguments,
             forces=() if options.no_forces else options.forces,
             flexible=() if options.rigid else options.flexible,
             actuators=vars(options).get("actuators"),

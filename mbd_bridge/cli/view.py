@@ -77,14 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     motion_file.add_arguments(parser, near=False)
     external.add_arguments(parser)
-    parser.add_argument(
-        "--meshes",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="FOLDER",
-        help="where packages or meshes are, besides the file's surroundings and ROS_PACKAGE_PATH",
-    )
     _add_picture(parser)
 
 

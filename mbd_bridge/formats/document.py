@@ -14,7 +14,7 @@ from mbd_bridge.spatial import Frame
 SHOWN = 3
 """How many places a warning names before it says how many more there are."""
 
-NO_MESH = "meshes not found (pass mesh_directories, or set ROS_PACKAGE_PATH)"
+NO_MESH = "meshes not found (pass package_path, or set ROS_PACKAGE_PATH)"
 """A kind of remark that concerns pictures only."""
 
 QUOTED = 80

@@ -57,16 +57,19 @@ class MeshFinder:
             self._found[uri] = self._look(uri)
         return self._found[uri]
 
+    def packages(self, name: str) -> list[str]:
+        """Return the folders that a package's name can mean, best first."""
+        if name not in self._packages:
+            self._packages[name] = list(self._package_directories(name))
+        return self._packages[name]
+
     def _look(self, uri: str) -> str | None:
         if "\0" in uri:
             return None
         for scheme in PACKAGE_SCHEMES:
             if uri.startswith(scheme):
                 package, _, inside = uri[len(scheme) :].lstrip("/").partition("/")
-                if package not in self._packages:
-                    self._packages[package] = list(self._package_directories(package))
-                homes = self._packages[package]
-                return _first_file(os.path.join(home, inside) for home in homes)
+                return _first_file(os.path.join(home, inside) for home in self.packages(package))
         if uri.startswith("file://"):
             return _first_file([unquote(uri[len("file://") :])])
         if "://" in uri:

@@ -41,8 +41,8 @@ OTHER_FORMATS = {
 def read(
     path: str | os.PathLike[str],
     *,
-    mesh_directories: Iterable[str | os.PathLike[str]] = (),
-    xacro_arguments: Mapping[str, str] | None = None,
+    package_path: Iterable[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, object] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Description:
     """Return what a URDF or xacro file, and its sidecar ``NAME.loops.yaml``, say.
@@ -50,9 +50,9 @@ def read(
     Parameters
     ----------
     path : of the file
-    mesh_directories : where packages or meshes are, besides the file's surroundings and the ROS
+    package_path : where packages or meshes are, besides the file's surroundings and the ROS
         and Gazebo path variables
-    xacro_arguments : values of a xacro file's arguments
+    arguments : values of a xacro file's arguments
     max_bytes : largest size that is read
 
     Raises
@@ -73,12 +73,16 @@ def read(
         )
     data = read_bytes(name, max_bytes)
     is_xacro = format_of(name, max_bytes) == "xacro"
-    text = expand_xacro(name, xacro_arguments) if is_xacro else decode(data, name)
+    packages = MeshFinder(os.path.dirname(os.path.abspath(name)), package_path)
+    if arguments and not is_xacro:
+        raise FileError(
+            f"arguments ({', '.join(arguments)}) are for xacro files, and this is none", name
+        )
+    text = expand_xacro(name, arguments, packages) if is_xacro else decode(data, name)
     return _read(
         text,
         file=name,
-        base=os.path.dirname(os.path.abspath(name)),
-        mesh_directories=mesh_directories,
+        meshes=packages,
         max_bytes=max_bytes,
         path=Path(name),
         source=name,
@@ -91,7 +95,7 @@ def read_urdf_text(
     *,
     source: str | None = None,
     base_directory: str | os.PathLike[str] | None = None,
-    mesh_directories: Iterable[str | os.PathLike[str]] = (),
+    package_path: Iterable[str | os.PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
 ) -> Description:
     """Return what a URDF text says; messages call it `source`.
@@ -101,13 +105,14 @@ def read_urdf_text(
     text : XML
     source : name for messages
     base_directory : where relative mesh names start; without it they are not looked for
-    mesh_directories, max_bytes : as for `read`
+    package_path, max_bytes : as for `read`
     """
     return _read(
         text,
         file=source or TEXT,
-        base=None if base_directory is None else os.fspath(base_directory),
-        mesh_directories=mesh_directories,
+        meshes=MeshFinder(
+            None if base_directory is None else os.fspath(base_directory), package_path
+        ),
         max_bytes=max_bytes,
         path=None,
         source=source,
@@ -119,8 +124,7 @@ def _read(
     text: str,
     *,
     file: str,
-    base: str | None,
-    mesh_directories: Iterable[str | os.PathLike[str]],
+    meshes: MeshFinder,
     max_bytes: int,
     path: Path | None,
     source: str | None,
@@ -131,7 +135,6 @@ def _read(
     document = Document(file)
     for remark in remarks:
         document.remark("odd XML", remark)
-    meshes = MeshFinder(base, mesh_directories)
     links = tuple(_read_link(document, e, meshes) for e in robot.findall("link"))
     joints = tuple(read_joint(document, e) for e in robot.findall("joint"))
     check_tree(links, joints, file)

@@ -7,19 +7,33 @@ expressions. Expand only files that you trust.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.formats.meshes import MeshFinder
+
+PACKAGES = "ament_index_python.packages"
+"""The part of ROS that xacro asks where a package is, for ``$(find PACKAGE)``."""
+
+ONE_AT_A_TIME = threading.Lock()
+"""xacro keeps the arguments of the file that it expands in its module."""
 
 
-def expand_xacro(path: str | Path, arguments: Mapping[str, str] | None = None) -> str:
+def expand_xacro(
+    path: str | Path, arguments: Mapping[str, object] | None, packages: MeshFinder
+) -> str:
     """Return the URDF text that a xacro file expands to.
 
     Parameters
     ----------
     path : of the file
     arguments : values of its ``<xacro:arg>``
+    packages : finds packages without ROS, for ``$(find PACKAGE)``
 
     Raises
     ------
@@ -35,13 +49,47 @@ def expand_xacro(path: str | Path, arguments: Mapping[str, str] | None = None) -
             f"{path} is a xacro file, and the package xacro is not installed. Try "
             "`pip install xacro`, or expand it elsewhere: `xacro robot.urdf.xacro > robot.urdf`"
         ) from None
+    given = {name: str(value) for name, value in (arguments or {}).items()}
     try:
-        expanded = xacro.process_file(str(path), mappings=dict(arguments or {}))
-        return str(expanded.toprettyxml(indent="  "))
+        with ONE_AT_A_TIME, _found_by(packages):
+            expanded = xacro.process_file(str(path), mappings=given)
+            return str(expanded.toprettyxml(indent="  "))
     except (Exception, SystemExit) as error:  # xacro raises whatever its expressions raise
         reason = str(error) or type(error).__name__
         raise FileError(
-            f"xacro cannot expand the file: {reason}. Give its arguments, set ROS_PACKAGE_PATH or "
-            "source the workspace for $(find ...), or expand it elsewhere",
+            f"xacro cannot expand the file: {reason}. Give its arguments (arguments=, NAME:=VALUE "
+            f"on the command line), the folders of packages for $(find ...) (package_path=, "
+            f"--package-path, ROS_PACKAGE_PATH), or expand it elsewhere",
             str(path),
         ) from error
+
+
+@contextmanager
+def _found_by(packages: MeshFinder) -> Iterator[None]:
+    """Let xacro find packages in our folders first, then in the ROS workspace, if there is one."""
+    before = {name: sys.modules.get(name) for name in (PACKAGES.partition(".")[0], PACKAGES)}
+    try:
+        ros = importlib.import_module(PACKAGES)
+    except ImportError:
+        ros = None
+
+    def share_directory(package: str) -> str:
+        homes = packages.packages(package)
+        if homes:
+            return homes[0]
+        if ros is None:
+            raise LookupError(f"the package {package!r} is in none of the folders")
+        return str(ros.get_package_share_directory(package))
+
+    here = ModuleType(PACKAGES)
+    vars(here)["get_package_share_directory"] = share_directory
+    sys.modules.setdefault(PACKAGES.partition(".")[0], ModuleType(PACKAGES.partition(".")[0]))
+    sys.modules[PACKAGES] = here
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module

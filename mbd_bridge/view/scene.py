@@ -182,8 +182,8 @@ def _mesh(shape: Geometry, meshes: dict[str, tuple[Surface, ...]]) -> Iterable[S
     """Return the surfaces of a mesh; those of one file and scale are read once."""
     if shape.path is None:
         raise FileError(
-            f"the mesh {shape.uri} is nowhere; name its folder with mesh_directories=, "
-            f"--meshes or ROS_PACKAGE_PATH"
+            f"the mesh {shape.uri} is nowhere; name its folder with package_path=, "
+            f"--package-path or ROS_PACKAGE_PATH"
         )
     key = f"{shape.path} {shape.scale}"
     if key not in meshes:

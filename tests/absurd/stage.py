@@ -84,7 +84,7 @@ class Stage:
             "states": 2,
             "pybullet": False,
             "size": (64, 48),
-            "mesh_directories": [str(folder)],
+            "package_path": [str(folder)],
             "path": str(folder / "out.csv"),
             "mechanism": machine,
             "machine": machine,

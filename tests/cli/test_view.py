@@ -102,4 +102,4 @@ def test_what_is_not_drawn_is_a_warning(view, tmp_path):
     (tmp_path / "no" / "b.stl").write_text(
         "solid\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendsolid\n"
     )
-    assert "warning" not in view("r.urdf", "--record", "a.png", "--meshes", tmp_path)[1]
+    assert "warning" not in view("r.urdf", "--record", "a.png", "--package-path", tmp_path)[1]

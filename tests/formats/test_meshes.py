@@ -72,7 +72,7 @@ def test_a_missing_mesh_is_a_warning_and_its_name_stays(package):
         for name in ("a b.stl", "missing.stl")
     )
     path.write_text(f'<robot name="x"><link name="a">{shapes}</link></robot>')
-    with pytest.warns(MbdWarning, match=r"meshes not found \(pass mesh_directories.*missing.stl"):
+    with pytest.warns(MbdWarning, match=r"meshes not found \(pass package_path.*missing.stl"):
         found, missing = read(path).links[0].visuals
     assert found.path == str(package / "meshes" / "a b.stl")
     assert missing.path is None

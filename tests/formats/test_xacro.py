@@ -1,9 +1,12 @@
 """A xacro file is expanded where xacro is installed, and advice is given where it is not."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 
 import pytest
 
+from mbd_bridge.cli import main
 from mbd_bridge.errors import FileError, MissingPackageError
 from mbd_bridge.formats import read
 
@@ -31,7 +34,61 @@ def write(tmp_path):
 def test_a_xacro_file_is_expanded(write):
     pytest.importorskip("xacro")
     assert read(write()).links[0].inertia.mass == 4.0
-    assert read(write(), xacro_arguments={"mass": "3"}).links[0].inertia.mass == 6.0
+    assert read(write(), arguments={"mass": 3}).links[0].inertia.mass == 6.0
+
+
+def test_packages_are_found_without_ros(write, tmp_path, monkeypatch):
+    """In a folder that is named, and around the file, as a workspace has them."""
+    before = {name: module for name, module in sys.modules.items() if "ament" in name}
+    include = '<xacro:include filename="$(find arm_description)/urdf/hand.xacro"/>'
+    hand = '<robot xmlns:xacro="http://ros.org/wiki/xacro"><link name="hand"/>%s</robot>'
+    joint = (
+        '<joint name="grip" type="fixed"><parent link="a"/><child link="hand"/></joint>'
+        '<xacro:property name="where" value="$(find arm_description)"/>'
+    )
+    for place, found in ((tmp_path / "elsewhere", {"package_path": [tmp_path / "elsewhere"]}),
+                         (tmp_path, {})):  # fmt: skip
+        with pytest.raises(FileError, match=r"none of the folders.*package_path="):
+            read(write(include))
+        folder = place / "arm_description" / "urdf"
+        folder.mkdir(parents=True)
+        (folder / "hand.xacro").write_text(hand % joint)
+        assert [link.name for link in read(write(include), **found).links] == ["a", "hand"]
+    assert {name: module for name, module in sys.modules.items() if "ament" in name} == before
+
+
+def test_a_ros_workspace_is_asked_last(write, tmp_path, monkeypatch):
+    ros = ModuleType("ament_index_python.packages")
+    ros.get_package_share_directory = lambda package: f"/ros/{package}"
+    monkeypatch.setitem(sys.modules, "ament_index_python", ModuleType("ament_index_python"))
+    monkeypatch.setitem(sys.modules, "ament_index_python.packages", ros)
+    (tmp_path / "near").mkdir()
+    joint = '<joint name="%s" type="fixed"><parent link="a"/><child link="%s"/></joint>'
+    names = ["$(find far)", "$(find near)"]
+    text = "".join(f'<link name="{name}"/>{joint % (name, name)}' for name in names)
+    found = [link.name for link in read(write(text)).links]
+    assert found == ["a", "/ros/far", str(tmp_path / "near")]
+
+
+def test_arguments_are_given_on_the_command_line(write, capsys):
+    assert main(["info", str(write()), "mass:=3.5"]) == 0
+    assert "7 kg" in capsys.readouterr().out
+    assert main(["models", "mass:=3.5"]) == 2
+    assert "unknown arguments: mass:=3.5" in capsys.readouterr().err
+    plain = write().with_suffix(".urdf")
+    plain.write_text('<robot name="x"><link name="a"/></robot>')
+    assert main(["info", str(plain), "mass:=3.5"]) == 2
+    assert "are for xacro files" in capsys.readouterr().err
+
+
+def test_threads_expand_with_their_own_arguments(write):
+    path = write()
+
+    def mass(number):
+        return read(path, arguments={"mass": number}).links[0].inertia.mass
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(mass, range(1, 21))) == [2.0 * number for number in range(1, 21)]
 
 
 @pytest.mark.parametrize(

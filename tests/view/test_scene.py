@@ -77,7 +77,7 @@ def test_a_mesh_that_is_nowhere_is_told_with_advice(tmp_path):
         machine = mbd.load(tmp_path / "r.urdf")
     (missing,) = scene(machine.model).missing
     assert "package://nowhere/b.stl is nowhere" in missing
-    assert "mesh_directories" in missing
+    assert "package_path" in missing
 
 
 @pytest.mark.parametrize("seed", range(3))
