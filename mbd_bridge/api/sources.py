@@ -29,17 +29,12 @@ def describe(
     if isinstance(path, str | bytes | os.PathLike):
         name = os.fsdecode(path)
         form = "URDF" if name.lstrip().startswith("<") else format_of(name)
+        if arguments and form in ("MJCF", "SDF"):
+            raise FileError(f"arguments are for xacro files, and this is {form}", name)
         if form == "MJCF":
             from mbd_bridge.bridges.mujoco import read_mjcf
 
-<<<<<<< HEAD
             return with_sidecar(read_mjcf(path))
         if form == "SDF":
-            return with_sidecar(read_sdf(path, mesh_directories=mesh_directories))
-    return read(path, mesh_directories=mesh_directories)
-=======
-            if arguments:
-                raise FileError("arguments are for xacro files, and this is MJCF", name)
-            return read_mjcf(path)
+            return with_sidecar(read_sdf(path, package_path=package_path))
     return read(path, package_path=package_path, arguments=arguments)
->>>>>>> 66d5099 (feat(formats): xacro files take arguments, and find packages without ROS)

@@ -36,7 +36,7 @@ ALIGNED = 1e-6
 def read_sdf(
     path: str | os.PathLike[str],
     *,
-    mesh_directories: Iterable[str | os.PathLike[str]] = (),
+    package_path: Iterable[str | os.PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
 ) -> Description:
     """Return what the one model in an SDF file says.
@@ -44,7 +44,7 @@ def read_sdf(
     Parameters
     ----------
     path : of the file
-    mesh_directories : where packages or meshes are, besides the file's surroundings
+    package_path : where packages or meshes are, besides the file's surroundings
     max_bytes : largest size that is read
 
     Raises
@@ -61,7 +61,7 @@ def read_sdf(
     model, gravity = _model(document, root)
     scope = Scope(document, model)
     base = os.path.dirname(os.path.abspath(file))
-    meshes = MeshFinder(base, mesh_directories)
+    meshes = MeshFinder(base, package_path)
     links, joints, gears = list[Link](), list[Joint](), list[Gearbox]()
     for inner in scope.scopes():
         _refuse_includes(document, inner.model)
