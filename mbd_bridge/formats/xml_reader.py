@@ -173,7 +173,7 @@ def _second_reading(
         root = etree.fromstring(data, parser)
         serious = [e for e in cast(Any, parser.error_log) if e.domain_name != "NAMESPACE"]
         if root is not None and not serious:
-            remark = f"line {log[0].line}: {log[0].message}; names with that prefix are read as they stand"
+            remark = f"line {log[0].line}: {log[0].message}; its names are read as they stand"
             return root, [remark]
     line, column = error.position
     if log and log[-1].type_name == "ERR_DOCUMENT_END":
