@@ -42,12 +42,23 @@ def main(folder: Path) -> None:
         "polar": loads.plot_polar()[0],
         "motion": run.plot()[0],
         "closure": run.plot_closure(),
+        "deflection": bent(),
         "spectra": shift(arm).plot()[0],
         "motor": motors(arm, motion)[0],
         "eigenvalues": speeds_of_a_bicycle(),
     }
     for name, axes in pictures.items():
         axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+
+
+def bent() -> Any:
+    """Return the picture of docs/flexible.md."""
+    ralf = mbd.load(URDF / "ralf.urdf")
+    near = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
+    start = ralf.assemble(near, fixed=("theta1", "theta3")).q
+    command = {"theta1": "-0.3 + 0.3*(1 - cos(pi*t))", "theta3": "-0.2 - 0.2*(1 - cos(pi*t))"}
+    run = mbd.simulate(ralf, 1.0, step=2e-4, q=start, prescribed=command)
+    return mbd.deflections(run, link="upper").plot()[0]
 
 
 def motors(arm: mbd.Mechanism, motion: mbd.Motion) -> list[Any]:

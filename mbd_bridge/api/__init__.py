@@ -1,6 +1,7 @@
 """What a user holds and calls; what few need is imported at its first use (`mbd_bridge`)."""
 
 from mbd_bridge import forces
+from mbd_bridge.api.deflections import deflections
 from mbd_bridge.api.functions import (
     assemble_batch,
     crosscheck,
@@ -31,6 +32,7 @@ __all__ = [
     "System",
     "assemble_batch",
     "crosscheck",
+    "deflections",
     "forces",
     "load",
     "load_external",

@@ -20,6 +20,7 @@ COMMANDS = (
     "motors",
     "bearings",
     "freebody",
+    "sections",
     "worst",
     "report",
     "simulate",
@@ -51,6 +52,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
   mbd cases robot.urdf --case a=a.csv b=b.csv         several motions with weights, variants
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
+  mbd sections arm.urdf motion.csv --link forearm     loads and stress inside a flexible link
   mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
   mbd report robot.urdf motion.csv -o report.html     a page of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move

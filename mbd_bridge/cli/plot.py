@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
     from mbd_bridge.loads import JointLoads
 
-KINDS = ("loads", "torque-speed", "polar", "motion", "closure")
+KINDS = ("loads", "torque-speed", "polar", "motion", "closure", "deflection")
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 150
 """Dots an inch of pictures made of dots."""
@@ -25,7 +25,7 @@ DPI = 150
 SUMMARY = "pictures of a motion, and of the loads along it"
 DESCRIPTION = f"""\
 Draw the loads of joints along a motion, what actuators must give, where bearings are loaded, the
-motion itself, or how far its loops are open.
+motion itself, how far its loops are open, or how far a link that bends is deflected.
 
   mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.png
   mbd plot urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --kind torque-speed -o actuators.pdf
@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="loads",
         help="force, moment and actuation along time (default); torque over speed with the limits "
         "of "
-        "the file; direction of forces in a plane; coordinates and velocities; residual of loops",
+        "the file; direction of forces in a plane; coordinates and velocities; residual of "
+        "loops; deflection of a link and strain energy by mode",
     )
     parser.add_argument(
         "--joints", nargs="+", action=Names, metavar="JOINT", help="names of joints; default: all"
@@ -60,6 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     loop_loads.add_arguments(parser)
     parser.add_argument(
         "--plane", choices=("xy", "yz", "zx"), help="of --kind polar; default: across the axis"
+    )
+    parser.add_argument("--link", metavar="LINK", help="of --kind deflection: that bends")
+    parser.add_argument(
+        "--x", type=float, metavar="X", help="of --kind deflection: m along the beam (its far end)"
     )
     parser.add_argument(
         "--dpi", type=whole_number, default=DPI, metavar="N", help=f"of a .png ({DPI})"
@@ -118,12 +123,15 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     """Return the axes of the picture asked for."""
+    from mbd_bridge.api import deflections
     from mbd_bridge.simulate.results.pictures import plot_closure
 
-    if options.kind in ("motion", "closure"):
+    if options.kind in ("motion", "closure", "deflection"):
         motion = motion_file.read(options, robot.model)
         if options.kind == "motion":
             return motion.plot(_names(options.joints))
+        if options.kind == "deflection":
+            return deflections(robot, motion, link=options.link, x=options.x).plot()
         return [plot_closure(robot.model, motion.time, motion.q)]
     loads = _loads(robot, options)
     if options.kind == "torque-speed":

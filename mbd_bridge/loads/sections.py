@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.section_loads import SectionCut, section_loads
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.flexible import Beam, ModalBasis, SectionTable
+from mbd_bridge.flexible import Beam, ModalBasis, Section, SectionTable
 from mbd_bridge.flexible.integrals import mass_integrals, station_shape
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.mechanism import Model, digest
@@ -81,9 +81,8 @@ class SectionLoads:
 
         Between a round section and one with corners (`SectionTable`) corners are assumed.
         """
-        section = self.beam.section
-        sections = section.sections if isinstance(section, SectionTable) else (section,)
-        if any(one.half_y is None or one.half_z is None for one in sections):
+        section, sections = self.beam.section, sections_of(self.beam)
+        if not has_fibres(self.beam):
             raise ModelError(
                 f"link {self.link!r}: its section has no outermost fibres; give half_y and half_z "
                 f"of the Section, or ask for normal_stress(y, z)"
@@ -98,6 +97,16 @@ class SectionLoads:
         A, Iy, Iz = (part / self.beam.E for part in (at.EA, at.EIy, at.EIz))
         bent = np.hypot(self.moment[..., 1] * z / Iy, self.moment[..., 2] * y / Iz)
         return np.where(cornered > 0.0, largest, np.abs(self.axial / A) + bent)
+
+
+def sections_of(beam: Beam) -> tuple[Section, ...]:
+    """Return the sections that a beam is given by."""
+    return beam.section.sections if isinstance(beam.section, SectionTable) else (beam.section,)
+
+
+def has_fibres(beam: Beam) -> bool:
+    """Return whether the outermost fibres of all sections are known, as stresses need."""
+    return all(one.half_y is not None and one.half_z is not None for one in sections_of(beam))
 
 
 class SectionSolver:

@@ -1,0 +1,113 @@
+"""``mbd sections``: loads and stress in cross sections of a link that bends, along a motion."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli.parser import add_output, add_robot
+
+SUMMARY = "axial force, shear, torsion, bending and stress inside a flexible link"
+DESCRIPTION = f"""\
+Compute the loads in cross sections of a link that bends (NAME.flex.yaml), along a motion.
+
+  mbd sections urdf/ralf.urdf run.csv --link upper --x 0 1.5 3 -o sections.csv
+  mbd sections urdf/flexible_pendulum.urdf --q hinge=90deg --link strip
+
+{motion_file.TEXT}
+The motion has the modal coordinates among its columns, as what mbd simulate writes. Out comes a
+table, CSV or what the suffix of -o says, with time and for each place
+<x>.axial [N], .fy, .fz, .torsion [N m], .my, .mz, .stress [Pa], ...: what the side of the root
+exerts on the part beyond, in the section's axes (x along the beam); axial is positive in tension,
+stress is the largest normal stress, by size. With -o a summary is printed.
+"""
+
+EVENLY = 5
+"""Places along the beam where none are given."""
+
+ROUNDING = 1e-12
+"""Peaks below this part of the largest with their unit are shown as 0."""
+
+COMPONENTS = ("axial", "fy", "fz", "torsion", "my", "mz")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    motion_file.add_pose(parser)
+    parser.add_argument("--link", required=True, metavar="LINK", help="that bends")
+    parser.add_argument(
+        "--x",
+        nargs="+",
+        type=float,
+        metavar="X",
+        help=f"places, m from the beam's start ({EVENLY} from one end to the other)",
+    )
+    add_output(parser)
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+    external.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute and write the loads."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.flexible import Beam
+    from mbd_bridge.formats.tables import Column, TableWriter, check_output
+    from mbd_bridge.loads.sections import SectionSolver, has_fibres
+    from mbd_bridge.motions.table import TIME, attributes
+
+    motion_file.check_given(options)
+    if options.output is not None:
+        check_output(options.output)
+    robot = screen.load_robot(options)
+    loop_loads.check(robot.model, options)
+    beams = {one.link: one.beam for one in robot.model.description.flexible}
+    beam = beams.get(options.link)
+    length = beam.length if isinstance(beam, Beam) else 1.0  # others are refused by the solver
+    x = np.linspace(0.0, length, EVENLY) if options.x is None else np.array(options.x)
+    forces = external.read(options, robot, tell=False)
+    with screen.waiting("preparing the kernel"):
+        solver = SectionSolver(robot.model, options.link, x)
+        joints = robot.load_solver(
+            list(solver.stations),
+            links=() if forces is None else forces.links,
+            actuated=options.actuated,
+            minimum_norm=options.minimum_norm,
+        )
+    stress = has_fibres(solver.beam)
+    units = dict.fromkeys(COMPONENTS[:3], "N") | dict.fromkeys(COMPONENTS[3:], "N m")
+    units |= {"stress": "Pa"} if stress else {}
+    columns = [Column(f"{p:g}.{name}", unit) for p in x for name, unit in units.items()]
+    said = {"sections": f"of {options.link}, m from its beam's start; root on the part beyond"}
+    largest, rows = np.zeros((len(x), len(units))), 0
+    with motion_file.pieces(options, robot.model) as pieces:
+        about = attributes(f"section loads of {robot.model.name}", pieces.notes) | said
+        target = options.output or screen.data_stdout()
+        with TableWriter(target, [TIME, *columns], about) as out:
+            for motion in pieces:
+                wrench = joints.along(motion, forces).wrench
+                found = solver(motion.q, motion.v, motion.a, wrench)
+                parts = [found.axial[..., None], found.force[..., 1:], found.moment]
+                if stress:
+                    parts.append(found.largest_stress[..., None])
+                table = np.concatenate(parts, axis=-1)
+                out.append(np.column_stack([motion.time, table.reshape(len(table), -1)]))
+                largest = np.maximum(largest, np.abs(table).max(axis=0))
+                rows += len(table)
+        notes = pieces.notes
+    for note in notes:
+        screen.say(note)
+    if not stress:
+        screen.say(f"no stress: the section of {options.link!r} has no half_y and half_z")
+    if options.output is not None:
+        heads = [f"{name}, {unit}" for name, unit in units.items()]
+        for unit in set(units.values()):
+            own = np.array([one == unit for one in units.values()])
+            largest[:, own] *= largest[:, own] > ROUNDING * largest[:, own].max(initial=0.0)
+        lines = [[f"{p:g}", *(f"{v:.5g}" for v in row)] for p, row in zip(x, largest, strict=True)]
+        screen.show(screen.stderr(), "largest, by size", screen.table(["x, m", *heads], lines), "")
+        screen.say(f"{rows} rows written to {options.output}")
+    return 0
