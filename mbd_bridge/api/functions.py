@@ -159,7 +159,7 @@ def load_motion(
         taken for what)
     unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths
     ignore : names of columns that are no part of the motion; * and ? stand for any characters
-    gaps : "refuse" rows with cells that hold no number, or "drop" them
+    gaps : "refuse" rows with cells that hold no number or a time stamp again, or "drop" them
     topic : of a bag: with joint states; None if there is one of them only
     clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
     near : of a file with a part of the coordinates of a machine with loops, or poses of frames:

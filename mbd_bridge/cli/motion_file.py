@@ -77,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
         "--gaps",
         choices=("refuse", "drop"),
         default="refuse",
-        help="rows in which a cell holds no number are refused (default) or left out",
+        help="rows in which a cell holds no number, or with the time stamp of the row before, are "
+        "refused (default) or left out",
     )
     part = parser.add_argument_group("of a part of a motion")
     if near:

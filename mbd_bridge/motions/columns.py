@@ -40,6 +40,8 @@ def times(table: Table) -> Floats:
     bad = np.flatnonzero(steps <= 0.0)
     if len(bad):
         row = int(bad[0]) + 1
+        if time[row] == time[row - 1] and CLOCK not in table.attributes:
+            advice = "or leave such rows out, --gaps drop (gaps='drop')"
         what = "stands twice" if time[row] == time[row - 1] else f"comes after {time[row - 1]:g} s"
         raise table.error(
             f"expected times that grow from row to row, but {time[row]:g} s {what}; {advice}",

@@ -17,9 +17,10 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbd_bridge.arguments import by_name, name_list
-from mbd_bridge.errors import FileError, StateError, some, unknown_name
+from mbd_bridge.errors import FileError, StateError, count, some, unknown_name
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables.source import Block, TableSource
 from mbd_bridge.kinematics.frames import Frames, is_frame
@@ -57,7 +58,8 @@ class Naming:
         (or "") leaves the column out
     ignore : patterns of names that are no part of the motion
     units : of columns without one: "deg" of angles (and deg/s, ...), "mm" of lengths
-    drop_gaps : leave out rows in which a column that is read has no number
+    drop_gaps : leave out rows in which a column that is read has no number, and rows with the time
+        stamp of the row before
     """
 
     rename: Mapping[str, str | None]
@@ -94,6 +96,8 @@ class NamedColumns(TableSource):
     Attributes
     ----------
     dropped : rows that were left out, since a column that is read has no number there
+    repeated : rows that were left out, since they are copies of the row before (with `drop_gaps`:
+        since they have its time stamp)
     """
 
     def __init__(
@@ -107,21 +111,51 @@ class NamedColumns(TableSource):
         super().__init__(source.path, columns, source.attributes, source.rows)
         self._source, self._places, self._drop = source, list(places), drop_gaps
         self._said = self.notes = (*source.notes, *notes)
-        self.dropped, self.once = 0, source.once
+        self.dropped, self.repeated, self.once = 0, 0, source.once
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of rows of the columns at some places."""
-        self.dropped = 0
+        self.dropped, self.repeated, last = 0, 0, np.empty((0, len(places)))
+        clock = [k for k, place in enumerate(places) if self.columns[place].name == "time"]
         for block in self._source.blocks(rows, [self._places[k] for k in places]):
-            if not self._drop or np.isfinite(block.values).all():
+            keep = np.asarray(np.isfinite(block.values).all(axis=1) | (not self._drop))
+            self.dropped += int((~keep).sum())
+            if clock:
+                again = _again(last, block.values[keep], clock[0], self._drop)
+                keep[keep] = ~again
+                self.repeated += int(again.sum())
+                last = block.values[keep][-1:] if keep.any() else last
+            self.notes = (*self._said, *self._left_out())
+            if keep.all():
                 yield block
                 continue
-            whole = np.isfinite(block.values).all(axis=1)
-            self.dropped += int((~whole).sum())
-            text = "1 row" if self.dropped == 1 else f"{self.dropped} rows"
-            self.notes = (*self._said, f"{text} with gaps left out")
-            lines = None if block.lines is None else block.lines[whole]
-            yield Block(block.values[whole], lines, block.size)
+            lines = None if block.lines is None else block.lines[keep]
+            yield Block(block.values[keep], lines, block.size)
+
+    def _left_out(self) -> Iterator[str]:
+        """Yield sentences about the rows that were left out so far."""
+        if self.dropped:
+            yield f"{count(self.dropped, 'row')} with gaps left out"
+        if self.repeated:
+            yield f"{count(self.repeated, 'row')} with the time stamp of the row before left out"
+
+
+def _again(
+    last: NDArray[np.float64], values: NDArray[np.float64], clock: int, stamps: bool
+) -> NDArray[np.bool_]:
+    """Return which rows (N, n) are copies of the row before, or only have its time stamp.
+
+    Parameters
+    ----------
+    last : (1, n) the row before them, or (0, n)
+    stamps : whether the time stamp is enough
+    """
+    joined = np.concatenate([last, values])
+    same = joined[1:, clock : clock + 1] == joined[:-1, clock : clock + 1]
+    if not stamps:
+        same = same & (joined[1:] == joined[:-1])
+    again = same.all(axis=1)
+    return again if len(last) else np.append(np.zeros(min(len(values), 1), dtype=bool), again)
 
 
 def named_columns(

@@ -141,3 +141,49 @@ def test_rows_that_are_missing_for_long_part_a_recording():
     motion = recorded(rod, time, q)
     assert np.abs(motion.a[:, 0] + 9.0 * np.sin(3 * time)).max() < 0.5
     assert any("gap of 30" in note for note in motion.notes)
+
+
+@pytest.mark.parametrize("rate", [150.0, 500.0])
+@pytest.mark.parametrize("sigma", [0.0, 1e-4])
+def test_values_that_a_recorder_repeats_until_new_ones_come_count_once(arm, rate, sigma):
+    """A UR5 at 125 Hz, written at 150 or 500 rows/s: interpolated, its elbow has 10,000 N m."""
+    time = np.arange(int(6 * rate)) / rate
+    numbers = np.floor(time * UR5_RATE + 1e-9).astype(int)
+    q = ur5_motion(numbers / UR5_RATE).q
+    noise = sigma * np.random.default_rng(6).normal(size=(numbers[-1] + 1, 6))
+    motion = recorded(arm, time, q + noise[numbers])
+    assert any("repeats values until new ones come" in note for note in motion.notes)
+    truth, elbow = ur5_motion(time), ["elbow_joint"]
+    true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation
+    found = arm.joint_loads(motion, joints=elbow).actuation
+    assert abs(np.abs(found).max() / np.abs(true).max() - 1.0) < PEAK
+    assert np.abs(found - true).max() < 1.5 * WORST * np.abs(true).max()
+
+
+def test_the_last_digit_that_flickers_at_rest_is_no_motion(arm):
+    """Encoders of 12 bits at rest: loads are those of the weight, and as exact as stated."""
+    time, count = np.arange(1500) / 250, 2.0 * np.pi / 4096
+    rest = ur5_motion(np.zeros(1)).q
+    q = np.round((rest + 0.3 * count * np.random.default_rng(7).normal(size=(1500, 6))) / count)
+    motion = recorded(arm, time, q * count)
+    still = np.zeros((1, 6))
+    true = arm.joint_loads(rest, still, still, joints=["elbow_joint"]).actuation
+    found = arm.joint_loads(motion, joints=["elbow_joint"]).actuation
+    assert np.abs(found - true).max() < PEAK * np.abs(true).max()
+
+
+def test_rows_that_stand_twice_are_left_out_where_that_is_said(tmp_path):
+    rod, time = mbd.load("urdf/pendulum.urdf"), np.arange(100) / 50
+    rows = np.column_stack([time, np.sin(time)])
+
+    def read(rows, **how):
+        np.savetxt(tmp_path / "m.csv", rows, delimiter=",", header="time,hinge", comments="")
+        return mbd.load_motion(tmp_path / "m.csv", rod, **how)
+
+    exact, copied = read(rows), read(np.insert(rows, 30, rows[30], axis=0))
+    assert np.array_equal(exact.a, copied.a)
+    assert any("1 row with the time stamp of the row before left out" in x for x in copied.notes)
+    other = np.insert(rows, 31, rows[30] + [0.0, 0.1], axis=0)
+    with pytest.raises(mbd.errors.FileError, match=r"stands twice.*--gaps drop"):
+        read(other)
+    assert np.array_equal(read(other, gaps="drop").a, exact.a)

@@ -13,6 +13,7 @@ from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot
 from mbd_bridge.motions.smoothing.noise import (
     FEWEST,
     UNIFORM,
+    measured_rows,
     repeats,
     rounding_step,
     white_noise,
@@ -55,6 +56,8 @@ class SignalPlan:
     rate_sigma : standard deviation of measured rates, None if none are used
     choice : of the spline, for data with the weights of `data_of`
     lumped : rows over which equal values count as one
+    held : whether a recorder wrote values again and again until new ones came; the copies count
+        nothing
     """
 
     smoothed: bool
@@ -63,6 +66,7 @@ class SignalPlan:
     rate_sigma: float | None = None
     choice: Choice | None = None
     lumped: float = 1.0
+    held: bool = False
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -79,9 +83,11 @@ def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
     weights = np.full(len(time), plan.sigma**-2.0)
     if plan.step > 0.0 and plan.lumped > 1.0:
         weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
+    fresh = measured_rows(signal.values) if plan.held else np.ones(len(time), dtype=bool)
+    weights = np.where(fresh, weights, 0.0)
     if plan.rate_sigma is None or signal.rates is None:
         return [Data(time, column, weights) for column in signal.values.T]
-    more = np.full(len(time), plan.rate_sigma**-2.0)
+    more = np.where(fresh, plan.rate_sigma**-2.0, 0.0)
     return [
         Data(time, column, weights, rate, more)
         for column, rate in zip(signal.values.T, signal.rates.T, strict=True)
@@ -94,6 +100,7 @@ def estimate(
     options: Smoothing,
     factor: float,
     exact_rates: bool = False,
+    other_step: float = 0.0,
 ) -> SignalPlan:
     """Return how a signal, which comes in blocks, is smoothed.
 
@@ -101,9 +108,15 @@ def estimate(
     ----------
     factor : of the unit in which it was written; see `rounding_step`
     exact_rates : the measured rates are without noise: nothing need be smoothed
+    other_step : to which another joint was rounded, or 0
     """
     pairs = list(zip(times, signals, strict=True))
-    steps = {rounding_step(t, s.values[:, 0], factor) for t, s in pairs}
+    rows = [measured_rows(signal.values) for signal in signals]
+    held = not all(fresh.all() for fresh in rows)
+    every = pairs
+    if held:
+        pairs = [(t[k], s.rows(k)) for (t, s), k in zip(pairs, rows, strict=True)]
+    steps = {rounding_step(t, s.values[:, 0], factor, other_step) for t, s in pairs}
     step = max(steps) if signals[0].kind != "turn" else 0.0
     white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
     size = max(1.0, *(float(np.abs(s.values).max()) for s in signals))
@@ -113,13 +126,14 @@ def estimate(
         rates = _noise([(t, s.rates) for t, s in pairs if s.rates is not None], signals[0].freedom)
     quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
     forced = options.method == "spline" or options.cutoff is not None
-    if ((quiet or exact_rates) and not forced) or len(times[0]) < FEWEST:
+    if ((quiet or exact_rates) and not (forced or held)) or len(pairs[0][0]) < FEWEST:
         return SignalPlan(False, sigma, step)
-    plan = SignalPlan(True, max(sigma, ROUNDING * size), step)
+    pairs = every
+    plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held)
     plan = _chosen(plan, pairs, options)
     if rates is not None:
         rates = max(rates, _apart(plan, pairs))
-    if not forced and not _matters(plan, pairs, rates):
+    if not (forced or held) and not _matters(plan, pairs, rates):
         return _left(plan)
     if rates is None:
         return plan

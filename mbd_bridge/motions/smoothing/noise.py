@@ -8,10 +8,13 @@ so that corners of the motion do not count.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 ORDERS = (2, 3, 4, 6, 8, 10)
 """Orders of the differences that are compared."""
@@ -38,6 +41,17 @@ MOVING = 95.0
 """Percentile of the differences that is looked at where a signal rests most of the time."""
 MOVING_NORMAL = 1.959963984540054
 """That percentile of the size of a standard normal variable."""
+FEWEST_CHANGES = 8
+"""Changes of a value, at least, from which something is concluded."""
+HELD_SHARE = 0.02
+"""Share of the values that stay for several rows amid motion from which on a recorder held them."""
+USUAL_RUN = 90.0
+"""Percentile of the rows for which values stay that is usual: 125 rows/s are written as 150 by
+writing every fifth twice."""
+HELD_STEPS = 2.0
+"""Changes of rounded values by no more than so many steps are a staircase, not held values."""
+LONG_HELD = 1.5
+"""Ratio of a run of equal values to the usual one from which on the machine rests."""
 ROUNDING_SHARE = 0.25
 """Share of what rounding would make of the differences from which on there was rounding; exact
 numbers that happen to stand on a grid, such as 0.01 k, make none."""
@@ -81,7 +95,34 @@ def _by_order(time: Floats, values: Floats, percent: float, normal: float) -> di
     return found
 
 
-def rounding_step(time: Floats, values: Floats, factor: float = 1.0) -> float:
+def measured_rows(values: Floats) -> Flags:
+    """Return which rows of a signal (N, n) a recorder that holds values until new ones come
+    measured anew.
+
+    A robot tells its joints at 125 Hz, a recorder writes 500 rows/s: three of four are copies, and
+    a spline through all of them would be stairs. All rows count where there are no such copies;
+    where the machine rests, one of as many rows as are usual elsewhere.
+    """
+    every = np.ones(len(values), dtype=bool)
+    change = np.linalg.norm(np.diff(values, axis=0), axis=1)
+    places = np.flatnonzero(change) + 1
+    runs = np.diff(places)
+    if len(runs) < FEWEST_CHANGES or len(values) < FEWEST:
+        return every
+    moves = change[places - 1] > HELD_STEPS * _counts(values[:, 0])
+    held = (runs > 1) & moves[1:] & moves[:-1]
+    if np.count_nonzero(held) < FEWEST_CHANGES or np.mean(held) < HELD_SHARE:
+        return every
+    usual = float(np.percentile(runs, USUAL_RUN))
+    fresh = np.zeros(len(values), dtype=bool)
+    for begin, end in itertools.pairwise([0, *places.tolist(), len(values)]):
+        fresh[begin] = True
+        if end - begin > LONG_HELD * usual:
+            fresh[begin : end : max(1, round(usual))] = True
+    return fresh
+
+
+def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: float = 0.0) -> float:
     """Return the step to which numbers (N,) at times (N,) were rounded, 0 if none shows.
 
     Decimals of the file, or the counts of an encoder: all differences are whole multiples of it.
@@ -89,9 +130,16 @@ def rounding_step(time: Floats, values: Floats, factor: float = 1.0) -> float:
     Parameters
     ----------
     factor : of the file's unit: values / factor is what stood there
+    other : step of another joint of the machine, which explains one or two levels
     """
     if len(values) < FEWEST:
         return 0.0
+    levels = np.unique(values)
+    if 1 < len(levels) < LEVELS:  # at rest, where the last digit flickers
+        least = float(np.diff(levels).min())
+        whole = other > 0.0 and abs(least / other - round(least / other)) < ON_COUNTS
+        flickers = np.count_nonzero(np.diff(values)) >= FEWEST_CHANGES
+        return other if whole and least > 0.5 * other else least if flickers else 0.0
     step = _decimals(values / factor) * factor or _counts(values)
     if step == 0.0:
         return 0.0

@@ -49,6 +49,9 @@ def _sentence(
     rounded = [one for one in part if one.step > 0.0]
     if rounded:
         text += f", rounded to {_range(rounded, 'step')} {unit}"
+    if held := [one.name for one in part if one.held]:
+        text += f"; the recorder repeats values until new ones come, copies of {some(held, NAMED)} "
+        text += "are not used"
     if any(one.velocity_sigma is not None for one in part):
         both = [one for one in part if one.velocity_sigma is not None]
         text += (

@@ -17,6 +17,7 @@ from mbd_bridge.motions.smoothing.clock import Clock, better, rows_of_influence,
 from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact
 from mbd_bridge.motions.smoothing.filters import LENGTHS, filtered, noise_covariance
 from mbd_bridge.motions.smoothing.likelihood import knot_spacing
+from mbd_bridge.motions.smoothing.noise import rounding_step
 from mbd_bridge.motions.smoothing.options import Smoothing
 from mbd_bridge.motions.smoothing.records import Channel, CoordinateNoise
 from mbd_bridge.motions.smoothing.signals import Derivatives, Signal, motion_of, signals_of
@@ -226,15 +227,27 @@ def make_plan(
     plan = Plan(options, clock, float(times[0][0]), step)
     if options.method == "off":
         return plan
-    signals = {}
+    signals, other = {}, _usual_rounding(joints, blocks)
     for one in joints:
         each = [one.signals(states) for states in blocks]
         known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
         signals[one.joint.name] = tuple(
-            estimate(times, [parts[k] for parts in each], options, one.factor(k), known)
+            estimate(times, [parts[k] for parts in each], options, one.factor(k), known, other)
             for k in range(len(each[0]))
         )
     return Plan(options, clock, float(times[0][0]), step, signals)
+
+
+def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -> float:
+    """Return the smallest step to which angles were rounded, 0 if none were."""
+    steps = [
+        rounding_step(states.time, signal.values[:, 0], one.factor(0))
+        for one in joints
+        if one.joint.type.nq == 1
+        for states in blocks
+        for signal in one.signals(states)
+    ]
+    return min((step for step in steps if step > 0.0), default=0.0)
 
 
 def _clock(
@@ -263,7 +276,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
     for one in joints:
         units = velocity_units(one.joint.type)
         for place, signal in enumerate(plan.signals.get(one.joint.name, ())):
-            if signal.sigma == 0.0:
+            if signal.sigma == 0.0 and not signal.held:
                 continue
             turn = place == 3 or one.joint.type.nq == 4
             angle = 2.0 if turn else 1.0
@@ -284,6 +297,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
                     signal.smoothed,
                     0 if choice is None else choice.order,
                     0.0 if choice is None else choice.cutoff,
+                    signal.held,
                 )
             )
     return tuple(found)

@@ -32,6 +32,7 @@ class CoordinateNoise:
     smoothed : whether it was smoothed; noise too small to matter is not
     order, cutoff : of the smoothing spline: derivative that is penalised, and frequency, Hz, at
         which a sine is halved
+    held : whether a recorder wrote values again until new ones came; the copies count nothing
     """
 
     name: str
@@ -42,6 +43,7 @@ class CoordinateNoise:
     smoothed: bool
     order: int
     cutoff: float
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ A free body's position p is smoothed in its parent's axes: v = Rᵀ ṗ, v̇ = R
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbd_bridge.mechanism import JointType
 from mbd_bridge.motions.quaternions import (
@@ -43,6 +44,11 @@ class Signal:
     axis: int
     values: Floats
     rates: Floats | None
+
+    def rows(self, rows: NDArray[np.bool_]) -> Signal:
+        """Return some of the rows."""
+        rates = None if self.rates is None else self.rates[rows]
+        return replace(self, values=self.values[rows], rates=rates)
 
     @property
     def freedom(self) -> int:

@@ -57,7 +57,7 @@ class Data:
     Attributes
     ----------
     time : (N,) s, growing
-    values, weights : (N,), and 1 / variance, up to a common factor
+    values, weights : (N,), and 1 / variance, up to a common factor; 0 where nothing was measured
     rates, rate_weights : (N,) measured velocities and their weights, or None
     """
 
@@ -70,7 +70,8 @@ class Data:
     @property
     def number(self) -> int:
         """How many numbers were measured."""
-        return len(self.time) * (1 if self.rates is None else 2)
+        rates = 0 if self.rate_weights is None else np.count_nonzero(self.rate_weights)
+        return int(np.count_nonzero(self.weights) + rates)
 
     def rows(self, rows: slice) -> Data:
         """Return some of the rows."""
