@@ -65,6 +65,7 @@ from mbd_bridge.simulate.steps.schemes import HHT, ExplicitNewmark, GeneralisedA
 
 if TYPE_CHECKING:
     from mbd_bridge import actuators, studies
+    from mbd_bridge.api.convert import convert
     from mbd_bridge.api.samples import models
     from mbd_bridge.fmu.export import export_fmu
     from mbd_bridge.forces.files import load_forces, save_forces
@@ -80,6 +81,7 @@ _PLACES = {
     "LoadCase": "mbd_bridge.loads.streaming.cases",
     "LoadCases": "mbd_bridge.loads.streaming.cases",
     "actuators": "mbd_bridge.actuators",
+    "convert": "mbd_bridge.api.convert",
     "RealTime": "mbd_bridge.real_time.runner",
     "equilibrium": "mbd_bridge.linear",
     "export_fmu": "mbd_bridge.fmu.export",
@@ -137,6 +139,7 @@ __all__ = [
     "__version__",
     "actuators",
     "assemble_batch",
+    "convert",
     "crosscheck",
     "deflections",
     "equilibrium",

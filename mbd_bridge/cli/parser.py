@@ -33,6 +33,7 @@ COMMANDS = (
     "check",
     "bench",
     "export",
+    "convert",
     "models",
 )
 """Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
@@ -65,6 +66,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
   mbd export robot.urdf --what inverse_dynamics      C source for your own program
+  mbd convert robot.sdf robot.urdf                    one format of robot files to another
   mbd models                                          models to try all this with
 """
 

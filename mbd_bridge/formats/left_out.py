@@ -1,4 +1,4 @@
-"""What a file says that has no counterpart here: listed in one warning, never dropped silently."""
+"""What one format says and another has no place for: listed in one warning, never dropped."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ NAMED = 4
 
 @dataclass(slots=True)
 class LeftOut:
-    """Collects what a reader leaves out, by kind.
+    """Collects what a reader or a writer leaves out, by kind.
 
     Parameters
     ----------
     file : for the message
     format : what the file is, such as MJCF
+    words : of the message, before the list
     """
 
     file: str
     format: str
+    words: str = "says more than is read here; left out"
     kinds: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, kind: str, name: str = "") -> None:
@@ -38,7 +40,6 @@ class LeftOut:
             f"{kind} ({some(names, NAMED)})" if names else kind
             for kind, names in self.kinds.items()
         ]
-        text = f"{self.file}: {self.format} says more than is read here; left out: "
-        message = text + "; ".join(parts)
+        message = f"{self.file}: {self.format} {self.words}: {'; '.join(parts)}"
         warn(message)
         return (message,)

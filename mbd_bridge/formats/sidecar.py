@@ -54,9 +54,12 @@ SUFFIX = ".loops.yaml"
 
 
 def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
-    """Return where a sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``."""
+    """Return where a sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``.
+
+    Files of other formats keep their suffix, as ``a.sdf.loops.yaml``: ``a.urdf`` may lie beside.
+    """
     name = path.name
-    for ending in (".xacro", ".urdf", ".xml", ".mjcf", ".sdf", ".world"):
+    for ending in (".xacro", ".urdf"):
         name = name.removesuffix(ending)
     return path.with_name((name or path.name) + suffix)
 

@@ -53,6 +53,7 @@ ELSEWHERE = {
     "load_loads",
     "load_motion",
     "load",
+    "convert",
 }
 """Calls whose argument is a file or a picture: their own fuzzers feed them; here their options."""
 

@@ -201,7 +201,7 @@ def test_without_mujoco_there_is_advice(tmp_path, monkeypatch):
 
 
 def test_a_sidecar_adds_loops(tmp_path):
-    (tmp_path / "arm.loops.yaml").write_text(
+    (tmp_path / "arm.xml.loops.yaml").write_text(
         "loops: [{name: tie, type: distance, predecessor: {link: world}, successor: {link: fore}, "
         "length: 1.2}]"
     )

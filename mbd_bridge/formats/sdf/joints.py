@@ -65,7 +65,7 @@ def read_joint(
         raise document.error(element, "the child is the world; swap <parent> and <child>")
     if ends[0] == ends[1]:
         raise document.error(element, f"parent and child are both {quote(ends[0])}; name two links")
-    here = scope.frame(element.get("name") or "", element)
+    here = scope.frame_of(element)
     axes = [_axis(document, scope, element, tag, here, version) for tag in ("axis", "axis2")]
     if kind == GEARBOX:
         return _gearbox(document, scope, element, name, (ends[0], ends[1]), axes, here)

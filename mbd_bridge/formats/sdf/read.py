@@ -24,6 +24,9 @@ from mbd_bridge.spatial import Frame
 VERSIONS = (1, 4), (1, 12)
 """From which to which version SDF is read without a remark."""
 
+UNIQUE_FROM = (1, 7)
+"""Version from which a link and a joint of one model must not have the same name."""
+
 WORLD = "world"
 
 PLACED = "base_placement"
@@ -59,7 +62,7 @@ def read_sdf(
         document.remark("odd XML", remark)
     version = _version(document, root)
     model, gravity = _model(document, root)
-    scope = Scope(document, model)
+    scope = Scope(document, model, separate=version < UNIQUE_FROM)
     base = os.path.dirname(os.path.abspath(file))
     meshes = MeshFinder(base, package_path)
     links, joints, gears = list[Link](), list[Joint](), list[Gearbox]()

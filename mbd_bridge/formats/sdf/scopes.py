@@ -17,7 +17,7 @@ from mbd_bridge.formats.xml_reader import Element
 from mbd_bridge.spatial import Frame
 
 MODEL = "__model__"
-NAMED = ("link", "joint", "frame", "model")
+NAMED = ("link", "frame", "model", "joint")
 DEEPEST = 200
 """Frames that are relative to each other in a row: more are a circle or a joke."""
 
@@ -34,6 +34,7 @@ class Scope:
     Attributes
     ----------
     prefix : of the names of its links and joints among all: "" of the outermost, "arm::" inside
+    separate : joints have names of their own, as before version 1.7: a link may have the same
     elements : by name
     inner : the models in it, by name
     """
@@ -41,6 +42,7 @@ class Scope:
     document: Document
     model: Element
     prefix: str = ""
+    separate: bool = False
     outer: Scope | None = None
     elements: dict[str, Element] = field(default_factory=dict)
     inner: dict[str, Scope] = field(default_factory=dict)
@@ -50,11 +52,16 @@ class Scope:
     def __post_init__(self) -> None:
         if self.prefix.count("::") > DEEPEST // 10:
             raise self.document.error(self.model, "models are nested too deep; flatten them")
+        joints: set[str] = set()
         for tag in NAMED:
             for element in self.model.findall(tag):
                 name = self.document.attribute(element, "name")
                 if is_world(element):
                     self.document.remark_at("a link named world is the world itself", element)
+                    continue
+                if tag == "joint" and self.separate and name not in joints:
+                    joints.add(name)
+                    self.elements.setdefault(name, element)
                     continue
                 if name in self.elements:
                     first = self.elements[name]
@@ -68,7 +75,8 @@ class Scope:
                     )
                 self.elements[name] = element
                 if tag == "model":
-                    self.inner[name] = Scope(self.document, element, f"{self.prefix}{name}::", self)
+                    prefix = f"{self.prefix}{name}::"
+                    self.inner[name] = Scope(self.document, element, prefix, self.separate, self)
 
     def scopes(self) -> Iterator[Scope]:
         """Yield this model and those in it."""
@@ -97,6 +105,10 @@ class Scope:
         element = self.elements[name]
         if element.tag == "model":
             return self.inner[name].frame(MODEL, at, depth + 1)
+        return self.frame_of(element, depth)
+
+    def frame_of(self, element: Element, depth: int = 0) -> Frame:
+        """Return the frame of a link, joint or frame of this model in the world."""
         own, relative = pose_of(self.document, element)
         if not relative and element.tag == "joint":
             relative = text(self.document, element, "child")

@@ -1,0 +1,138 @@
+"""A machine from one format of robot files to another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.api.functions import load
+from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.arguments import file_path
+from mbd_bridge.errors import ModelError
+from mbd_bridge.forces.joint_spring import JointSpring
+from mbd_bridge.formats import Description, Joint, Link
+from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS
+from mbd_bridge.formats.flex_sidecar import SUFFIX as FLEX
+from mbd_bridge.formats.forces_sidecar import SUFFIX as FORCES
+from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.formats.sidecar import sidecar_path
+from mbd_bridge.formats.write import Form, form_of, refuse_stale, write_description
+from mbd_bridge.mechanism import EARTH
+
+WORLD = "world"
+FREE = "free_base"
+"""Name of the joint that lets a floating base go, in formats that have one."""
+
+
+class Converted(NamedTuple):
+    """What `convert` wrote.
+
+    Attributes
+    ----------
+    files : paths
+    notes : what the format has no place for
+    """
+
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def convert(
+    source: str | PathLike[str] | Mechanism,
+    output: str | PathLike[str],
+    *,
+    form: Form | None = None,
+) -> Converted:
+    """Write a machine as URDF with sidecars, URDF+, MJCF or SDF, as far as each can say it.
+
+    Links keep their frames and joints their coordinates. What the format has no place for is
+    listed in one warning.
+
+    Parameters
+    ----------
+    source : the robot's file, or a mechanism of rigid links
+    output : the file to write. Beside a URDF stand ``NAME.loops.yaml``, ``NAME.forces.yaml`` and
+        ``NAME.actuators.yaml`` with what only they can say
+    form : "URDF", "URDF+", "MJCF" or "SDF"; None: what the suffix of `output` tells (.urdf, .sdf,
+        .xml)
+
+    Examples
+    --------
+    >>> mbd.convert("cassie.sdf", "cassie.urdf").notes                       # doctest: +SKIP
+    """
+    path = fspath(file_path("output", output))
+    kind = form_of(path, form)
+    robot = source if isinstance(source, Mechanism) else load(source, flexible=())
+    model = robot.model
+    if model.flexible:
+        raise ModelError(
+            "links that bend stand in no robot file: convert the rigid machine, "
+            "mbd.load(..., flexible=()), and keep NAME.flex.yaml"
+        )
+    gravity = tuple(np.asarray(model.gravity, dtype=np.float64).tolist())
+    described = model.description
+    if described.gravity is not None or gravity != EARTH:
+        described = replace(described, gravity=(gravity[0], gravity[1], gravity[2]))
+    left_out = LeftOut(path, kind, "cannot say all of it")
+    is_urdf = kind in ("URDF", "URDF+")
+    if model.floating:
+        if is_urdf:
+            left_out.add("that the base floats (load it with floating=True)")
+        else:
+            described = _on_a_free_joint(described)
+    if not isinstance(source, Mechanism) and sidecar_path(Path(fspath(source)), FLEX).is_file():
+        left_out.add("links that bend (NAME.flex.yaml)")
+    kept = {FORCES: is_urdf and robot.forces, ACTUATORS: is_urdf and robot.stated_actuators}
+    for suffix in (FORCES, ACTUATORS, FLEX):
+        if not kept.get(suffix):
+            refuse_stale(sidecar_path(Path(path), suffix))
+    if not is_urdf:
+        for element in robot.forces:
+            if not _is_of_file(element, described):
+                left_out.add("force elements", element.name)
+        if robot.stated_actuators is not None:
+            left_out.add("actuators (NAME.actuators.yaml)")
+    written, notes = write_description(described, path, kind, left_out)
+    return Converted((*written, *(_sidecars(robot, path) if is_urdf else ())), notes)
+
+
+def _on_a_free_joint(described: Description) -> Description:
+    carried = {joint.child for joint in described.joints}
+    base = next(link.name for link in described.links if link.name not in carried)
+    if base == WORLD:
+        raise ModelError(
+            f"the root link is called {WORLD!r}, and the base floats: MJCF and SDF keep that name "
+            f"for the ground; rename the link"
+        )
+    free = Joint(FREE, "floating", WORLD, base)
+    return replace(
+        described, links=(Link(WORLD), *described.links), joints=(free, *described.joints)
+    )
+
+
+def _is_of_file(element: object, described: Description) -> bool:
+    """Return whether a force element is the spring of a joint, which these formats can say."""
+    if not isinstance(element, JointSpring):
+        return False
+    springs = {joint.name for joint in described.joints if joint.stiffness}
+    return element.joint in springs and element.name == f"{element.joint} spring"
+
+
+def _sidecars(robot: Mechanism, path: str) -> list[str]:
+    """Write force elements and actuators beside a URDF; return the files."""
+    files = []
+    if robot.forces:
+        from mbd_bridge.forces.files import save_forces
+
+        files.append(str(sidecar_path(Path(path), FORCES)))
+        save_forces(files[-1], robot.forces)
+    if robot.stated_actuators is not None:
+        from mbd_bridge.actuators.files import save_actuators
+
+        files.append(str(sidecar_path(Path(path), ACTUATORS)))
+        save_actuators(files[-1], robot.stated_actuators)
+    return files

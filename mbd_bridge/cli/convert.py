@@ -1,0 +1,47 @@
+"""``mbd convert``: a robot's file in another format."""
+
+from __future__ import annotations
+
+import argparse
+
+from mbd_bridge.cli.parser import add_actuators, add_robot
+
+FORMS = ("URDF", "URDF+", "MJCF", "SDF")
+
+SUMMARY = "a robot's file as URDF, URDF+, MJCF or SDF"
+DESCRIPTION = """\
+Write a machine in another format: .urdf with its sidecars, .sdf, .xml (MJCF). Links keep their
+frames and joints their coordinates; what the format has no place for is listed on stderr.
+
+  mbd convert urdf/four_bar.urdf four_bar.sdf
+  mbd convert urdf/kuka_iiwa.urdf iiwa.xml
+  mbd convert urdf/four_bar.urdf plus.urdf --format URDF+
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    add_actuators(parser)
+    parser.add_argument("output", metavar="OUT", help="file to write: .urdf, .sdf or .xml (MJCF)")
+    parser.add_argument("--format", choices=FORMS, help="what to write, whatever OUT is called")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file, and say what it cannot hold."""
+    import warnings
+
+    from mbd_bridge.api.convert import convert
+    from mbd_bridge.cli import screen
+    from mbd_bridge.errors import MbdWarning
+
+    options.rigid = options.flexible is None  # what bends stands in its own file
+    robot = screen.load_robot(options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MbdWarning)  # they are the notes
+        found = convert(robot, options.output, form=options.format)
+    for note in found.notes:
+        screen.say(note, "warning")
+    for file in found.files:
+        screen.say(f"written: {file}")
+    return 0

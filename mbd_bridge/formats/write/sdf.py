@@ -1,0 +1,206 @@
+"""A description as SDF 1.11: links at their poses with all joints at zero, loops as joints.
+
+A joint has one frame there, so a loop can be said only if it is closed with all joints at zero.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from lxml import etree
+
+from mbd_bridge.formats.description import Description, Geometry, Joint, Limits, Link, Loop
+from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.formats.turn import turn_round
+from mbd_bridge.formats.write.values import (
+    ROUND,
+    at_zero,
+    cannot,
+    child,
+    is_identity,
+    is_world,
+    number,
+    numbers,
+    root_of,
+    said,
+    text_of,
+)
+from mbd_bridge.formats.xml_reader import Element
+from mbd_bridge.spatial import Frame, Inertia
+
+TYPES = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "spherical": "ball",
+    "universal": "universal",
+    "helical": "screw",
+}
+"""Our types, and SDF's."""
+
+VERSION, WITH_SHARED_NAMES = "1.11", "1.6"
+"""Of the file; the older one allows a link and a joint of the same name."""
+
+LOOPS = {
+    "revolute": "revolute",
+    "translational": "prismatic",
+    "spherical": "ball",
+    "universal": "universal",
+    "fixed": "fixed",
+}
+
+
+def sdf_text(description: Description, left_out: LeftOut) -> str:
+    """Return the SDF."""
+    links = {link.name for link in description.links}
+    joints = {joint.name for joint in description.joints}
+    shared = links & (joints | {loop.name for loop in description.loops})
+    root = etree.Element("sdf", version=WITH_SHARED_NAMES if shared else VERSION)
+    model = root
+    if description.gravity is not None:
+        model = child(root, "world", name="world")
+        said(model, "gravity", numbers(description.gravity))
+    model = child(model, "model", name=description.name)
+    places, base = at_zero(description), root_of(description)
+    ground = is_world(base)
+    if not ground:
+        left_out.add("whether the base is fixed or floats", base.name)
+    standing = [one for one in description.joints if one.parent == base.name]
+    if ground and [one.type for one in standing] == ["floating"]:
+        left_out.add("that the base floats (load it with floating=True)", standing[0].child)
+    for link in description.links:
+        if not (ground and link is base):
+            _link(model, link, places[link.name], left_out)
+    for joint in description.joints:
+        _joint(model, turn_round(joint) if joint.turned else joint, (ground, base.name), left_out)
+    for loop in description.loops:
+        _loop(model, loop, places, left_out)
+    for coupling in description.couplings:
+        left_out.add("gears (couplings)", coupling.name)
+    for one in description.transmissions:
+        left_out.add("transmissions", one.name)
+    if description.actuated is not None:
+        left_out.add("which joints are actuated")
+    return text_of(root)
+
+
+def _pose(element: Element, frame: Frame, relative: str = "") -> None:
+    if is_identity(frame) and not relative:
+        return
+    attributes = {"relative_to": relative} if relative else {}
+    said(element, "pose", numbers((*frame.translation, *frame.rpy())), **attributes)
+
+
+def _link(model: Element, link: Link, place: Frame, left_out: LeftOut) -> None:
+    element = child(model, "link", name=link.name)
+    _pose(element, place)
+    own = child(element, "inertial")
+    inertia = link.inertia
+    if inertia is None:
+        left_out.add("massless links, which other readers may refuse", link.name)
+        inertia = Inertia.zero()
+    _pose(own, Frame(np.eye(3), inertia.centre))
+    said(own, "mass", number(inertia.mass))
+    moments = child(own, "inertia")
+    for name, (i, j) in {
+        "ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2),
+    }.items():  # fmt: skip
+        said(moments, name, number(inertia.central[i, j]))
+    for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
+        for k, shape in enumerate(shapes):
+            _shape(element, tag, f"{tag}{k + 1}", shape)
+
+
+def _shape(link: Element, tag: str, name: str, shape: Geometry) -> None:
+    element = child(link, tag, name=name)
+    _pose(element, shape.origin)
+    geometry = child(child(element, "geometry"), shape.kind)
+    if shape.kind == "mesh":
+        uri = shape.uri if shape.path is None or "://" in (shape.uri or "") else shape.path
+        said(geometry, "uri", uri or "")
+        said(geometry, "scale", numbers(shape.scale))
+    elif shape.kind == "box":
+        said(geometry, "size", numbers(shape.size))
+    else:
+        for size, value in zip(("radius", "length"), shape.size, strict=False):
+            said(geometry, size, number(value))
+    if shape.colour is not None and tag == "visual":
+        said(child(element, "material"), "diffuse", numbers(shape.colour))
+
+
+def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: LeftOut) -> None:
+    if joint.type == "floating" and joint.parent == ground[1]:
+        if not ground[0]:
+            left_out.add("names and places of free joints: what no joint holds floats", joint.name)
+        return
+    if joint.type not in TYPES:
+        raise cannot("SDF", joint, TYPES)
+    element = child(model, "joint", name=joint.name, type=TYPES[joint.type])
+    _pose(element, joint.child_frame)
+    said(element, "parent", joint.parent)
+    said(element, "child", joint.child)
+    if joint.type == "helical":
+        said(element, "screw_thread_pitch", number(2.0 * math.pi * joint.pitch))
+    if joint.type in ("fixed", "spherical"):
+        if joint.damping or joint.friction:
+            left_out.add("damping and friction of balls", joint.name)
+        return
+    axis = child(element, "axis")
+    said(axis, "xyz", numbers(joint.axis))
+    if joint.mimic is not None:
+        mimic = child(axis, "mimic", joint=joint.mimic.joint)
+        said(mimic, "multiplier", number(joint.mimic.multiplier))
+        said(mimic, "offset", number(joint.mimic.offset))
+    _limits(axis, joint.limits)
+    values = {
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "spring_stiffness": joint.stiffness,
+        "spring_reference": joint.rest,
+    }
+    if any(values.values()):
+        dynamics = child(axis, "dynamics")
+        for tag, value in values.items():
+            said(dynamics, tag, number(value))
+    if joint.type == "universal":
+        second = joint.axis2
+        if second is None:
+            left_out.add("the default second axis of universal joints", joint.name)
+        else:
+            said(child(element, "axis2"), "xyz", numbers(second))
+
+
+def _limits(axis: Element, limits: Limits) -> None:
+    found = {
+        name: getattr(limits, name)
+        for name in ("lower", "upper", "effort", "velocity")
+        if getattr(limits, name) is not None
+    }
+    if found:
+        element = child(axis, "limit")
+        for name, value in found.items():
+            said(element, name, number(value))
+
+
+def _loop(model: Element, loop: Loop, places: dict[str, Frame], left_out: LeftOut) -> None:
+    if loop.type not in LOOPS:
+        left_out.add(f"{loop.type} loops", loop.name)
+        return
+    one, two = (places[end.link] @ end.frame for end in (loop.predecessor, loop.successor))
+    gap = float(np.abs(one.translation - two.translation).max())
+    turn = one.rotation.T @ two.rotation
+    axis = np.array(loop.axis)
+    tilt = np.abs(turn @ axis - axis) if loop.type == "revolute" else np.abs(turn - np.eye(3))
+    if gap > ROUND or (loop.type != "spherical" and float(tilt.max()) > ROUND):
+        left_out.add("loops that are open with all joints at zero", loop.name)
+        return
+    element = child(model, "joint", name=loop.name, type=LOOPS[loop.type])
+    _pose(element, loop.successor.frame)
+    said(element, "parent", loop.predecessor.link)
+    said(element, "child", loop.successor.link)
+    if loop.type not in ("spherical", "fixed"):
+        said(child(element, "axis"), "xyz", numbers(loop.axis))
+    if loop.type == "universal" and loop.axis2 is not None:
+        said(child(element, "axis2"), "xyz", numbers(loop.axis2))
