@@ -71,6 +71,16 @@ def amplitudes(part: FlexibleBody, q: Array, v: Array) -> Amplitudes:
     return Amplitudes(alpha, J, J @ rate)
 
 
+def amplitude_accelerations(part: FlexibleBody, at: Amplitudes, v: Array, a: Array) -> Array:
+    """Return α̈ (b,)."""
+    out = at.J @ a[part.v]
+    for place, (k, j) in enumerate(part.integrals.pairs, start=1 + at.J.shape[1]):
+        factor = 2.0 if k != j else 1.0
+        rates = v[part.v]
+        out[place] = out[place] + factor * (rates[k] * rates[j])
+    return np.asarray(out)
+
+
 def flexible_loads(
     part: FlexibleBody,
     q: Array,
@@ -87,11 +97,7 @@ def flexible_loads(
     omega, field, acceleration : ω, U and r̈ of its body's origin, in the body's axes
     """
     own, at = part.integrals, amplitudes(part, q, v)
-    second_rate = at.J @ a[part.v]
-    for place, (k, j) in enumerate(own.pairs, start=1 + len(q[part.q])):
-        factor = 2.0 if k != j else 1.0
-        rates = v[part.v]
-        second_rate[place] = second_rate[place] + factor * (rates[k] * rates[j])
+    second_rate = amplitude_accelerations(part, at, v, a)
     Y = _against(part, at.alpha)
     first = own.first.T
     h, h_dot, h_ddot = first @ at.alpha, first @ at.rate, first @ second_rate

@@ -90,6 +90,21 @@ def deformation(flexible: FlexibleLink, root: float, stations: Sequence[float]) 
     )
 
 
+def node_slices(basis: ModalBasis, root: float) -> Slices:
+    """Return the nodes of a modal basis; their mass is a matrix (N, N) if it is one there."""
+    shapes, turns = basis.tangent_at(root)
+    count, nodes = 1 + len(shapes), len(basis.nodes)
+    second = np.zeros((nodes, 3, 3))
+    if basis.inertias is not None:
+        trace = np.trace(basis.inertias, axis1=1, axis2=2)
+        second = 0.5 * trace[:, None, None] * np.eye(3) - basis.inertias
+    turn = np.zeros((count, nodes, 3, 3))
+    turn[0] = np.eye(3)
+    turn[1:] = _skews(np.nan_to_num(turns).reshape(-1, 3)).reshape(-1, nodes, 3, 3)
+    u = np.concatenate([basis.nodes[None], shapes])
+    return Slices(u, turn, basis.masses, second, ())
+
+
 def _of_nodes(
     found: ModalBasis, damping: Damping, root: float, stations: Sequence[float]
 ) -> Deformation:
@@ -99,14 +114,8 @@ def _of_nodes(
     u = np.concatenate([found.nodes[None], shapes])
     weighted = found.weighted(u)
     first, second = weighted.sum(axis=1), np.einsum("ani,bnj->abij", u, weighted)
-    if found.inertias is not None:
-        own = found.inertias.any(axis=(1, 2))
-        inertia = found.inertias[own]
-        J = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
-        turn = np.zeros((len(u), len(J), 3, 3))
-        turn[0] = np.eye(3)
-        turn[1:] = _skews(turns[:, own].reshape(-1, 3)).reshape(-1, len(J), 3, 3)
-        second += np.einsum("anij,njk,bnlk->abil", turn, J, turn)
+    own = node_slices(found, root)
+    second += np.einsum("anij,njk,bnlk->abil", own.turn, own.second, own.turn)
     M = np.trace(second[1:, 1:], axis1=2, axis2=3)
     check_modes(found, M)
     none = np.zeros((len(shapes), len(shapes), 3))
@@ -118,6 +127,55 @@ def _of_nodes(
         (True,) * len(shapes),
         tuple(StationShape(moved, turned, none) for moved, turned in at),
     )
+
+
+class Slices(NamedTuple):
+    """A link as slices of mass: positions (b, L, 3) and orientations (b, L, 3, 3) of the shapes in
+    the link's frame, mass (L,) kg, second moments (L, 3, 3) kg m² in the slices' own axes.
+
+    A point of slice l at the distance d has the shapes β = u + turn d.
+    """
+
+    u: Floats
+    turn: Floats
+    mass: Floats
+    second: Floats
+    pairs: tuple[tuple[int, int], ...]
+
+
+def slices(
+    beam: Beam,
+    modes: tuple[Mode, ...],
+    root: float,
+    between: tuple[float, float],
+    *,
+    stiffening: bool,
+) -> Slices:
+    """Return the slices of a part of a beam at its Gauss points.
+
+    Parameters
+    ----------
+    between : m along the beam: of this part only
+    """
+    low, high = between
+    places = _places(beam, modes, root, low, high)
+    x, weight = gauss(places)
+    inside = (x > low) & (x < high)
+    own, frame = beam.at(x), beam.frame()
+    pairs = quadratic_pairs(modes) if stiffening else ()
+    count = 1 + len(modes) + len(pairs)
+    u, turn = np.zeros((count, len(x), 3)), np.zeros((count, len(x), 3, 3))
+    along = frame.rotation[:, 0]
+    u[0] = frame.translation + x[:, None] * along
+    turn[0] = frame.rotation
+    for k, mode in enumerate(modes, start=1):
+        u[k] = mode.displacement(x) @ frame.rotation.T
+        turn[k] = frame.rotation @ _skews(mode.rotation(x))
+    for k, (i, j) in enumerate(pairs, start=1 + len(modes)):
+        u[k] = _shortening(modes[i], modes[j], places, root)[0][:, None] * along
+    second = np.zeros((len(x), 3, 3))
+    second[:, 1, 1], second[:, 2, 2] = weight * own.rotary_z, weight * own.rotary_y
+    return Slices(u[:, inside], turn[:, inside], (weight * own.mass)[inside], second[inside], pairs)
 
 
 def mass_integrals(
@@ -134,33 +192,16 @@ def mass_integrals(
     ----------
     between : m along the beam: of this part only
     """
-    low, high = (0.0, beam.length) if between is None else between
-    places = _places(beam, modes, root, low, high)
-    x, weight = gauss(places)
-    weight = np.where((x > low) & (x < high), weight, 0.0)
-    own, frame = beam.at(x), beam.frame()
-    pairs = quadratic_pairs(modes) if stiffening else ()
-    count = 1 + len(modes) + len(pairs)
-    u, turn = np.zeros((count, len(x), 3)), np.zeros((count, len(x), 3, 3))
-    along = frame.rotation[:, 0]
-    u[0] = frame.translation + x[:, None] * along
-    turn[0] = frame.rotation
-    for k, mode in enumerate(modes, start=1):
-        u[k] = mode.displacement(x) @ frame.rotation.T
-        turn[k] = frame.rotation @ _skews(mode.rotation(x))
-    for k, (i, j) in enumerate(pairs, start=1 + len(modes)):
-        u[k] = _shortening(modes[i], modes[j], places, root)[0][:, None] * along
-    J = np.zeros((len(x), 3, 3))
-    J[:, 1, 1], J[:, 2, 2] = own.rotary_z, own.rotary_y
-    mass = weight * own.mass
-    first = np.einsum("ani,n->ai", u, mass)
-    second = np.einsum("ani,bnj,n->abij", u, u, mass)
-    second += np.einsum("anij,njk,bnlk,n->abil", turn, J, turn, weight)
+    part = (0.0, beam.length) if between is None else between
+    own = slices(beam, modes, root, part, stiffening=stiffening)
+    first = np.einsum("ani,n->ai", own.u, own.mass)
+    second = np.einsum("ani,bnj,n->abij", own.u, own.u, own.mass)
+    second += np.einsum("anij,njk,bnlk->abil", own.turn, own.second, own.turn)
     sizes = np.sqrt(np.einsum("aaii->a", second))
-    total = float(mass.sum())
+    total = float(own.mass.sum())
     first[np.abs(first) < NOISE * np.sqrt(total) * sizes[:, None]] = 0.0
     second[np.abs(second) < NOISE * np.outer(sizes, sizes)[:, :, None, None]] = 0.0
-    return MassIntegrals(total, first, second, pairs)
+    return MassIntegrals(total, first, second, own.pairs)
 
 
 def quadratic_pairs(modes: tuple[Mode, ...]) -> tuple[tuple[int, int], ...]:

@@ -133,7 +133,6 @@ def test_a_spring_holds_a_named_station_and_no_other_point():
     ("ask", "message"),
     [
         (lambda m, q: m.to_pinocchio(), "deflection"),
-        (lambda m, q: m.free_body("rod", q, 0 * q, 0 * q, actuated="crank", check=False), "bends"),
         (lambda m, q: m.load_solver(["pin"], parameters={"rod.mass": 1.0}), "bends"),
         (lambda m, q: m.load_solver(["pin"], parameters={"wrist.a.xyz": [0, 0, 0]}), "bends|wrist"),
         (lambda m, q: m.with_flexible(3), "list of FlexibleLinks"),

@@ -14,7 +14,7 @@ from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.formats.nastran import Combination, Grid, LoadSet, nastran_text
 from mbd_bridge.formats.tables.text import no_formula
 from mbd_bridge.formats.whole_file import check_place, whole_file
-from mbd_bridge.loads.free_body.free_body import Acting, FreeBody
+from mbd_bridge.loads.free_body.free_body import GRAVITY, INERTIA, Acting, FreeBody
 from mbd_bridge.motions.table import COMPONENTS
 from mbd_bridge.spatial import Array
 
@@ -78,7 +78,7 @@ def table(body: FreeBody) -> str:
         ["instant", "time [s]", "what", "name", "other", *places, *heads, "undetermined"]
     )
     for k, (time, label) in enumerate(zip(body.time.tolist(), body.labels, strict=True)):
-        for one in body.acting:
+        for one in _spread_out(body):
             numbers = [*one.point.tolist(), *one.wrench[k].tolist()]
             front = [k + 1, repr(time), *map(no_formula, (label, one.name, one.other))]
             writer.writerow([*front, *map(repr, numbers), _undetermined(one)])
@@ -88,33 +88,38 @@ def table(body: FreeBody) -> str:
 def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int = 0) -> str:
     """Return a free body as Nastran bulk data in large fields.
 
-    A grid at every joint and at the centre of mass; for the k-th instant (from 1) a load set
-    ``first - 1 + 10 k + 1`` of what joints (and the outside) do, ``... + 2`` of gravity and
-    inertia, and their sum ``... + 0``, which is in equilibrium. Rounding errors are zero, and
-    vectors of zeros have no card.
+    A grid at every joint and at the centre of mass, or at the nodes of a link that bends; for the
+    k-th instant (from 1) a load set ``first - 1 + 10 k + 1`` of what joints (and the outside) do,
+    ``... + 2`` of gravity and inertia, and their sum ``... + 0``, which is in equilibrium. Rounding
+    errors are zero, and vectors of zeros have no card.
     """
     if first < 1:
         raise StateError(f"expected a first number from 1, got {first}")
     factor, unit = LENGTHS[one_of("length", length, LENGTHS, StateError)], f"N {length}"
-    centre = len(body.acting) - 2  # gravity and inertia share the last grid
-    points = body.acting[: centre + 1]
+    acting = _spread_out(body)
+    count = 1 if body.nodes is None else len(body.nodes.names)
+    outer = len(acting) - 2 * count  # gravity and inertia share the last grids
     grids = []
-    for k, one in enumerate(points):
+    for k, one in enumerate(acting[: outer + count]):
         what = f"joint {one.name} to {one.other}" if one.other else one.name
-        name = f"centre of mass of {body.link}" if k == centre else f"{what}, on {body.link}"
+        if k >= outer:
+            what = "centre of mass" if body.nodes is None else body.nodes.names[k - outer]
+        name = f"{what} of {body.link}" if k >= outer else f"{what}, on {body.link}"
         grids.append(Grid(first + k, f"grid {first + k}: {name}", one.point * factor))
     loads: list[LoadSet | Combination] = []
     for k, time in enumerate(body.time.tolist()):
         number = first - 1 + STEP * (k + 1)
         label = f"{body.labels[k]}; " if body.labels[k] else ""
         said = f"instant {k + 1}, t = {time:.9g} s: {label}residual {body.residual[k]:.1e}"
-        wrenches = [body.round_off.cleaned_wrench(one.wrench[k]) for one in body.acting]
+        wrenches = [_cleaned(body, one.wrench[k]) for one in acting]
         for wrench in wrenches:
             wrench[3:] *= factor
-        outer: dict[int, ArrayLike] = {first + j: wrenches[j] for j in range(centre)}
-        mass: dict[int, ArrayLike] = {first + centre: wrenches[centre] + wrenches[centre + 1]}
+        outside: dict[int, ArrayLike] = {first + j: wrenches[j] for j in range(outer)}
+        mass: dict[int, ArrayLike] = {
+            first + j: wrenches[j] + wrenches[j + count] for j in range(outer, outer + count)
+        }
         parts = [
-            LoadSet(number + 1, f"set {number + 1}: joints and outside\n{said}", outer),
+            LoadSet(number + 1, f"set {number + 1}: joints and outside\n{said}", outside),
             LoadSet(number + 2, f"set {number + 2}: gravity and inertia\n{_moves(body, k)}", mass),
         ]
         used = [part.number for part in parts if np.any(np.array([*part.wrenches.values()]))]
@@ -127,6 +132,23 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
     return nastran_text(words, grids, loads, system)
 
 
+def _spread_out(body: FreeBody) -> list[Acting]:
+    """Return what acts on a link, gravity and inertia node by node if it bends."""
+    if body.nodes is None:
+        return list(body.acting)
+    out, sure = list(body.acting[:-2]), np.ones(6, dtype=bool)
+    for kind, wrenches in ((GRAVITY, body.nodes.gravity), (INERTIA, body.nodes.inertia)):
+        for p, (name, point) in enumerate(zip(body.nodes.names, body.nodes.points, strict=True)):
+            own = wrenches[:, p]
+            out.append(Acting(f"{kind} of {name}", "", point, own[:, :3], own[:, 3:], sure))
+    return out
+
+
+def _cleaned(body: FreeBody, wrench: Array) -> Array:
+    """Return a wrench without rounding errors; small parts of many nodes are no such errors."""
+    return wrench.copy() if body.nodes is not None else body.round_off.cleaned_wrench(wrench)
+
+
 def _words(body: FreeBody) -> list[str]:
     """Return what a reader of the file must know."""
     from mbd_bridge import __version__
@@ -137,6 +159,7 @@ def _words(body: FreeBody) -> list[str]:
         "about that point",
         "inertia: -m times the acceleration of the centre of mass, and the negative of the rate of "
         "angular momentum about it",
+        *_bending(body),
         f"all of it sums to zero; residual {body.residual.max():.1e} of the largest",
     ]
     unsure = [f"{one.name} ({_undetermined(one)})" for one in body.joints if not one.unique.all()]
@@ -145,6 +168,16 @@ def _words(body: FreeBody) -> list[str]:
             f"undetermined by rigid-body mechanics, one solution of many: {', '.join(unsure)}"
         )
     return lines
+
+
+def _bending(body: FreeBody) -> list[str]:
+    if body.nodes is None:
+        return []
+    return [
+        "the link bends: gravity and inertia (of the motion and of the deformation) are those of "
+        "its nodes, where these are undeformed; moments there include those of forces at the "
+        "deformed places",
+    ]
 
 
 def _moves(body: FreeBody, k: int) -> str:

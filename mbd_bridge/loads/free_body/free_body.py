@@ -3,9 +3,9 @@
     Σ f_joints + m g + Σ f_external - m r̈_c = 0
     Σ (r × f + n)_joints + c × m g + Σ n_external - c × m r̈_c - (J α + ω × J ω) = 0
 
-in the link's axes, about its frame's origin; c is the centre of mass, J the inertia about it. The
-inertia is the description's own, the motion that of `link_motion`; neither comes from what
-computed the loads.
+in the link's axes, about its frame's origin; c is the centre of mass, J the inertia about it. Of a
+link that bends gravity and inertia are sums over its nodes (`spread`). The inertia is the
+description's own, the motion that of `link_motion`; neither comes from what computed the loads.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import ModelError, StateError, count, unknown_name
+from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.free_body.attachments import Attachment, attachments
 from mbd_bridge.loads.free_body.instants import NearestInstants, PeakInstants
 from mbd_bridge.loads.free_body.link_motion import LinkMotion, link_motion
+from mbd_bridge.loads.free_body.spread import Spread, lumped, spread
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
@@ -77,9 +78,12 @@ class FreeBody:
     labels : (K,) what each instant is, "" for nothing special
     acting : joints in their order, external, gravity, inertia (the negative of m r̈ and of the
         rate of angular momentum)
-    motion : of the link, in its axes; `acceleration` is that of its centre of mass
+    motion : of the link, in its axes; `acceleration` is that of its centre of mass, or
+        of the origin of its frame if it bends
     inertia : of the link alone, in its frame
     machine : the sizes up to which loads are rounding errors beside the machine's weight
+    nodes : of a link that bends, its gravity and inertia node by node; None for rigid ones. What
+        `acting` has of them are their sums
     """
 
     mechanism: str
@@ -90,6 +94,7 @@ class FreeBody:
     motion: LinkMotion
     inertia: Inertia
     machine: RoundOff
+    nodes: Spread | None = None
 
     @property
     def round_off(self) -> RoundOff:
@@ -157,6 +162,7 @@ class FreeBody:
                 for one in self.acting
             ),
             motion=LinkMotion(*(part[places] for part in self.motion)),
+            nodes=None if self.nodes is None else self.nodes.pick(places),
         )
 
     def with_more(
@@ -179,6 +185,7 @@ class FreeBody:
                 for ones in together
             ),
             motion=LinkMotion(*map(np.concatenate, zip(*(b.motion for b in every), strict=True))),
+            nodes=Spread.joined([b.nodes for b in every if b.nodes is not None]),
         )
 
     def write(
@@ -236,28 +243,31 @@ def free_body(
         raise StateError("q, v, a: expected one state or more, got none")
     states = max(len(x) for x in (q, v, a))
     number = model.link_number(link)
-    if any(part.link == number for part in model.flexible):
-        raise ModelError(
-            f"link {link!r} bends: its inertia is spread along it, and a free body has one "
-            f"centre of mass. Ask for the loads of the joints on it (joint_loads), or for a rigid "
-            f"twin without the flexible link"
-        )
+    bends = next((part for part in model.flexible if part.link == number), None)
     inertia = model.description.links[_described(model, link)].inertia or Inertia.zero()
     held = attachments(model, link)
     others = tuple(dict.fromkeys(one.child for one in held if not one.is_child))
     wide = [np.broadcast_to(x, (states, x.shape[1])) for x in (q, v, a)]
-    motion = link_motion(model, number, inertia.centre, others, *wide)
+    centre = np.zeros(3) if bends else inertia.centre
+    motion = link_motion(model, number, centre, others, *wide)
     acting = [_acting(one, loads, motion, others) for one in held]
     if external is not None:
         wrench = np.broadcast_to(np.asarray(external, dtype=np.float64), (states, 6))
         sure = np.ones(6, dtype=bool)
         outside = Acting(EXTERNAL, "", np.zeros(3), wrench[:, :3], wrench[:, 3:], sure)
         acting.append(outside)
-    acting += _of_mass(inertia, motion)
+    nodes = None
+    if bends is None:
+        acting += _of_mass(inertia, motion)
+    else:
+        flexible = next(one for one in model.description.flexible if one.link == link)
+        parts = lumped(model, flexible)
+        inertia, nodes = parts.inertia(), spread(bends, parts, motion, *wide)
+        acting += _of_nodes(nodes, np.array(inertia.centre))
     times = np.full(states, np.nan) if loads.time is None else loads.time
     labels = ("",) * states
     machine = RoundOff.of(model)
-    return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia, machine)
+    return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia, machine, nodes)
 
 
 def _described(model: Model, link: str) -> int:
@@ -316,6 +326,15 @@ def _of_mass(inertia: Inertia, motion: LinkMotion) -> list[Acting]:
         Acting(GRAVITY, "", centre, weight, still, sure),
         Acting(INERTIA, "", centre, -inertia.mass * motion.acceleration, -rate, sure),
     ]
+
+
+def _of_nodes(nodes: Spread, centre: Array) -> list[Acting]:
+    """Return gravity and inertia of a flexible link in all, about its undeformed centre of mass."""
+    sure, out = np.ones(6, dtype=bool), []
+    for name, wrenches in ((GRAVITY, nodes.gravity), (INERTIA, nodes.inertia)):
+        total = nodes.total(wrenches, centre)
+        out.append(Acting(name, "", centre, total[:, :3], total[:, 3:], sure))
+    return out
 
 
 def _lengths(wrench: Array) -> Array:
