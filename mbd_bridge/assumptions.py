@@ -32,6 +32,8 @@ TOPICS: dict[str, str] = {
     "rates": "Rates",
     "smoothing": "Smoothing",
     "uncertainty": "Uncertainty",
+    "bearings": "Bearings",
+    "cases": "Load cases",
     "round_off": "Shown as zero",
 }
 """Every topic, in the order in which they are shown, with its heading."""

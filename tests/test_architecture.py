@@ -245,11 +245,12 @@ def test_only_the_command_line_prints() -> None:
 
 
 def _public(node: ast.AST, name: str) -> Iterator[tuple[str, Definition]]:
-    """Yield public classes, functions and methods under a node; not those inside functions."""
+    """Yield public classes, functions and methods under a node; not those inside functions, and
+    of overloads the one that does it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, Definition):
             continue
-        if child.name.startswith("_"):
+        if child.name.startswith("_") or "overload" in map(ast.unparse, child.decorator_list):
             continue
         yield f"{name}.{child.name}", child
         if isinstance(child, ast.ClassDef):

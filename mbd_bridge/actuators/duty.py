@@ -6,6 +6,7 @@ its sign, so that what is motored less what is braked is the whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.actuators.actuator import Actuator
-from mbd_bridge.actuators.motor_curve import used
+from mbd_bridge.actuators.motor_curve import TorqueCurve, used
 from mbd_bridge.actuators.motor_side import MotorStates
 from mbd_bridge.actuators.verdict import Use, Verdict, verdict
 from mbd_bridge.errors import StateError
+from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.plots.decimate import envelope
 
 Floats = NDArray[np.float64]
@@ -29,12 +31,28 @@ CONTINUOUS, PEAK, SPEED = "continuous torque", "peak torque", "speed"
 EFFORT, VELOCITY = "joint effort", "joint velocity"
 """Names of the limits."""
 
+THERMAL = ("thermal", "thermal_low", "thermal_high")
+"""Sums of the share of the continuous torque, and of the ends of its band."""
+
 
 class At(NamedTuple):
-    """A largest value, and when it is first reached, s."""
+    """A largest value, and when it is first reached, s.
+
+    `band` is half the width of the band that holds 95 % of its errors from the motion's noise;
+    None: nothing is known of it.
+    """
 
     value: float = 0.0
     time: float = float("nan")
+    band: float | None = None
+
+
+class Bounded(NamedTuple):
+    """A share of a limit (N,), and the ends of the band in which noise leaves it."""
+
+    share: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True)
@@ -86,6 +104,8 @@ class MotorDuty:
     missing : limits that are not
     time, speed, torque : points (P,) of the path that are worth drawing
     states : the whole path, where the motion was there as a whole; else None
+    rms_band : what the motion's noise adds to the RMS or takes from it at most; 95 %, None: nothing
+        is known of it
     """
 
     actuator: Actuator
@@ -106,6 +126,7 @@ class MotorDuty:
     speed: Floats
     torque: Floats
     states: MotorStates | None = None
+    rms_band: float | None = None
 
     @property
     def name(self) -> str:
@@ -134,41 +155,68 @@ class DutyCounter:
         self._last: MotorStates | None = None
         self._pieces = 0
         self._largest: dict[str, tuple[float, At]] = {}
-        self._sums = dict.fromkeys(("square", "speed", "thermal", *ENERGIES), 0.0)
+        self._uses: dict[str, tuple[tuple[float, ...], float]] = {}
+        names = ("square", "square_off", "speed", *THERMAL, *ENERGIES)
+        self._sums = dict.fromkeys(names, 0.0)
         self._path = np.zeros((3, 0))
+        self._off = np.zeros((0, 4))
+        self._known = True
 
-    def add(self, states: MotorStates) -> None:
-        """Take in the next states, (N,) with N from 1."""
+    def add(self, states: MotorStates, deviations: Floats | None = None) -> None:
+        """Take in the next states, (N,) with N from 1.
+
+        Parameters
+        ----------
+        deviations : (N, 4) standard deviations of `MotorStates.uncertain`; None: not known
+        """
+        self._known = self._known and deviations is not None
+        off = np.zeros((len(states.time), 4)) if deviations is None else BAND * deviations
         if self._last is None:
             self._begin = float(states.time[0])
-        self._integrate(states if self._last is None else _joined(self._last, states))
-        self._take_largest(states)
+            self._integrate(states, off)
+        else:
+            whole = _joined(self._last, states)
+            self._integrate(whole, np.concatenate([self._off, off]))
+        self._take_largest(states, off)
+        self._off = off[-1:]
         path = np.hstack([self._path, [states.time, states.speed, states.torque]])
         self._path = path[:, envelope(path[2], path[1], path[1] * path[2], most=POINTS)]
         self._pieces += 1
         self._first = states if self._pieces == 1 else None
         self._last = states
 
-    def _take_largest(self, states: MotorStates) -> None:
-        actuator, curve, power = self.actuator, self.actuator.curve, states.power
+    def _take_largest(self, states: MotorStates, off: Floats) -> None:
+        power, (torque, speed, output, rate) = states.power, off.T
         values = {"torque": states.torque, "fastest": states.speed}
         values |= {"motoring": np.maximum(power, 0.0), "braking": np.maximum(-power, 0.0)}
-        for name, limit in ((CONTINUOUS, curve.continuous), (PEAK, curve.peak)):
-            if limit is not None:
-                values[name] = used(states.torque, states.speed, limit)
-        if curve.max_speed is not None:
-            values[SPEED] = np.abs(states.speed) / curve.max_speed
-        if actuator.effort is not None:
-            values[EFFORT] = used(states.output, states.joint_speed, actuator.effort)
-        if actuator.velocity is not None:
-            values[VELOCITY] = used(states.joint_speed, states.joint_speed, actuator.velocity)
         for name, signed in values.items():
             row = int(np.argmax(np.abs(signed)))
             size = float(abs(signed[row]))
             if name not in self._largest or size > self._largest[name][0]:
-                self._largest[name] = size, At(float(signed[row]), float(states.time[row]))
+                band = {"torque": torque, "fastest": speed}.get(name, power)[row]
+                self._largest[name] = (
+                    size,
+                    At(float(signed[row]), float(states.time[row]), float(band)),
+                )
+        actuator, curve = self.actuator, self.actuator.curve
+        own, joint = (states.speed, speed), (states.joint_speed, rate)
+        limits = (
+            (CONTINUOUS, (states.torque, torque), own, curve.continuous),
+            (PEAK, (states.torque, torque), own, curve.peak),
+            (SPEED, own, own, curve.max_speed),
+            (EFFORT, (states.output, output), joint, actuator.effort),
+            (VELOCITY, joint, joint, actuator.velocity),
+        )
+        for name, what, at, limit in limits:
+            if limit is None:
+                continue
+            share = _bounded(what, at, limit)
+            row = int(np.argmax(share.share))
+            ends = tuple(float(x[row]) for x in share)
+            if name not in self._uses or ends[0] > self._uses[name][0][0]:
+                self._uses[name] = ends, float(states.time[row])
 
-    def _integrate(self, states: MotorStates) -> None:
+    def _integrate(self, states: MotorStates, off: Floats) -> None:
         step, power = np.diff(states.time), states.power
         values = {
             "square": _squares(step, states.torque),
@@ -179,9 +227,12 @@ class DutyCounter:
         }
         for name in ("joint_friction", "gears", "motor_friction", "rotor"):
             values[name] = _line(step, getattr(states, name))
+        values["square_off"] = _squares(step, off[:, 0])
         if self.actuator.curve.continuous is not None:
-            share = used(states.torque, states.speed, self.actuator.curve.continuous)
-            values["thermal"] = _squares(step, share)
+            torque, speed = (states.torque, off[:, 0]), (states.speed, off[:, 1])
+            shares = _bounded(torque, speed, self.actuator.curve.continuous)
+            for name, share in zip(THERMAL, shares, strict=True):
+                values[name] = _squares(step, share)
         for name, value in values.items():
             self._sums[name] += value
 
@@ -193,27 +244,32 @@ class DutyCounter:
         end = float(self._last.time[-1])
         span = end - self._begin
 
-        def rms(name: str, at_once: str) -> float:
-            """Return a mean over time; of one row, which takes no time, its value."""
-            return float(np.sqrt(sums[name] / span)) if span else abs(largest[at_once].value)
-
         uses = []
-        if self.actuator.curve.continuous is not None:
-            uses.append(Use(CONTINUOUS, rms("thermal", CONTINUOUS)))
-        uses += [Use(x, *largest[x]) for x in (PEAK, SPEED, EFFORT, VELOCITY) if x in largest]
+        if CONTINUOUS in self._uses:
+            at_once, _ = self._uses[CONTINUOUS]  # of one row, which takes no time
+            ends = [float(np.sqrt(sums[x] / span)) for x in THERMAL] if span else [*at_once]
+            uses.append(self._use(CONTINUOUS, ends))
+        uses += [
+            self._use(x, *self._uses[x]) for x in (PEAK, SPEED, EFFORT, VELOCITY) if x in self._uses
+        ]
         known = [use.name for use in uses]
+        peak, fastest = largest["torque"], largest["fastest"]
+        motoring, braking = (largest[x]._replace(band=None) for x in ("motoring", "braking"))
+        if not self._known:
+            peak, fastest = peak._replace(band=None), fastest._replace(band=None)
+        rms, off = (np.sqrt(sums[x] / span) if span else 0.0 for x in ("square", "square_off"))
         time, speed, torque = self._path.copy()
         return MotorDuty(
             self.actuator,
             *self._units,
             self._begin,
             end,
-            largest["torque"],
-            rms("square", "torque"),
-            largest["fastest"],
-            sums["speed"] / span if span else abs(largest["fastest"].value),
-            largest["motoring"],
-            largest["braking"],
+            peak,
+            float(rms) if span else abs(peak.value),
+            fastest,
+            sums["speed"] / span if span else abs(fastest.value),
+            motoring,
+            braking,
             Energies(**{name: sums[name] for name in ENERGIES}),
             tuple(uses),
             tuple(name for name in (CONTINUOUS, PEAK, SPEED) if name not in known),
@@ -221,7 +277,27 @@ class DutyCounter:
             speed,
             torque,
             self._first,
+            (float(off) if span else peak.band) if self._known else None,
         )
+
+    def _use(self, name: str, ends: Sequence[float], time: float = float("nan")) -> Use:
+        share, low, high = ends
+        return Use(name, share, time, low, high) if self._known else Use(name, share, time)
+
+
+def _bounded(
+    what: tuple[Floats, Floats], speed: tuple[Floats, Floats], limit: float | TorqueCurve
+) -> Bounded:
+    """Return shares of a limit.
+
+    Parameters
+    ----------
+    what, speed : each (N,), and half the width of its band (N,)
+    """
+    (value, off), (rate, rate_off) = what, speed
+    size, fast = np.abs(value), np.abs(rate)
+    low = used(np.maximum(size - off, 0.0), np.maximum(fast - rate_off, 0.0), limit)
+    return Bounded(used(size, fast, limit), low, used(size + off, fast + rate_off, limit))
 
 
 def _joined(last: MotorStates, states: MotorStates) -> MotorStates:

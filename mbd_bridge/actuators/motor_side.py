@@ -57,6 +57,11 @@ class MotorStates:
     rotor: Floats
 
     @property
+    def uncertain(self) -> Floats:
+        """What limits are compared with, (N, 4): torque, speed, output, joint's speed."""
+        return np.stack([self.torque, self.speed, self.output, self.joint_speed], axis=1)
+
+    @property
     def power(self) -> Floats:
         """What the motor gives, W; negative where it brakes."""
         return np.asarray(self.torque * self.speed)

@@ -16,6 +16,7 @@ from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import StateError, some, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.noise_deviations import noise_deviations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,11 +111,12 @@ class MotorsCounter:
     Parameters
     ----------
     actuators : bound to the model
-    inverse : gives what the actuators must do along a motion, (N, nv) N m or N
+    inverse : gives what the actuators must do along a motion, (N, nv) N m or N; its second argument
+        says whether the motion is checked
     """
 
     def __init__(
-        self, model: Model, actuators: Iterable[Actuator], inverse: Callable[[Motion], Floats]
+        self, model: Model, actuators: Iterable[Actuator], inverse: Callable[[Motion, bool], Floats]
     ) -> None:
         self._model, self._inverse = model, inverse
         self._places: list[int] = []
@@ -127,17 +129,29 @@ class MotorsCounter:
 
     def add(self, motion: Motion) -> list[MotorStates]:
         """Take in the next piece of a motion, and return the states of the motors along it."""
-        tau, found = self._inverse(motion), []
-        for k, counter in zip(self._places, self._counters, strict=True):
-            columns = tau[:, k], motion.v[:, k], motion.a[:, k]
-            found.append(motor_side(counter.actuator, motion.time, *columns))
-            if not np.abs(found[-1].torque).max(initial=0.0) < LARGEST:
+        found = self._states(motion, check=True)
+        for counter, states in zip(self._counters, found, strict=True):
+            if not np.abs(states.torque).max(initial=0.0) < LARGEST:
                 raise StateError(
                     f"the torque of {counter.actuator.joint!r} is so large that its square is no "
                     f"number; check the units of the motion and of the external forces"
                 )
-            counter.add(found[-1])
+
+        def uncertain(moved: Motion) -> Floats:
+            return np.stack([x.uncertain for x in self._states(moved, check=False)], axis=1)
+
+        known = noise_deviations(self._model, motion, uncertain) if found else None
+        for k, (counter, states) in enumerate(zip(self._counters, found, strict=True)):
+            counter.add(states, None if known is None else known[:, k])
         return found
+
+    def _states(self, motion: Motion, *, check: bool) -> list[MotorStates]:
+        tau = self._inverse(motion, check)
+        pairs = zip(self._places, self._counters, strict=True)
+        return [
+            motor_side(one.actuator, motion.time, tau[:, k], motion.v[:, k], motion.a[:, k])
+            for k, one in pairs
+        ]
 
     def motors(self) -> Motors:
         """Return the duties of what came so far."""

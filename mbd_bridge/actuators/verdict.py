@@ -8,6 +8,9 @@ from typing import Literal
 
 State = Literal["fits", "exceeded", "open"]
 
+TOO_FAST = 100.0
+"""Share of a torque from which on its number says nothing: at this speed the motor gives none."""
+
 
 @dataclass(frozen=True)
 class Use:
@@ -18,14 +21,35 @@ class Use:
     name : "continuous torque", "peak torque", "speed", "joint effort" or "joint velocity"
     share : what is used by what is allowed; inf where nothing is
     time : when most is used, s; nan of what is used over the whole motion
+    low, high : the band that holds 95 % of the errors of the share from the motion's noise; None:
+        nothing is known of it
     """
 
     name: str
     share: float
     time: float = float("nan")
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the limit is exceeded, whatever the motion's noise."""
+        return (self.share if self.low is None else self.low) > 1.0
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limit is kept, whatever the motion's noise."""
+        return (self.share if self.high is None else max(self.share, self.high)) <= 1.0
 
     def __str__(self) -> str:
-        return f"{self.name} {self.share:.0%}" if self.share < 100.0 else f"{self.name} too fast"
+        if not self.share < TOO_FAST:
+            return f"{self.name} too fast"
+        if self.low is None or self.high is None:
+            return f"{self.name} {self.share:.0%}"
+        if not self.high < TOO_FAST:
+            return f"{self.name} {self.share:.0%} or too fast"
+        band = max(self.share - self.low, self.high - self.share)
+        return f"{self.name} {self.share:.0%} ± {band:.0%}"
 
 
 @dataclass(frozen=True)
@@ -34,13 +58,23 @@ class Verdict:
 
     Attributes
     ----------
-    state : "fits": no limit is exceeded and all that it takes to say so is known; "exceeded";
-        "open": no known limit is exceeded, but something is not known or not counted
+    state : "fits": no limit is exceeded and all that it takes to say so is known; "exceeded": one
+        is, and the motion's noise alone does not explain it; "open": no known limit is exceeded for
+        certain, but something is not known or not counted, or noise leaves it open
     text : the whole sentence, with what was not counted
+    noisy : the motion's noise leaves it open
     """
 
     state: State
     text: str
+    noisy: bool = False
+
+    @property
+    def reason(self) -> Literal["fits", "exceeded", "noise", "unknown"]:
+        """Why: of "open" whether noise leaves it open, or something is unknown or not counted."""
+        if self.state != "open":
+            return self.state
+        return "noise" if self.noisy else "unknown"
 
     def __str__(self) -> str:
         return self.text
@@ -58,11 +92,17 @@ def verdict(uses: Sequence[Use], missing: Sequence[str], not_counted: Sequence[s
     shares = ", ".join(map(str, uses))
     gaps = [f"{' and '.join(not_counted)} NOT counted"] if not_counted else []
     gaps += [f"limits of {', '.join(missing)} not given"] if missing else []
-    over = [use for use in uses if use.share > 1.0]
+    over = [use for use in uses if use.exceeded]
     if over:
-        rest = [use for use in uses if use.share <= 1.0]
+        rest = [use for use in uses if not use.exceeded]
         said = ["exceeded: " + ", ".join(map(str, over)), *map(str, rest), *gaps]
         return Verdict("exceeded", "; ".join(said))
+    near = [use for use in uses if not use.kept]
+    if near:
+        rest = [use for use in uses if use.kept]
+        names = ", ".join(map(str, near))
+        said = [f"no verdict: the motion's noise leaves open whether {names} is kept"]
+        return Verdict("open", "; ".join([*said, *map(str, rest), *gaps]), noisy=True)
     if gaps:
         return Verdict(
             "open", "; ".join(["no verdict: " + "; ".join(gaps), *([shares] * bool(uses))])

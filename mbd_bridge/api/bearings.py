@@ -7,19 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from numpy.typing import ArrayLike
-
+from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.motors import MechanismMotors
 from mbd_bridge.arguments import an_instance, flag, name_list
-from mbd_bridge.external import ExternalGiven, external_forces
+from mbd_bridge.external import ExternalGiven
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.loads.planar import Plane
+from mbd_bridge.mechanism import Model
 from mbd_bridge.motions import Motion
 from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.bearings import Bearings, BearingsCounter
-    from mbd_bridge.loads.bearings.bearings import Given, Located
+    from mbd_bridge.loads.bearings import Bearings, BearingsCounter, BearingSet
+    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven, Located
 
 
 class MechanismBearings(MechanismMotors):
@@ -35,17 +36,59 @@ class MechanismBearings(MechanismMotors):
         model = replace(self.model, description=described)
         if described.planar:
             Plane(model)  # or it says which joint leaves it
-        return type(self)(model, self.forces, self.stated_actuators)
+        return self._with(model)
+
+    def with_bearings(
+        self,
+        bearings: BearingsGiven,
+        *,
+        located: Located | None = None,
+        reliability: int | None = None,
+        aiso: float | None = None,
+    ) -> Self:
+        """Return the mechanism with these bearings, in place of those it has stated.
+
+        Parameters
+        ----------
+        bearings : by joint a `Bearing`, or two of them at a distance
+        located, reliability, aiso : see `bearings`
+        """
+        known = self._bearings(bearings, located, reliability, aiso)
+        return type(self)(self.model, self.forces, self.stated_actuators, known)
+
+    def _with(self, model: Model, forces: Iterable[ForceElement] | None = None) -> Self:
+        """Return another model's mechanism with all that is stated of this one's."""
+        own = self.forces if forces is None else forces
+        return type(self)(model, own, self.stated_actuators, self.stated_bearings)
+
+    def _bearings(
+        self,
+        given: BearingsGiven | None,
+        located: Located | None,
+        reliability: int | None,
+        aiso: float | None,
+    ) -> BearingSet:
+        """Return checked bearings: those given or stated, with the options that are given."""
+        from mbd_bridge.loads.bearings import BearingOptions, BearingSet
+
+        known = self.stated_bearings if given is None else given
+        base = known.options if isinstance(known, BearingSet) else BearingOptions()
+        options = BearingOptions(
+            base.located if located is None else located,
+            base.reliability if reliability is None else reliability,
+            base.aiso if aiso is None else aiso,
+        )
+        return BearingSet.of(self.model, known, options)
 
     def bearings(
         self,
         motion: Motion,
         joints: Iterable[str] | str | None = None,
-        bearings: Given | None = None,
+        bearings: BearingsGiven | None = None,
         *,
-        located: Located = "first",
-        reliability: int = 90,
-        aiso: float = 1.0,
+        located: Located | None = None,
+        reliability: int | None = None,
+        aiso: float | None = None,
         external: ExternalGiven | None = None,
         external_in: Axes = "link",
         actuated: Iterable[str] | str | None = None,
@@ -57,9 +100,11 @@ class MechanismBearings(MechanismMotors):
         Parameters
         ----------
         joints : names, of loop joints too; None for all with one axis
-        bearings : by joint a `Bearing`, or two of them at a distance
+        bearings : by joint a `Bearing`, or two of them at a distance; None: those that the machine
+            has stated (`stated_bearings`)
         located : which of two carries the axial force: "first", "second", "each" (opposed)
-        reliability, aiso : of the modified life; see `loads.bearings.duty`
+        reliability, aiso : of the modified life; see `loads.bearings.duty`. None: as stated with
+            the machine's bearings, or "first", 90 and 1
         external, external_in, actuated, minimum_norm, threads : see `joint_loads`
 
         Examples
@@ -68,53 +113,38 @@ class MechanismBearings(MechanismMotors):
         >>> robot.bearings(motion, "elbow", {"elbow": life})["elbow"][0].life  # doctest: +SKIP
         """
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
-        counter = self.bearings_counter(
-            joints,
-            bearings,
-            located=located,
-            reliability=reliability,
-            aiso=aiso,
-            external=external,
-            external_in=external_in,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            threads=threads,
-            time=motion.time,
+        inputs = self._load_inputs(
+            motion, external, external_in, actuated, minimum_norm, None, threads
         )
+        known = self._bearings(bearings, located, reliability, aiso)
+        if bearings is None and joints is not None:
+            known = known.among(name_list("joints", joints, "joints"))
+        counter = self.bearings_counter(inputs, joints, known)
         counter.add(motion)
         return counter.bearings()
 
     def bearings_counter(
         self,
+        inputs: LoadInputs,
         joints: Iterable[str] | str | None = None,
-        bearings: Given | None = None,
-        *,
-        located: Located = "first",
-        reliability: int = 90,
-        aiso: float = 1.0,
-        external: ExternalGiven | None = None,
-        external_in: Axes = "link",
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        threads: int = 1,
-        time: ArrayLike | None = None,
+        bearings: BearingSet | None = None,
     ) -> BearingsCounter:
         """Return what counts the duties of bearings along a motion in pieces; see `bearings`."""
-        from mbd_bridge.loads.bearings import BearingOptions, BearingsCounter
+        from mbd_bridge.loads.bearings import BearingsCounter
         from mbd_bridge.loads.bearings.bearings import joints_of
 
         named = None if joints is None else name_list("joints", joints, "joints")
         names = joints_of(self.model, named)
-        forces = external_forces(self.model, external, external_in, time)
         request = LoadRequest.of(
             self.model,
             names,
-            links=() if forces is None else forces.links,
+            links=() if inputs.external is None else inputs.external.links,
             reaction=True,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
+            actuated=inputs.actuated,
+            minimum_norm=inputs.minimum_norm,
+            forces=inputs.forces,
         )
-        solver = LoadSolver(self.model, replace(request, forces=self.forces))
-        options = BearingOptions(located, reliability, aiso)
-        answer = partial(solver.along, external=forces, threads=threads)
-        return BearingsCounter(self.prepared, names, bearings, options, answer)
+        solver = LoadSolver(self.model, request)
+        answer = partial(solver.along, external=inputs.external, threads=inputs.threads)
+        known = self._bearings(bearings, None, None, None)
+        return BearingsCounter(self.prepared, names, known, answer)

@@ -25,6 +25,8 @@ from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators import Actuator, Actuators
+    from mbd_bridge.loads.bearings import BearingSet
+    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven
 
 
 class MechanismDynamics:
@@ -35,6 +37,7 @@ class MechanismDynamics:
     model : the immutable `Model`
     forces : its force elements, which act where nothing else is asked for
     stated_actuators : its actuators as a sidecar or `with_actuators` state them, or None
+    stated_bearings : its bearings as a sidecar or `with_bearings` state them, or None
     prepared : what was made for it so far
     """
 
@@ -43,6 +46,7 @@ class MechanismDynamics:
         model: Model,
         forces: Iterable[ForceElement] = (),
         actuators: Actuators | Iterable[Actuator] | None = None,
+        bearings: BearingsGiven | None = None,
     ) -> None:
         self.model = model
         self.forces = bound(model, forces)
@@ -52,6 +56,11 @@ class MechanismDynamics:
             from mbd_bridge.actuators import Actuators
 
             self.stated_actuators = Actuators.of(model, actuators)
+        self.stated_bearings: BearingSet | None = None
+        if bearings is not None:
+            from mbd_bridge.loads.bearings import BearingSet
+
+            self.stated_bearings = BearingSet.of(model, bearings)
 
     def _elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
         """Return force elements bound to the model: those given, or the mechanism's own."""

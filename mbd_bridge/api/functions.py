@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,19 +29,21 @@ from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import flex_sidecar
 from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats.bags import Clock
+from mbd_bridge.formats.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import sidecar_path
-from mbd_bridge.formats.tables import open_table, read_table
+from mbd_bridge.formats.tables import read_table
 from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.streaming import LoadHistory, stream_loads
+from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.mechanism import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file, motion_pieces
+from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file
 from mbd_bridge.motions.names import Gaps, Naming
+from mbd_bridge.motions.reading import Reading
 from mbd_bridge.motions.smoothing import Smooth, Smoothing
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
@@ -52,7 +53,7 @@ from mbd_bridge.solve.wrenches import Axes, check_axes
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators import Actuator, Actuators
-    from mbd_bridge.loads.bearings.bearings import Given
+    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven
 
 
 def load(
@@ -66,6 +67,7 @@ def load(
     arguments: Mapping[str, object] | None = None,
     forces: str | PathLike[str] | Iterable[ForceElement] | None = None,
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
+    bearings: str | PathLike[str] | BearingsGiven | None = None,
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF, SDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
@@ -73,7 +75,8 @@ def load(
     Parameters
     ----------
     path : the file, whose content tells its format; ``NAME.loops.yaml``, ``NAME.forces.yaml``,
-        ``NAME.actuators.yaml`` and ``NAME.flex.yaml`` beside it are read too
+        ``NAME.actuators.yaml``, ``NAME.bearings.yaml`` and ``NAME.flex.yaml`` beside it are read
+        too
     floating : give the root link six degrees of freedom instead of welding it to the ground
     gravity : (3,) m/s², in the world's axes; None: the file's, (0, 0, -9.81) where it says none
     cuts : which joints are cut where loops close: "authored", as the file says; "weighted", so that
@@ -89,6 +92,8 @@ def load(
         default (`Mechanism.forces`)
     actuators : motors and gears, or the file with them; None for ``NAME.actuators.yaml``, if it is
         there, () for none. They have no part in the dynamics (`Mechanism.motors`)
+    bearings : rolling bearings by joint, or the file with them; None for ``NAME.bearings.yaml``, if
+        it is there, {} for none (`Mechanism.bearings`)
     flexible : links that bend, or the file with them; None for ``NAME.flex.yaml``, if it is there,
         () for none: a rigid machine
     """
@@ -126,7 +131,14 @@ def load(
         from mbd_bridge.actuators import load as load_actuators
 
         actuators = load_actuators(actuators, model)
-    return Mechanism(model, forces, actuators)
+    if bearings is None:
+        beside = sidecar_path(Path(fsdecode(path)), BEARINGS_SUFFIX)
+        bearings = beside if beside.is_file() else None
+    if isinstance(bearings, str | PathLike):
+        from mbd_bridge.loads.bearings import load as load_bearings
+
+        bearings = load_bearings(bearings, model)
+    return Mechanism(model, forces, actuators, bearings)
 
 
 def load_motion(
@@ -253,7 +265,7 @@ def load_history(
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
     motors: bool | None = None,
-    bearings: Given | None = None,
+    bearings: BearingsGiven | None = None,
     smooth: Smooth = "auto",
     cutoff: float | None = None,
 ) -> LoadHistory:
@@ -261,7 +273,7 @@ def load_history(
 
     Parameters
     ----------
-    path : a .csv, .parquet, .npz, .h5 or .hdf5 file, as `load_motion` reads it
+    path : a table or a bag, as `load_motion` reads it
     joints : names; None for all
     output : write the loads there, too: .parquet, .csv, .npz or .h5
     exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
@@ -273,19 +285,25 @@ def load_history(
     motors : compute what motors have to do (`LoadHistory.motors`), of what the file says alone if
         it says no more; None: if the machine has actuators
     bearings : by joint a `Bearing` or two: also count what they carry, and their lives
-        (`LoadHistory.bearings`); see `Mechanism.bearings`
+        (`LoadHistory.bearings`); see `Mechanism.bearings`. None: those that the machine states
     """
+    from mbd_bridge.api.histories import HistoryRequest
+
     _check(mechanism, "load_history", "motion.parquet")
     forces = external_forces(mechanism.model, external, external_in)
-    pieces = motion_pieces(
-        open_table(path),
-        mechanism.model,
+    reading = Reading.of(
         rest=rest,
-        naming=Naming.of(rename, ignore, unit, gaps),
-        smoothing=Smoothing.of(smooth, cutoff),
-        progress=progress,
-        completion=CompletionOptions(near, frames, given),
+        rename=rename,
+        unit=unit,
+        ignore=ignore,
+        gaps=gaps,
+        near=near,
+        frames=frames,
+        given=given,
+        smooth=smooth,
+        cutoff=cutoff,
     )
+    pieces = reading.pieces(path, mechanism.model, progress)
     request = LoadRequest.of(
         mechanism.model,
         joints,
@@ -297,29 +315,13 @@ def load_history(
         minimum_norm=minimum_norm,
         forces=mechanism.forces,
     )
-    along = partial(mechanism.solver(request).along, external=forces, threads=threads)
-    counter = mechanism.motors_counter(
-        motors, external=forces, actuated=actuated, minimum_norm=minimum_norm, threads=threads
-    )
-    rings = None
+    known = None
     if bearings is not None:
-        rings = mechanism.bearings_counter(
-            bearings,
-            bearings,
-            external=forces,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            threads=threads,
-        )
-    return stream_loads(
-        along,
-        pieces,
-        output=output,
-        exponents=exponents,
-        plane=plane,
-        motors=counter,
-        bearings=rings,
-    )
+        from mbd_bridge.loads.bearings import BearingSet
+
+        known = BearingSet.of(mechanism.model, bearings)
+    asked = HistoryRequest(request, forces, exponents, plane, motors, known, threads)
+    return asked.along(mechanism, pieces, output=output)
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:

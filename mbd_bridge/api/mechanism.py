@@ -371,16 +371,16 @@ class Mechanism(MechanismBearings):
             the link's axes; none: a point mass
         """
         described = with_payload(self.model.description, link, mass, centre, inertia)
-        return Mechanism(rebuilt(self.model, described), self.forces, self.stated_actuators)
+        return self._with(rebuilt(self.model, described))
 
     def with_flexible(self, links: Iterable[FlexibleLink]) -> Mechanism:
         """Return the mechanism with links that bend: coordinates ``LINK.mode1``, ... more."""
         description = with_flexible(self.model.description, links)
-        return Mechanism(rebuilt(self.model, description), self.forces, self.stated_actuators)
+        return self._with(rebuilt(self.model, description))
 
     def with_forces(self, forces: Iterable[ForceElement]) -> Mechanism:
         """Return the mechanism with these force elements as its own, in place of those it has."""
-        return Mechanism(self.model, forces, self.stated_actuators)
+        return self._with(self.model, forces)
 
     def crosscheck(
         self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from mbd_bridge.api.kinematics import MechanismKinematics
-from mbd_bridge.arguments import an_instance, name_list
+from mbd_bridge.api.load_inputs import LoadInputs
+from mbd_bridge.arguments import an_instance, flag, name_list
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.external import ExternalGiven, wrenches_at
+from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.motions import Motion
 from mbd_bridge.solve.wrenches import Axes
@@ -29,6 +32,31 @@ class MechanismMotors(MechanismKinematics):
         One for each degree of freedom, of a machine with loops for those that the file actuates.
         """
         return self._actuators(self.forces, None, None)
+
+    @property
+    def has_motors(self) -> bool:
+        """Whether actuators are stated, or the file says gears or rotors of a joint."""
+        if self.stated_actuators:
+            return True
+        geared = self.model.description.transmissions
+        return any(x.reduction not in (None, 1.0) or x.rotor_inertia for x in geared)
+
+    def moved_by(self, efforts: Array) -> tuple[Actuator, ...]:
+        """Return the actuators of degrees of freedom along which forces (N, nv) act.
+
+        Of a tree those of all; of a machine with loops also those that are stated.
+        """
+        stated = [one.joint for one in self.stated_actuators or ()]
+        acting = np.abs(efforts).max(axis=0, initial=0.0) > 0.0
+        names = [n for n, acts in zip(self.model.velocity_names, acting, strict=True) if acts]
+        moved = tuple(
+            joint.name
+            for joint in self.model.joints[1:]
+            for suffix in joint.type.velocities
+            if joint.moving and joint.name + suffix in (*stated, *names)
+        )
+        actuated = (*(self.model.description.actuated or ()), *moved)
+        return self._actuators(self.forces, None, actuated if self.model.has_loops else None)
 
     def _actuators(
         self,
@@ -52,7 +80,7 @@ class MechanismMotors(MechanismKinematics):
 
     def with_actuators(self, actuators: Iterable[Actuator] | Actuators) -> Self:
         """Return the mechanism with these actuators, in place of those it has stated."""
-        return type(self)(self.model, self.forces, actuators)
+        return type(self)(self.model, self.forces, actuators, self.stated_bearings)
 
     def motors(
         self,
@@ -80,78 +108,53 @@ class MechanismMotors(MechanismKinematics):
         >>> robot.motors(motion)["elbow"].verdict                       # doctest: +SKIP
         """
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
-        counter = self.motors_counter(
-            True,
-            joints,
-            external=external,
-            external_in=external_in,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=forces,
-            threads=threads,
+        inputs = self._load_inputs(
+            motion, external, external_in, actuated, minimum_norm, forces, threads
         )
-        assert counter is not None
+        counter = self.motors_counter(inputs, joints)
         counter.add(motion)
         return counter.motors()
 
-    def motors_counter(
-        self,
-        wanted: bool | None,
-        joints: Iterable[str] | str | None = None,
-        *,
-        external: ExternalGiven | None = None,
-        external_in: Axes = "link",
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        forces: Iterable[ForceElement] | None = None,
-        threads: int = 1,
-    ) -> MotorsCounter | None:
-        """Return what counts the duties of motors along a motion in pieces; see `motors`.
-
-        Parameters
-        ----------
-        wanted : None: if the machine has stated actuators; None comes out if not
-        """
-        if wanted is False or (wanted is None and not self.stated_actuators):
-            return None
-        from mbd_bridge.actuators import MotorsCounter
-
-        elements = self._elements(forces)
-        actuated = actuated if actuated is None else name_list("actuated", actuated, "joints")
-        inverse = partial(
-            self._actuation,
-            external=external,
-            external_in=external_in,
-            threads=threads,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=elements,
-        )
-        return MotorsCounter(self.model, self._actuators(elements, joints, actuated), inverse)
-
-    def _actuation(
+    def _load_inputs(
         self,
         motion: Motion,
-        *,
         external: ExternalGiven | None,
         external_in: Axes,
-        threads: int,
         actuated: Iterable[str] | str | None,
         minimum_norm: bool,
-        forces: tuple[ForceElement, ...],
-    ) -> Array:
+        forces: Iterable[ForceElement] | None,
+        threads: int,
+    ) -> LoadInputs:
+        """Return what acts along a motion, checked."""
+        return LoadInputs(
+            external_forces(self.model, external, external_in, motion.time),
+            actuated if actuated is None else name_list("actuated", actuated, "joints"),
+            flag("minimum_norm", minimum_norm),
+            self._elements(forces),
+            threads,
+        )
+
+    def motors_counter(
+        self, inputs: LoadInputs, joints: Iterable[str] | str | None = None
+    ) -> MotorsCounter:
+        """Return what counts the duties of motors along a motion in pieces; see `motors`."""
+        from mbd_bridge.actuators import MotorsCounter
+
+        actuators = self._actuators(inputs.forces, joints, inputs.actuated)
+        return MotorsCounter(self.model, actuators, partial(self._actuation, inputs))
+
+    def _actuation(self, inputs: LoadInputs, motion: Motion, check: bool) -> Array:
         """Return what the actuators do along a motion, (N, nv)."""
-        states = motion.time, motion.q, motion.v
-        given = wrenches_at(self.model, external, external_in, *states)
+        external = inputs.external
         return self.inverse_dynamics(
             motion.q,
             motion.v,
             motion.a,
-            given.by_link,
-            external_in=given.axes,
-            threads=threads,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=forces,
+            None if external is None else external.along(motion.time, motion.q, motion.v),
+            threads=inputs.threads,
+            check=check,
+            actuated=inputs.actuated,
+            minimum_norm=inputs.minimum_norm,
+            forces=inputs.forces,
             t=motion.time,
         )

@@ -1,68 +1,146 @@
-"""``mbd.report``: one page about a machine and a motion."""
+"""``mbd.report``: one page about a machine and its motions."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-import numpy as np
-
+from mbd_bridge.api.histories import HistoryRequest
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.report_parts import (
+    WHOLE,
+    NamedMotion,
+    OneMotion,
+    Reported,
+    Seen,
+    draw,
+    loop_report,
+    named_motions,
+    scene,
+)
+from mbd_bridge.api.simulated import mechanism_of, simulated_history
 from mbd_bridge.crosscheck import crosscheck
-from mbd_bridge.errors import FileError, MbdError, ModelError, StateError
+from mbd_bridge.errors import FileError, ModelError, StateError
 from mbd_bridge.external import ExternalForces, ExternalGiven, external_forces
-from mbd_bridge.loads import JointLoads, LoadRequest
+from mbd_bridge.kinematics.frames import Frames
+from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
-from mbd_bridge.motions import Motion
-from mbd_bridge.motions.sample import MotionSample
-from mbd_bridge.readable import quantity
+from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.streaming import LoadCase, LoadCases, LoadHistory
+from mbd_bridge.motions import Motion, MotionParts, Pieces
+from mbd_bridge.motions.names import Gaps
+from mbd_bridge.motions.reading import Reading
+from mbd_bridge.motions.smoothing import Smooth
 from mbd_bridge.simulate import Simulation
-from mbd_bridge.solve import LoopReport
+from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.streaming import LoadHistory
-    from mbd_bridge.motions import Pieces
+    from mbd_bridge.loads.bearings.bearing_set import BearingSet, BearingsGiven
     from mbd_bridge.view.source import Source
-    from mbd_bridge.view.web.description import Description
-
-SIZE = (1200, 800)
-"""Width and height of the machine's picture, pixels."""
-
-MOST_DRAWN = 3
-"""Joints whose loads the picture has room for; of more, only that with the largest force."""
 
 STATES = 20
 """Random states at which the other engines are asked."""
 
 
+class ReportOptions(TypedDict, total=False):
+    """Options of `report`, as a type checker sees them."""
+
+    weights: Mapping[str, float] | None
+    actuated: Iterable[str] | str | None
+    minimum_norm: bool
+    on: On
+    at: At | Point
+    in_: In
+    exponents: Sequence[float]
+    picture: bool
+    check: bool
+    threads: int
+    external: ExternalGiven | None
+    external_in: Axes
+    motors: bool | None
+    bearings: BearingsGiven | None
+    rest: bool
+    rename: Mapping[str, str | None] | None
+    unit: Sequence[str] | str
+    ignore: Sequence[str] | str
+    gaps: Gaps
+    near: InitialGuess
+    frames: Frames
+    given: Iterable[str] | str | None
+    smooth: Smooth
+    cutoff: float | None
+    project: str
+    author: str
+    revision: str
+    date: str | datetime.date | None
+    view: bool
+    exaggerate: float
+
+
+@overload
+def report(
+    what: Mechanism,
+    path: str | PathLike[str],
+    motion: Mapping[str, OneMotion | tuple[OneMotion, ExternalGiven]]
+    | list[Any]
+    | tuple[Any, ...]
+    | LoadCases,
+    joints: Iterable[str] | str | None = None,
+    **options: Unpack[ReportOptions],
+) -> LoadCases: ...
+
+
+@overload
 def report(
     what: Simulation | Mechanism,
     path: str | PathLike[str],
-    motion: Motion | Pieces | str | PathLike[str] | None = None,
+    motion: OneMotion | None = None,
+    joints: Iterable[str] | str | None = None,
+    **options: Unpack[ReportOptions],
+) -> LoadHistory: ...
+
+
+def report(
+    what: Simulation | Mechanism,
+    path: str | PathLike[str],
+    motion: Any = None,
     joints: Iterable[str] | str | None = None,
     *,
+    weights: Mapping[str, float] | None = None,
     actuated: Iterable[str] | str | None = None,
+    minimum_norm: bool = False,
     on: On = "child",
     at: At | Point = "joint",
     in_: In = "child",
-    exponents: Sequence[float] = (3.0, 5.0, 10.0),
+    exponents: Sequence[float] = EXPONENTS,
     picture: bool = True,
     check: bool = True,
     threads: int = 1,
     external: ExternalGiven | None = None,
     external_in: Axes = "link",
+    motors: bool | None = None,
+    bearings: BearingsGiven | None = None,
+    rest: bool = False,
+    rename: Mapping[str, str | None] | None = None,
+    unit: Sequence[str] | str = (),
+    ignore: Sequence[str] | str = (),
+    gaps: Gaps = "refuse",
+    near: InitialGuess = None,
+    frames: Frames = None,
+    given: Iterable[str] | str | None = None,
+    smooth: Smooth = "auto",
+    cutoff: float | None = None,
     project: str = "",
     author: str = "",
     revision: str = "",
     date: str | datetime.date | None = None,
     view: bool = True,
     exaggerate: float = 1.0,
-) -> LoadHistory:
+) -> LoadHistory | LoadCases:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
     Parameters
@@ -70,10 +148,19 @@ def report(
     what : a `Simulation`, or a `Mechanism` that `motion` moves
     path : of the page
     motion : of the mechanism; or a file of any length with one, or `loads.streaming.MotionPieces`
-        of it: then the loads are computed piece by piece
+        of it: then the loads are computed piece by piece. Several motions are load cases:
+        {"pick": "pick.csv", "stop": motion}, or a list of files; a pair (motion, forces) has
+        external forces of its own. Or `LoadCases` that were computed before, whose machine is
+        neither drawn nor shown moving
     joints : whose loads; None for all, in a machine with loops the cut ones too
-    actuated, on, at, in_, threads : see `Mechanism.joint_loads`
+    weights : repetitions of load cases, 1 where not given: {"pick": 2e6}
+    actuated, minimum_norm, on, at, in_, threads : see `Mechanism.joint_loads`
     external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there
+    motors : say what motors have to do; None: if actuators are stated, or the URDF says gears
+    bearings : by joint a `Bearing` or two: what they carry, and their lives; None: those that the
+        machine states (``NAME.bearings.yaml``)
+    rest, rename, unit, ignore, gaps, near, frames, given, smooth, cutoff : of files; see
+        `load_motion`
     exponents : Woehler exponents of the damage-equivalent loads
     picture : draw the machine and its loads at the largest force (with pybullet)
     view : show the machine along the motion in 3-D, to be turned and played
@@ -85,15 +172,13 @@ def report(
 
     Returns
     -------
-    LoadHistory
-        What the page shows, as numbers.
+    LoadHistory or LoadCases
+        What the page shows, as numbers: of several motions as load cases.
     """
     from mbd_bridge import __version__
     from mbd_bridge.formats.whole_file import check_place
-    from mbd_bridge.loads.streaming import load_history, stream_loads
     from mbd_bridge.reports import Subject, TitleBlock, write_report
     from mbd_bridge.view.exaggerate import check_factor
-    from mbd_bridge.view.source import Source, of_simulation
 
     if not fspath(path).lower().endswith((".html", ".htm")):
         raise FileError(
@@ -105,167 +190,180 @@ def report(
     if not isinstance(what, Simulation | Mechanism):
         raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
     factor = check_factor(what.model, exaggerate)
-    worst, forces, sample = _Worst(), None, MotionSample()
+    reading = Reading.of(
+        rest=rest,
+        rename=rename,
+        unit=unit,
+        ignore=ignore,
+        gaps=gaps,
+        near=near,
+        frames=frames,
+        given=given,
+        smooth=smooth,
+        cutoff=cutoff,
+    )
+    forces: ExternalForces | None = None
     if isinstance(what, Simulation):
         if external is not None:
             raise StateError("a simulation has its own external forces; leave out external=")
         if motion is not None:
             raise StateError("a simulation has its own motion; leave out motion=")
-        mechanism, said = Mechanism(what.model), f"a simulation of {what.time[-1]:g} s"
-        loads = what.joint_loads(joints, on=on, at=at, in_=in_)
-        worst.look(what, loads)
-        history = load_history(loads, exponents)
-
-        def shown() -> Source | None:
-            return of_simulation(what, loads.joints)
-
+        if weights is not None or reading.given:
+            name = reading.given[0] if reading.given else "weights"
+            raise StateError(f"{name}: a simulation has its own motion; leave it out")
+        mechanism = mechanism_of(what)
+        request = LoadRequest.of(what.model, joints, on=on, at=at, in_=in_)
+        asked = HistoryRequest(request, None, exponents, None, motors, _known(mechanism, bearings))
+        parts = [_simulated(what, mechanism, asked)]
     else:
         mechanism = what
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
         forces = external_forces(what.model, external, external_in)
-        solver = mechanism.solver(
-            LoadRequest.of(
-                what.model,
-                joints,
-                on=on,
-                at=at,
-                in_=in_,
-                links=() if forces is None else forces.links,
-                actuated=actuated,
-                forces=what.forces,
-            )
+        request = LoadRequest.of(
+            what.model,
+            joints,
+            on=on,
+            at=at,
+            in_=in_,
+            links=() if forces is None else forces.links,
+            actuated=actuated,
+            minimum_norm=minimum_norm,
+            forces=what.forces,
         )
-
-        def answer(piece: Motion) -> JointLoads:
-            found = solver.along(piece, forces, threads=threads)
-            worst.look(piece, found)
-            if view:
-                sample.add(piece)
-            return found
-
-        def shown() -> Source | None:
-            kept = () if worst.motion is None else (worst.motion,)
-            found = sample.motion(*kept)
-            if found is None:
-                return None
-            plain = mechanism.solver(replace(solver.request, convention=Convention()))
-            states = plain.along(found, forces, threads=threads)
-            return Source(mechanism.model, found.time, found.q, states, what.forces)
-
-        pieces = _pieces(mechanism, motion)
-        said = pieces.name.rpartition("/")[2]
-        counter = mechanism.motors_counter(
-            None, external=forces, actuated=actuated, threads=threads
-        )
-        history = stream_loads(answer, pieces, exponents=exponents, motors=counter)
-    drawn, caption = _picture(what, worst, actuated, forces, factor) if picture else (None, "")
+        known = _known(mechanism, bearings)
+        asked = HistoryRequest(request, forces, exponents, None, motors, known, threads)
+        if isinstance(motion, LoadCases):
+            _check_computed(mechanism, motion, asked, joints, reading, weights)
+            parts = [Reported(x.name, x.weight, f"load case {x.name}", x.history) for x in motion]
+        else:
+            parts = [
+                _along(mechanism, asked, reading, named, view)
+                for named in named_motions(motion, weights)
+            ]
+    cases = LoadCases(LoadCase(part.name, part.history, part.weight) for part in parts)
+    worst = max(parts, key=lambda part: part.worst.force)
+    there = worst.worst.q is not None
+    drawn, caption = None, "" if there else "No picture: these load cases were computed before."
+    if picture and there:
+        drawn, caption = draw(what, worst.worst, actuated, worst.external, factor)
     subject = Subject(
         mechanism.model,
-        history,
-        said,
+        cases,
+        parts[0].said if len(parts) == 1 else f"{len(parts)} load cases",
         __version__,
-        _loops(mechanism, worst.q),
+        loop_report(mechanism, worst.worst.q),
         drawn,
         caption,
         crosscheck(mechanism.model, states=STATES) if check else None,
         title,
-        _scene(shown(), worst.time, factor) if view else None,
+        scene(worst.source(), worst.worst.time, factor) if view else None,
     )
     write_report(path, subject)
-    return history
+    several = isinstance(motion, Mapping | list | tuple | LoadCases)
+    return cases if several else cases.cases[0].history
 
 
-def _scene(source: Source | None, time: float, factor: float) -> Description | None:
-    """Return what the 3-D view shows, first at a time, s."""
-    from mbd_bridge.view.web import describe
-
-    if source is None or not len(source.model.links):
+def _known(mechanism: Mechanism, given: BearingsGiven | None) -> BearingSet | None:
+    """Return the bearings that are given, checked; None: those that the machine states."""
+    if given is None:
         return None
-    return describe(source, keep=time, exaggerate=factor)
+    from mbd_bridge.loads.bearings import BearingSet
+
+    return BearingSet.of(mechanism.model, given)
 
 
-def _pieces(mechanism: Mechanism, motion: Motion | Pieces | str | PathLike[str]) -> Pieces:
+def _simulated(run: Simulation, mechanism: Mechanism, asked: HistoryRequest) -> Reported:
+    request = asked.request
+    place = request.convention
+    loads = run.joint_loads(request.joints, on=place.on, at=place.at, in_=place.in_)
+    history = simulated_history(
+        run, mechanism, loads, asked.exponents, asked.motors, asked.bearings
+    )
+    part = Reported(WHOLE, 1.0, f"a simulation of {run.time[-1]:g} s", history)
+    part.worst.look(run, loads)
+
+    def source() -> Source | None:
+        from mbd_bridge.view.source import of_simulation
+
+        return of_simulation(run, loads.joints)
+
+    part.source = source
+    return part
+
+
+def _along(
+    mechanism: Mechanism,
+    asked: HistoryRequest,
+    reading: Reading,
+    named: NamedMotion,
+    view: bool,
+) -> Reported:
+    """Return the loads along one motion, and what is seen of it."""
+    own = external_forces(mechanism.model, named.external or None)
+    if own is not None:
+        forces = own if asked.external is None else asked.external + own
+        asked = replace(asked, external=forces, request=replace(asked.request, links=forces.links))
+    pieces, seen = _pieces(mechanism, named.motion, reading), Seen(view)
+    history = asked.along(mechanism, pieces, look=seen.look)
+
+    def source() -> Source | None:
+        from mbd_bridge.view.source import Source
+
+        found = seen.motion()
+        if found is None:
+            return None
+        plain = mechanism.solver(replace(asked.request, convention=Convention()))
+        states = plain.along(found, asked.external, threads=asked.threads)
+        return Source(mechanism.model, found.time, found.q, states, mechanism.forces)
+
+    said = pieces.name.replace("\\", "/").rpartition("/")[2]
+    return Reported(named.name, named.weight, said, history, seen.worst, asked.external, source)
+
+
+def _pieces(mechanism: Mechanism, motion: OneMotion, reading: Reading) -> Pieces:
     """Return a motion in pieces, however it was given."""
-    from mbd_bridge.formats.bags import is_bag
-    from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionParts, motion_from_file, motion_pieces
-
+    if isinstance(motion, str | PathLike):
+        return reading.pieces(motion, mechanism.model)
+    if reading.given:
+        raise StateError(
+            f"{reading.given[0]}: for files; this motion was read already: mbd.load_motion(path, "
+            f"robot, {reading.given[0]}=...)"
+        )
     if isinstance(motion, Motion):
         return MotionParts(motion, "a motion")
-    if not isinstance(motion, str | PathLike):
-        return motion
-    if is_bag(motion):
-        return MotionParts(motion_from_file(motion, mechanism.model), fspath(motion))
-    return motion_pieces(open_table(motion), mechanism.model)
+    if not hasattr(motion, "assumed"):
+        raise StateError(
+            f"motion: expected a Motion, a file, or several by name, got {motion!r:.60}"
+        )
+    return motion
 
 
-@dataclass
-class _Worst:
-    """The state with the largest force so far.
-
-    Attributes
-    ----------
-    motion : this one state, of a motion that was given
-    shown : joints whose loads are drawn in its picture
-    """
-
-    force: float = -1.0
-    joint: str = ""
-    time: float = 0.0
-    q: Array | None = None
-    motion: Motion | None = None
-    shown: tuple[str, ...] = ()
-
-    def look(self, states: Simulation | Motion, loads: JointLoads) -> None:
-        """Take in states."""
-        if not len(loads.joints):
-            return
-        squares = np.einsum("nji,nji->nj", loads.force, loads.force)
-        row, joint = np.unravel_index(int(np.argmax(squares)), squares.shape)
-        force = float(np.sqrt(squares[row, joint]))
-        if force > self.force:
-            self.force, self.joint = force, loads.joints[joint]
-            self.time, self.q = float(states.time[row]), np.array(states.q[row])
-            self.shown = loads.joints if len(loads.joints) <= MOST_DRAWN else (self.joint,)
-            if isinstance(states, Motion):
-                time, q, v, a = (
-                    np.array(x[row : row + 1]) for x in (states.time, states.q, states.v, states.a)
-                )
-                self.motion = replace(states, time=time, q=q, v=v, a=a)
-
-
-def _loops(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
-    return mechanism.loops.report(q) if mechanism.model.has_loops and q is not None else None
-
-
-def _picture(
-    what: Simulation | Mechanism,
-    worst: _Worst,
-    actuated: Iterable[str] | None,
-    forces: ExternalForces | None,
-    factor: float,
-) -> tuple[Any, str]:
-    """Return the machine at its worst state, and what is seen; or None, and why."""
-    from mbd_bridge.api.pictures import render
-
-    try:
-        if isinstance(what, Simulation):
-            drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE, exaggerate=factor)
-        else:
-            drawn = render(
-                what,
-                None,
-                worst.motion,
-                loads=worst.shown,
-                actuated=actuated,
-                size=SIZE,
-                external=forces,
-                exaggerate=factor,
+def _check_computed(
+    mechanism: Mechanism,
+    cases: LoadCases,
+    asked: HistoryRequest,
+    joints: Iterable[str] | str | None,
+    reading: Reading,
+    weights: Mapping[str, float] | None,
+) -> None:
+    """Refuse load cases of another machine, and options that come too late for them."""
+    late = {
+        "joints": joints is not None,
+        "external": asked.external is not None,
+        "actuated": asked.request.actuated is not None,
+        "on, at, in_": asked.request.convention != Convention(),
+        "weights": weights is not None,
+        "motors": asked.motors is not None,
+        "bearings": asked.bearings is not None,
+        **dict.fromkeys(reading.given, True),
+    }
+    for name, given in late.items():
+        if given:
+            raise StateError(
+                f"{name}: these load cases were computed already, with what they have; leave it "
+                f"out, or give their motions in place of them"
             )
-    except MbdError as reason:
-        return None, f"No picture: {reason}"
-    return drawn, (
-        f"At t = {worst.time:g} s, where the force of {worst.joint} is largest: "
-        f"{quantity(worst.force, 'N')}."
-    )
+    name = cases.cases[0].history.mechanism
+    if name != mechanism.name:
+        raise StateError(f"motion: these are load cases of {name!r}, not of {mechanism.name!r}")

@@ -28,7 +28,12 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    from mbd_bridge.cli.parser import make_parser, xacro_arguments
+    from mbd_bridge.cli.parser import (
+        make_parser,
+        placed_motion,
+        several_motions,
+        xacro_arguments,
+    )
 
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdout = sys.stdout or _Closed()
@@ -45,8 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command is None and not unknown:
             parser.print_help()
             return 0
-        if unknown:  # the usage of the command helps, that of mbd does not
-            getattr(options, "parser", parser).error(f"unknown arguments: {' '.join(unknown)}")
+        if unknown and not placed_motion(options, unknown):
+            own = getattr(options, "parser", parser)  # the usage of mbd does not help
+            own.error(f"unknown arguments: {' '.join(unknown)}{several_motions(options, unknown)}")
         code: int = options.run(options)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage

@@ -6,12 +6,13 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from mbd_bridge.api import Mechanism
     from mbd_bridge.loads.bearings import BearingDuty, Bearings
 
 SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
@@ -24,7 +25,8 @@ ring; and the rating life (ISO 281) of the bearings that are given.
       --bearing lbr_iiwa_joint_2:C=15.9e3,C0=11e3,position=-0.05 \\
       --bearing lbr_iiwa_joint_2:C=15.9e3,C0=11e3,position=0.05
 
-Two bearings of a joint, at two positions on its axis, share force and moment by statics.
+Two bearings of a joint, at two positions on its axis, share force and moment by statics. Bearings
+that are not given here are those of NAME.bearings.yaml beside ROBOT.
 
 {motion_file.TEXT}
 Forces are those of the parent on the child. Angles count about the joint's axis, in the child's
@@ -38,9 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
-    parser.add_argument(
-        "--joints", nargs="+", action=Names, metavar="JOINT", help="default: all with one axis"
-    )
+    shared.add_joints(parser, "default: all with one axis")
+    add_known(parser)
+    external.add_arguments(parser)
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+    shared.add_threads(parser)
+
+
+def add_known(parser: argparse.ArgumentParser) -> None:
+    """Declare the bearings."""
     parser.add_argument(
         "--bearing",
         action="append",
@@ -54,18 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--located",
         choices=("first", "second", "each"),
-        default="first",
         help="which of a pair carries the axial force; each: an opposed pair without preload",
     )
     parser.add_argument(
-        "--reliability", type=whole_number, default=90, metavar="%", help="90 (default), 95 to 99"
+        "--reliability", type=whole_number, metavar="%", help="90 (default), 95 to 99"
     )
-    parser.add_argument("--aiso", type=float, default=1.0, metavar="a", help="of ISO 281 (1)")
-    external.add_arguments(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
+    parser.add_argument("--aiso", type=float, metavar="a", help="of ISO 281 (1)")
     parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
+        "--bearings",
+        metavar="FILE",
+        help="rolling bearings of the machine; by default those of NAME.bearings.yaml beside "
+        "ROBOT, if it is there",
     )
 
 
@@ -73,23 +81,13 @@ def run(options: argparse.Namespace) -> int:
     """Compute and show."""
     from mbd_bridge.cli import screen
 
-    robot = screen.load_robot(options)
+    robot = with_options(screen.load_robot(options), options)
     loop_loads.check(robot.model, options)
-    given: dict[str, list[Any]] = {}
-    for joint, bearing in options.bearing:
-        given.setdefault(joint, []).append(bearing)
+    joints = None if options.joints in (None, ["all"]) else options.joints
+    forces = external.read(options, robot)
     with screen.waiting("preparing the kernels"):
-        counter = robot.bearings_counter(
-            None if options.joints in (None, ["all"]) else options.joints,
-            given,
-            located=options.located,
-            reliability=options.reliability,
-            aiso=options.aiso,
-            external=external.read(options, robot),
-            actuated=options.actuated,
-            minimum_norm=options.minimum_norm,
-            threads=options.threads,
-        )
+        inputs = loop_loads.inputs(options, robot, forces)
+        counter = robot.bearings_counter(inputs, joints)
     with motion_file.pieces(options, robot.model) as pieces:
         for motion in pieces:
             counter.add(motion)
@@ -99,9 +97,28 @@ def run(options: argparse.Namespace) -> int:
         screen.say(note)
     for duty in found:
         for note in duty.notes:
-            screen.say(f"{_name(duty)}: {note}")
+            screen.say(f"{duty.title}: {note}")
+    for assumption in found.assumed:
+        screen.say(str(assumption))
     screen.show(screen.stdout(), *tables(found))
     return 0
+
+
+def with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
+    """Return the machine with the bearings of the options beside those that are stated."""
+    given: dict[str, list[Any]] = {}
+    for joint, bearing in options.bearing:
+        given.setdefault(joint, []).append(bearing)
+    stated = robot.stated_bearings
+    if not given and stated is None:
+        return robot
+    known = given if stated is None else stated.beside(given)
+    return robot.with_bearings(
+        known,
+        located=options.located,
+        reliability=options.reliability,
+        aiso=options.aiso,
+    )
 
 
 def tables(found: Bearings) -> tuple[Table | str, ...]:
@@ -122,10 +139,6 @@ def tables(found: Bearings) -> tuple[Table | str, ...]:
     return tuple(shown)
 
 
-def _name(duty: BearingDuty) -> str:
-    return f"{duty.joint} {duty.name}".strip()
-
-
 def _loads(duty: BearingDuty) -> tuple[str, ...]:
     from mbd_bridge.loads.round_off import ROUND_OFF
     from mbd_bridge.readable import number
@@ -139,7 +152,7 @@ def _loads(duty: BearingDuty) -> tuple[str, ...]:
     cells += [number(duty.axial.value, floor) if axial else "undetermined"]
     cells += [number(duty.tilting.value, floor) if tilting else "undetermined"]
     rings = (duty.child_ring, duty.parent_ring) if radial else ("", "")
-    return _name(duty), *cells, *rings
+    return duty.title, *cells, *rings
 
 
 def _life(duty: BearingDuty) -> tuple[str, ...]:
@@ -147,7 +160,7 @@ def _life(duty: BearingDuty) -> tuple[str, ...]:
     assert life is not None
     numbers = (life.mean_load, life.revolutions, life.million_revolutions, life.hours)
     cells = [f"{x:.5g}" for x in (*numbers, life.modified_hours)]
-    return _name(duty), *cells, "" if life.static_safety is None else f"{life.static_safety:.3g}"
+    return duty.title, *cells, "" if life.static_safety is None else f"{life.static_safety:.3g}"
 
 
 def _bearing(text: str) -> tuple[str, Any]:

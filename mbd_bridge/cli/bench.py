@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli import shared
+from mbd_bridge.cli.parser import add_robot, whole_number
 from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
@@ -29,13 +30,7 @@ times and versions. It takes about half a minute for an arm, minutes for a human
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="whose loads are asked for; default: the moving joint in the middle",
-    )
+    shared.add_joints(parser, "whose loads are asked for; default: the moving joint in the middle")
     parser.add_argument(
         "--states", type=whole_number, default=100_000, metavar="N", help="in a batch (100000)"
     )

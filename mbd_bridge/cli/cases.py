@@ -1,25 +1,25 @@
-"""``mbd cases``: several motions of one machine, with weights; two variants side by side."""
+"""``mbd cases``: several motions of one machine, with weights; variants side by side."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, motion_file
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli import case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import add_robot
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
     from mbd_bridge.loads.streaming.cases import LoadCases
 
-SUMMARY = "loads over several motions with weights; two variants side by side"
+SUMMARY = "loads over several motions with weights; variants side by side"
 DESCRIPTION = """\
 Compute loads along several motions (load cases): the largest and smallest value of each component
 over all of them, of which case it is, and damage-equivalent ranges of all repetitions together.
 
-  mbd cases arm.urdf --case pick=pick.csv stop=stop.csv --weight pick=2e6 --joints elbow
-  mbd cases arm.urdf --case pick=pick.csv --compare heavier_arm.urdf --joints elbow
+  mbd cases arm.urdf pick=pick.csv stop=stop.csv --weight pick=2e6 --joints elbow
+  mbd cases arm.urdf pick.csv --joints elbow --compare heavier_arm.urdf longer_arm.urdf
+
+mbd report takes the same motions, and writes a page about them.
 
 """
 DESCRIPTION += motion_file.TEXT
@@ -28,103 +28,98 @@ DESCRIPTION += motion_file.TEXT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument(
-        "--case",
-        nargs="+",
-        action="extend",
-        required=True,
-        metavar="NAME=MOTION",
-        help="motions, each with a name",
-    )
-    parser.add_argument(
-        "--weight",
-        nargs="+",
-        action=Names,
-        default=[],
-        metavar="NAME=N",
-        help="repetitions of a case (1)",
-    )
+    case_words.add_arguments(parser)
     parser.add_argument(
         "--compare",
+        nargs="+",
+        default=[],
         metavar="OTHER",
-        help="file of a variant of the machine, whose peaks are shown beside those of ROBOT",
+        help="files of variants of the machine, whose peaks are shown beside those of ROBOT",
     )
-    parser.add_argument(
-        "--joints", nargs="+", action=Names, metavar="JOINT", help="whose loads; default: all"
-    )
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="in a mechanism with loops: the actuated joints",
-    )
-    parser.add_argument(
-        "--exponent",
-        nargs="+",
-        type=float,
-        default=[3.0, 5.0, 10.0],
-        metavar="m",
-        help="Woehler exponents of the damage-equivalent ranges (3 5 10)",
-    )
+    shared.add_joints(parser, "whose loads; default: all")
+    loop_loads.add_arguments(parser)
+    shared.add_exponents(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the envelope, or the two variants."""
+    """Print the envelope, or the variants."""
     from mbd_bridge.cli import screen
 
-    files = _pairs(options.case, "case", "pick=pick.csv")
-    weights = {name: _number(n, word) for name, (n, word) in _weights(options, files).items()}
-    robot = screen.load_robot(options)
-    cases = _cases(robot, files, weights, options)
+    files = case_words.files(options)
+    weights = case_words.weights(options, files)
+    cases = _cases(options.robot, files, weights, options)
     console = screen.stdout()
     screen.show(console, cases.cases[0].history.convention)
-    if options.compare is None:
-        screen.show(console, _envelope(cases, options.exponent))
+    if not options.compare:
+        screen.show(console, _envelope(cases, options.exponents))
         return 0
-    other = screen.load_robot(argparse.Namespace(**{**vars(options), "robot": options.compare}))
-    theirs = _cases(other, files, weights, options)
-    screen.show(console, _compared(cases, theirs))
+    variants = {name: _cases(name, files, weights, options) for name in options.compare}
+    screen.show(console, _compared(cases, variants))
     return 0
 
 
 def _cases(
-    robot: Mechanism,
-    files: dict[str, str],
-    weights: dict[str, float],
-    options: argparse.Namespace,
+    path: str, files: dict[str, str], weights: dict[str, float], options: argparse.Namespace
 ) -> LoadCases:
-    from functools import partial
-
+    from mbd_bridge.api.histories import HistoryRequest
     from mbd_bridge.cli import screen
     from mbd_bridge.loads import LoadRequest
-    from mbd_bridge.loads.streaming import stream_loads
     from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
 
+    robot = screen.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
+    loop_loads.check(robot.model, options)
     found = []
-    for name, path in files.items():
-        own = argparse.Namespace(**{**vars(options), "motion": path, "q": None})
+    for name, own in case_words.of_each(options, files).items():
         forces = external.read(own, robot)
         request = LoadRequest.of(
             robot.model,
             None if options.joints == ["all"] else options.joints,
             links=() if forces is None else forces.links,
             actuated=options.actuated,
+            minimum_norm=options.minimum_norm,
             forces=robot.forces,
         )
-        along = partial(robot.solver(request).along, external=forces, threads=options.threads)
-        with contextlib.ExitStack() as stack:
-            pieces = stack.enter_context(motion_file.pieces(own, robot.model))
-            history = stream_loads(along, pieces, exponents=options.exponent)
+        asked = HistoryRequest(
+            request, forces, options.exponents, motors=False, threads=options.threads
+        )
+        history = asked.along(robot, case_words.CasePieces(own, robot.model))
         for note in history.notes:
             screen.say(f"{name}: {note}")
         found.append(LoadCase(name, history, weights.get(name, 1.0)))
     return LoadCases(found)
+
+
+def _compared(first: LoadCases, others: dict[str, LoadCases]) -> Any:
+    """Return the peaks of a machine and of its variants, and the ratios."""
+    from os.path import basename
+
+    from mbd_bridge.cli import screen
+
+    names = list(map(basename, others))
+    names = names if len({*names}) == len(names) else list(others)
+    each = {name: {x.signal.name: x for x in first.compare(one)}
+            for name, one in zip(names, others.values(), strict=True)}  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for signal in first.signals:
+        peak = first.peak(signal.name)
+        cells = [f"{peak.extreme.value:.5g}", peak.case]
+        sure = first.determined(signal.name)
+        for name, one in zip(names, others.values(), strict=True):
+            found = each[name].get(signal.name)
+            if found is None:
+                cells += ["not there", "", ""]
+                continue
+            sure = sure and one.determined(signal.name)
+            ratio = "" if found.ratio != found.ratio else f"{found.ratio:.4g}"
+            cells += [f"{found.second.extreme.value:.5g}", found.second.case, ratio]
+        if not sure:
+            cells = ["undetermined", *["" for _ in cells[1:]]]
+        rows.append((signal.joint, signal.quantity, *cells, signal.unit))
+    heads = [head for name in names for head in (f">peak of {name}", "case", ">ratio")]
+    return screen.table(("joint", "", ">peak", "case", *heads, "unit"), rows)
 
 
 def _envelope(cases: LoadCases, exponents: list[float]) -> Any:
@@ -144,52 +139,3 @@ def _envelope(cases: LoadCases, exponents: list[float]) -> Any:
     heads = [f">m = {m:g}" for m in exponents]
     columns = ("joint", "", ">largest", "case", ">smallest", "case", *heads, "unit")
     return screen.table(columns, rows)
-
-
-def _compared(first: LoadCases, second: LoadCases) -> Any:
-    from mbd_bridge.cli import screen
-
-    rows: list[tuple[str, ...]] = []
-    for signal, one, other, ratio in first.compare(second):
-        sure = first.determined(signal.name) and second.determined(signal.name)
-        cells = [f"{one.extreme.value:.5g}", one.case, f"{other.extreme.value:.5g}", other.case]
-        cells += ["" if ratio != ratio else f"{ratio:.4g}"]
-        if not sure:
-            cells = ["undetermined", "", "", "", ""]
-        rows.append((signal.joint, signal.quantity, *cells, signal.unit))
-    return screen.table(
-        ("joint", "", ">peak", "case", ">peak of the other", "case", ">ratio", "unit"), rows
-    )
-
-
-def _pairs(words: list[str], option: str, example: str) -> dict[str, str]:
-    from mbd_bridge.errors import StateError
-
-    found: dict[str, str] = {}
-    for word in words:
-        name, sign, text = word.partition("=")
-        if not (name and sign and text):
-            raise StateError(f"--{option}: expected NAME=... such as {example}, got {word!r}")
-        if name in found:
-            raise StateError(f"--{option}: {name!r} is given twice; keep one")
-        found[name] = text
-    return found
-
-
-def _weights(options: argparse.Namespace, files: dict[str, str]) -> dict[str, tuple[str, str]]:
-    from mbd_bridge.errors import StateError, unknown_name
-
-    pairs = _pairs(options.weight, "weight", "pick=2e6")
-    for name in pairs:
-        if name not in files:
-            raise StateError(f"--weight: {unknown_name('case', name, files)}")
-    return {name: (text, f"{name}={text}") for name, text in pairs.items()}
-
-
-def _number(text: str, word: str) -> float:
-    from mbd_bridge.errors import StateError
-
-    try:
-        return float(text)
-    except ValueError:
-        raise StateError(f"--weight: expected NAME=N such as pick=2e6, got {word!r}") from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import inputs
+from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import add_state
-from mbd_bridge.cli.parser import Names, add_robot
+from mbd_bridge.cli.parser import add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism, System
@@ -65,12 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("--c", action="store_true", help="as C source (the default)")
     parser.add_argument("--what", choices=WHAT, required=True, help="which kernel")
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="for joint_loads, step and fmu: whose, or all (default of joint_loads)",
+    shared.add_joints(
+        parser, "for joint_loads, step and fmu: whose, or all (default of joint_loads)"
     )
     add_state(parser)
     inputs.add_arguments(parser)

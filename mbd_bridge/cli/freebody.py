@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
     loop_loads.add_arguments(parser)
 
 

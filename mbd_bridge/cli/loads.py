@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import external, loop_loads, motion_file
-from mbd_bridge.cli.parser import Names, add_actuators, add_output, add_robot, vector, whole_number
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import add_actuators, add_output, add_robot, vector
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators import MotorsCounter
@@ -57,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"significant digits of the numbers written ({DIGITS}; 17 are all there are)",
     )
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
@@ -67,15 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_joints(parser: argparse.ArgumentParser) -> None:
     """Declare which joints."""
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        required=True,
-        metavar="JOINT",
-        help="names of joints (fixed ones too), blanks or commas between them, or all; "
-        "root_joint is what holds the root link",
+    text = (
+        "names of joints (fixed ones too), blanks or commas between them, or all; root_joint is "
+        "what holds the root link"
     )
+    shared.add_joints(parser, text, required=True)
 
 
 def add_convention(parser: argparse.ArgumentParser) -> None:
@@ -132,13 +126,9 @@ def run(options: argparse.Namespace) -> int:
             minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        counter = robot.motors_counter(
-            None if options.output else False,
-            external=forces,
-            actuated=options.actuated,
-            minimum_norm=options.minimum_norm,
-            threads=options.threads,
-        )
+        counter = None
+        if options.output and robot.has_motors:
+            counter = robot.motors_counter(loop_loads.inputs(options, robot, forces))
         rows, peaks, lost, assumed = _write(solver, pieces, options, forces, counter)
     notes = (*pieces.notes, *lost)
     if options.output is None:

@@ -5,30 +5,35 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import Names
+from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
+    from mbd_bridge.api import Mechanism
+    from mbd_bridge.api.load_inputs import LoadInputs
+    from mbd_bridge.external import ExternalForces
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.mechanism import Model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what only loops need."""
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="in a mechanism with loops: the actuated joints, as many as it has "
-        "degrees of freedom; "
-        "without it those that the sidecar or the file's transmissions name",
-    )
+    shared.add_actuated(parser)
     parser.add_argument(
         "--minimum-norm",
         action="store_true",
         help="allow more actuators than the motion determines: the loads are then the smallest for "
         "the loop joints, and what is not determined is called so",
     )
+
+
+def inputs(
+    options: argparse.Namespace, robot: Mechanism, forces: ExternalForces | None
+) -> LoadInputs:
+    """Return what acts along a motion."""
+    from mbd_bridge.api.load_inputs import LoadInputs
+
+    named = None if options.actuated is None else tuple(options.actuated)
+    return LoadInputs(forces, named, options.minimum_norm, robot.forces, options.threads)
 
 
 def actuated(solver: LoadSolver) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.cli import external, loop_loads, motion_file
-from mbd_bridge.cli.parser import Names, add_actuators, add_robot, whole_number
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import add_actuators, add_robot
 from mbd_bridge.cli.plot import check_picture, save_picture
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
-    parser.add_argument(
-        "--joints", nargs="+", action=Names, metavar="JOINT", help="of the motors; default: all"
-    )
+    shared.add_joints(parser, "of the motors; default: all")
     parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .npz or .h5")
     parser.add_argument("--plot", metavar="FILE", help="torque over speed: .png, .svg or .pdf")
     add_actuators(parser)
@@ -75,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     external.add_arguments(parser)
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -143,15 +139,8 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, 
     from mbd_bridge.motions.table import TIME, attributes
 
     joints = None if options.joints in (None, ["all"]) else options.joints
-    counter = robot.motors_counter(
-        True,
-        joints,
-        external=external.read(options, robot),
-        actuated=options.actuated,
-        minimum_norm=options.minimum_norm,
-        threads=options.threads,
-    )
-    assert counter is not None
+    forces = external.read(options, robot)
+    counter = robot.motors_counter(loop_loads.inputs(options, robot, forces), joints)
     rows = 0
     with contextlib.ExitStack() as stack:
         pieces = stack.enter_context(motion_file.pieces(options, robot.model))

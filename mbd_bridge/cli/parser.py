@@ -217,6 +217,29 @@ def add_actuators(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def placed_motion(options: argparse.Namespace, words: list[str]) -> bool:
+    """Take the MOTION that stands behind options, which argparse leaves over, and say whether."""
+    plain = len(words) == 1 and not words[0].startswith("-")
+    if not plain or "motion" not in options or options.motion is not None:
+        return False
+    if getattr(options, "q", None) is not None:
+        return False
+    options.motion = words[0]
+    return True
+
+
+def several_motions(options: argparse.Namespace, words: list[str]) -> str:
+    """Return advice for those who give several motions to a command that takes one."""
+    one = isinstance(getattr(options, "motion", None), str)
+    if not one or any(word.startswith("-") for word in words):
+        return ""
+    return (
+        "; one MOTION at a time. Several are load cases: mbd cases ROBOT MOTION ... shows the "
+        "largest loads of all and adds up their damage, mbd report ROBOT MOTION ... -o FILE.html "
+        "writes a page"
+    )
+
+
 def vector(text: str) -> tuple[float, float, float]:
     """Return three finite numbers separated by commas."""
     try:

@@ -7,9 +7,9 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli.parser import add_robot, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the file; direction of forces in a plane; coordinates and velocities; residual of "
         "loops; deflection of a link and strain energy by mode",
     )
-    parser.add_argument(
-        "--joints", nargs="+", action=Names, metavar="JOINT", help="names of joints; default: all"
-    )
+    shared.add_joints(parser, "names of joints; default: all")
     add_convention(parser)
     loop_loads.add_arguments(parser)
     parser.add_argument(

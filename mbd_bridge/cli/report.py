@@ -1,21 +1,26 @@
-"""``mbd report``: one page about a machine and a motion."""
+"""``mbd report``: one page about a machine and its motions."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from mbd_bridge.cli import external, motion_file
-from mbd_bridge.cli.parser import Names, add_robot, whole_number
+from mbd_bridge.cli import bearings, case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import add_actuators, add_robot
 
-SUMMARY = "a page with picture, loads, actuators, spectra and cross-check"
+SUMMARY = "a page with picture, loads, actuators, bearings, spectra and cross-check"
 DESCRIPTION = """\
 Write one self-contained HTML page about a machine and a motion: its picture and its tree of joints,
-extremes of every load component, what the actuators need, range spectra and damage-equivalent
-loads, what rigid mechanics does not determine, and what pinocchio and pybullet say of the machine.
+extremes of every load component, what the actuators need, what its bearings carry, range spectra
+and damage-equivalent loads, what rigid mechanics does not determine, and what pinocchio and
+pybullet say of the machine.
 
   mbd report urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv -o report.html
+  mbd report arm.urdf pick=pick.csv stop=stop.csv --weight pick=2e6 -o report.html
 
-A table is read piece by piece, so that it may be of any length.
+Several motions are load cases: the page says which of them decides, and adds up their damage. A
+table is read piece by piece, so that it may be of any length. Motors and bearings are those of
+NAME.actuators.yaml and NAME.bearings.yaml beside ROBOT.
 
 """
 DESCRIPTION += motion_file.TEXT
@@ -24,30 +29,13 @@ DESCRIPTION += motion_file.TEXT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument("motion", metavar="MOTION", help="table or ROS bag of the motion")
+    case_words.add_arguments(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE.html", help="page to write")
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="whose loads; default: all, the cut ones too",
-    )
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="in a mechanism with loops: the actuated joints",
-    )
-    parser.add_argument(
-        "--exponents",
-        nargs="+",
-        type=float,
-        default=[3.0, 5.0, 10.0],
-        metavar="m",
-        help="Woehler exponents of the damage-equivalent loads (3 5 10)",
-    )
+    shared.add_joints(parser, "whose loads; default: all, the cut ones too")
+    loop_loads.add_arguments(parser)
+    shared.add_exponents(parser)
+    add_actuators(parser)
+    bearings.add_known(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
     title = parser.add_argument_group("of the title block")
@@ -66,9 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-view", action="store_true", help="leave the 3-D view out")
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,28 +62,35 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.api.reports import report
     from mbd_bridge.cli import screen
 
-    robot = screen.load_robot(options)
-    forces = external.read(options, robot)
-    with motion_file.pieces(options, robot.model) as pieces:
-        history = report(
-            robot,
-            options.output,
-            pieces,
-            options.joints,
-            actuated=options.actuated,
-            exponents=options.exponents,
-            picture=not options.no_picture,
-            check=not options.no_check,
-            threads=options.threads,
-            external=forces,
-            project=options.project,
-            author=options.author,
-            revision=options.revision,
-            date=options.date,
-            view=not options.no_view,
-            exaggerate=options.exaggerate,
-        )
-    for note in history.notes:
+    files = case_words.files(options)
+    weights = case_words.weights(options, files)
+    robot = bearings.with_options(screen.load_robot(options), options)
+    loop_loads.check(robot.model, options)
+    cases: dict[str, Any] = {
+        name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
+        for name, one in case_words.of_each(options, files).items()
+    }
+    found = report(
+        robot,
+        options.output,
+        cases,
+        None if options.joints == ["all"] else options.joints,
+        weights=weights,
+        actuated=options.actuated,
+        minimum_norm=options.minimum_norm,
+        exponents=options.exponents,
+        picture=not options.no_picture,
+        check=not options.no_check,
+        threads=options.threads,
+        project=options.project,
+        author=options.author,
+        revision=options.revision,
+        date=options.date,
+        view=not options.no_view,
+        exaggerate=options.exaggerate,
+    )
+    for note in dict.fromkeys(note for case in found for note in case.history.notes):
         screen.say(note)
-    screen.say(f"{history.rows} states in {options.output}")
+    rows = sum(case.history.rows for case in found)
+    screen.say(f"{rows} states in {options.output}")
     return 0

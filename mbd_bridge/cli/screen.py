@@ -151,6 +151,7 @@ def robot_and_remarks(
             forces=() if options.no_forces else options.forces,
             flexible=() if options.rigid else options.flexible,
             actuators=vars(options).get("actuators"),
+            bearings=vars(options).get("bearings"),
             **given,
         )
     for link, mass, centre in options.payload:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import external, inputs
+from mbd_bridge.cli import external, inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
-from mbd_bridge.cli.parser import Names, add_output, add_robot, whole_number
+from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -56,13 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
     )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="joints whose loads are written too (tree and loop joints), or all",
-    )
+    shared.add_joints(parser, "joints whose loads are written too (tree and loop joints), or all")
     add_output(parser)
     parser.add_argument(
         "--method",

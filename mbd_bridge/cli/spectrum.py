@@ -8,9 +8,9 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import add_robot
 from mbd_bridge.cli.plot import check_picture, save_picture
 
 if TYPE_CHECKING:
@@ -38,22 +38,13 @@ least its lower edge.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from mbd_bridge.loads.durability.spectrum import EXPONENTS
-
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     add_joints(parser)
-    parser.add_argument(
-        "--exponent",
-        nargs="+",
-        type=positive,
-        default=list(EXPONENTS),
-        metavar="m",
-        help=f"Woehler exponents ({' '.join(f'{m:g}' for m in EXPONENTS)})",
-    )
+    shared.add_exponents(parser)
     parser.add_argument(
         "--frequency",
-        type=positive,
+        type=shared.positive,
         default=1.0,
         metavar="Hz",
         help="of the equal cycles that do the same damage in the same time (1)",
@@ -79,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_convention(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the rows among threads"
-    )
+    shared.add_threads(parser)
     loop_loads.add_arguments(parser)
 
 
@@ -144,7 +133,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
             answer,
             pieces,
             output=options.loads,
-            exponents=options.exponent,
+            exponents=options.exponents,
             plane=options.plane,
         )
 
@@ -174,7 +163,7 @@ def _table(history: LoadHistory, options: argparse.Namespace) -> Any:
         elif one.largest <= floor:
             numbers, unit = ["0" for _ in numbers], signal.unit
         rows.append((name, signal.quantity, *numbers, unit))
-    heads = [f">m = {m:g}" for m in options.exponent]
+    heads = [f">m = {m:g}" for m in options.exponents]
     return screen.table(("joint", "", ">cycles", ">largest", *heads, "unit"), rows)
 
 
@@ -184,7 +173,7 @@ def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
 
     rows = []
     for swept in spectra.swept:
-        for m in options.exponent:
+        for m in options.exponents:
             found = spectra.worst_direction(swept[0].name, m, frequency=options.frequency)
             numbers = f"{math.degrees(found.angle):g}", f"{found.equivalent:.5g}"
             if not swept[0].determined:
@@ -227,14 +216,3 @@ def _text(history: LoadHistory, options: argparse.Namespace) -> str:
                     ]
                 )
     return out.getvalue()
-
-
-def positive(text: str) -> float:
-    """Return a positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
-    return value

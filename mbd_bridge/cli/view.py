@@ -7,7 +7,7 @@ import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, motion_file
+from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled
 from mbd_bridge.cli.parser import Names, add_robot
 
@@ -68,13 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="joints whose loads are drawn (tree and loop joints), or all",
     )
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=Names,
-        metavar="JOINT",
-        help="in a mechanism with loops: the actuated joints, as many as it has degrees of freedom",
-    )
+    shared.add_actuated(parser)
     motion_file.add_arguments(parser, near=False)
     external.add_arguments(parser)
     _add_picture(parser)

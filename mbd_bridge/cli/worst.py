@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import loop_loads, motion_file
+from mbd_bridge.cli import loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 
@@ -59,9 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-refine", action="store_true", help="the samples' extremes only, without the search"
     )
     parser.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of the poses (0)")
-    parser.add_argument(
-        "--threads", type=whole_number, default=1, metavar="N", help="share the poses among threads"
-    )
+    shared.add_threads(parser, "poses")
     parser.add_argument("-o", "--output", metavar="FILE", help="write values and poses as .json")
 
 

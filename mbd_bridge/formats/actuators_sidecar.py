@@ -63,17 +63,9 @@ def read_actuators_file(path: str | Path) -> ActuatorsFile:
         It cannot be read, or does not have the form above: file, line and element are named.
     """
     root = read_yaml(path)
-    table = root.table(KEYS)
-    if "units" not in table or table["units"].value != "SI":
-        place = table.get("units", root)
-        raise place.error(
-            "expected 'units: SI' (N m, rad/s, kg m2, of slides N, m/s, kg), which is all that is "
-            "read"
-        )
-    listed = table.get("actuators")
-    nodes = [] if listed is None or listed.value == "" else listed.items()
+    table = root.in_si(KEYS, "N m, rad/s, kg m2, of slides N, m/s, kg")
     entries: dict[str, ActuatorEntry] = {}
-    for node in nodes:
+    for node in root.listed("actuators"):
         entry = _entry(node)
         first = entries.setdefault(entry.joint.text(), entry)
         if first is not entry:
@@ -86,9 +78,7 @@ def read_actuators_file(path: str | Path) -> ActuatorsFile:
 
 def _entry(node: Node) -> ActuatorEntry:
     table = node.table(ENTRY_KEYS)
-    if "joint" not in table:
-        raise node.error(f"the key 'joint' is missing (keys here: {', '.join(table)}); add it")
-    joint = table["joint"]
+    joint = node.required("joint")
     whole = node.named(f"actuator of {joint.text()!r}")
     fields = {key: one for key, one in table.items() if key != "joint"}
     return ActuatorEntry(joint, fields, whole)

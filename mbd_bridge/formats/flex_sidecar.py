@@ -74,16 +74,13 @@ def read_flexible(path: str | Path) -> tuple[FlexibleLink, ...]:
         It cannot be read, or a beam in it cannot be: file, line and element are named.
     """
     root = read_yaml(path)
-    table = root.table(("units", "links"))
-    if "units" not in table or table["units"].value != "SI":
-        place = table.get("units", root)
-        raise place.error("expected 'units: SI' (m, kg, Pa, s, rad), which is all that is read")
-    return tuple(_link(node) for node in _needed(root, table, "links").items())
+    root.in_si(("units", "links"), "m, kg, Pa, s, rad")
+    return tuple(_link(node) for node in root.required("links").items())
 
 
 def _link(node: Node) -> FlexibleLink:
     table = node.table(LINK_KEYS)
-    name = _needed(node, table, "link").text()
+    name = node.required("link").text()
     node = node.named(f"link {name!r}")
     options: dict[str, Any] = {}
     if "modes" in table:
@@ -106,19 +103,19 @@ def _link(node: Node) -> FlexibleLink:
 
 def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
     if "modal_basis" not in table:
-        return _beam(_needed(node, table, "beam"))
+        return _beam(node.required("beam"))
     if "beam" in table:
         raise node.error("expected either beam or modal_basis, got both; leave one out")
     return read_basis(table["modal_basis"])
 
 
 def _beam(node: Node) -> Beam:
-    table = node.table(BEAM_KEYS)
+    node.table(BEAM_KEYS)
     readers: dict[str, Callable[[Node], Any]] = dict.fromkeys(("start", "end", "y"), Node.vector)
     readers |= dict.fromkeys(("E", "G", "density"), Node.number)
     readers |= {"section": _section, "rotary_inertia": Node.flag}
     for key in ("start", "end", "E", "G", "density", "section"):
-        _needed(node, table, key)
+        node.required(key)
     own = _values(node, readers)
     return _made(node, lambda: Beam(**own))
 
@@ -132,19 +129,18 @@ def _section(node: Node) -> Section | SectionTable:
             raise node.error(f"expected one shape, got {', '.join(table)}; keep one of them")
         make, sizes = SHAPES[shapes[0]]
         inside = table[shapes[0]]
-        own = inside.table(sizes)
-        numbers = [_needed(inside, own, key).number() for key in sizes]
+        inside.table(sizes)
+        numbers = [inside.required(key).number() for key in sizes]
         return _made(inside, lambda: make(*numbers))
     if "file" in table:
         found = read_table(Path(node.file).parent / beside(table["file"]), max_cells=8 * MAX_PLACES)
         columns = {key: found.column(key).tolist() for key in ("x", *PLAIN)}
     elif "x" in table:
         columns = {
-            key: [one.number() for one in _needed(node, table, key).items()]
-            for key in ("x", *PLAIN)
+            key: [one.number() for one in node.required(key).items()] for key in ("x", *PLAIN)
         }
     else:
-        A, Iy, Iz, J = (_needed(node, table, key).number() for key in PLAIN)
+        A, Iy, Iz, J = (node.required(key).number() for key in PLAIN)
         return _made(node, lambda: Section(A, Iy, Iz, J))
     counts = {len(column) for column in columns.values()}
     if len(counts) > 1:
@@ -160,13 +156,6 @@ def _section(node: Node) -> Section | SectionTable:
 
 def _values(node: Node, readers: Mapping[str, Callable[[Node], Any]]) -> dict[str, Any]:
     return {key: readers[key](value) for key, value in node.table(tuple(readers)).items()}
-
-
-def _needed(node: Node, table: dict[str, Node], key: str) -> Node:
-    if key not in table:
-        known = ", ".join(table) or "none"
-        raise node.error(f"the key {key!r} is missing (keys here: {known}); add it")
-    return table[key]
 
 
 def _whole(node: Node) -> int:

@@ -81,14 +81,9 @@ def read_forces_file(path: str | Path) -> ForcesFile:
         It cannot be read, or does not have the form above: file, line and element are named.
     """
     root = read_yaml(path)
-    table = root.table(KEYS)
-    if "units" not in table or table["units"].value != "SI":
-        place = table.get("units", root)
-        raise place.error("expected 'units: SI' (m, N, kg, s, rad), which is all that is read")
-    listed = table.get("forces")
-    nodes = [] if listed is None or listed.value == "" else listed.items()
+    table = root.in_si(KEYS, "m, N, kg, s, rad")
     entries: dict[str, Entry] = {}
-    for node in nodes:
+    for node in root.listed("forces"):
         entry = _entry(node)
         first = entries.setdefault(entry.name, entry)
         if first is not entry:
@@ -102,13 +97,9 @@ def read_forces_file(path: str | Path) -> ForcesFile:
 def _entry(node: Node) -> Entry:
     if not isinstance(node.value, dict):
         raise node.error("expected a table with name, type and the parameters of the type")
-    for key in ("name", "type"):
-        if key not in node.value:
-            known = ", ".join(node.value) or "none"
-            raise node.error(f"the key {key!r} is missing (keys here: {known}); add it")
-    name = node.value["name"].text()
+    name, kind = node.required("name").text(), node.required("type")
     fields = {key: value for key, value in node.value.items() if key not in ("name", "type")}
-    return Entry(name, node.value["type"], fields, node.named(f"element {name!r}"))
+    return Entry(name, kind, fields, node.named(f"element {name!r}"))
 
 
 def table_points(

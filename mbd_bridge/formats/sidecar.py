@@ -75,10 +75,11 @@ class Sidecar(NamedTuple):
 
 def read_sidecar(path: str | Path) -> Sidecar:
     """Return what a sidecar file says; names are checked with the robot's."""
-    table = read_yaml(path).table(("loops", "couplings", "actuated", "planar"))
+    root = read_yaml(path)
+    table = root.table(("loops", "couplings", "actuated", "planar"))
     return Sidecar(
-        tuple(_loop(node) for node in _items(table, "loops")),
-        tuple(_coupling(node) for node in _items(table, "couplings")),
+        tuple(_loop(node) for node in root.listed("loops")),
+        tuple(_coupling(node) for node in root.listed("couplings")),
         tuple(table["actuated"].items()) if "actuated" in table else None,
         table["planar"].flag() if "planar" in table else False,
     )
@@ -115,25 +116,20 @@ def actuated_names(
     return tuple(node.text() for node in nodes)
 
 
-def _items(table: dict[str, Node], key: str) -> list[Node]:
-    found = table.get(key)
-    return [] if found is None or found.value == "" else found.items()
-
-
 def _coupling(node: Node) -> Coupling:
     table = node.table(COUPLING_KEYS)
-    name = _needed(table, "name", node).text()
+    name = node.required("name").text()
     node = node.named(f"coupling {name!r}")
-    follows = _needed(table, "follows", node)
+    follows = node.required("follows")
     if isinstance(follows.value, dict):
         if "ratio" in table:
             raise table["ratio"].error("each of several leaders has its ratio there; remove this")
         leaders = tuple((leader, _ratio(ratio)) for leader, ratio in follows.value.items())
     else:
-        leaders = ((follows.text(), _ratio(_needed(table, "ratio", node))),)
+        leaders = ((follows.text(), _ratio(node.required("ratio"))),)
     return Coupling(
         name,
-        _needed(table, "joint", node).text(),
+        node.required("joint").text(),
         leaders,
         table["offset"].number() if "offset" in table else 0.0,
         node.line,
@@ -150,17 +146,11 @@ def _ratio(node: Node) -> float:
     return ratio
 
 
-def _needed(table: dict[str, Node], key: str, node: Node) -> Node:
-    if key not in table:
-        raise node.error(f"the key {key!r} is missing (keys here: {', '.join(table)}); add it")
-    return table[key]
-
-
 def _loop(node: Node) -> Loop:
     table = node.table(KEYS)
-    name = _needed(table, "name", node).text()
+    name = node.required("name").text()
     node = node.named(f"loop {name!r}")
-    type_node = _needed(table, "type", node)
+    type_node = node.required("type")
     try:
         kind = loop_type(type_node.text())
     except ValueError as error:
@@ -174,13 +164,13 @@ def _loop(node: Node) -> Loop:
         if parallel(axis, axis2):
             raise node.error(f"axis {axis} and axis2 {axis2} are parallel; write two directions")
     if kind == "rolling":
-        axis2 = _direction(_needed(table, "axis2", node))
+        axis2 = _direction(node.required("axis2"))
     length = table["length"].number() if "length" in table else None
     if length is not None and (kind != "distance" or length <= 0.0):
         raise table["length"].error("length is for distance loops, above 0 m; correct or remove it")
     rows = None
     if kind == "mask":
-        wanted = _needed(table, "rows", node)
+        wanted = node.required("rows")
         try:
             rows = mask_of(tuple(number.number() for number in wanted.items()))
         except ValueError as error:
@@ -190,8 +180,8 @@ def _loop(node: Node) -> Loop:
     return Loop(
         name=name,
         type=kind,
-        predecessor=_end(_needed(table, "predecessor", node)),
-        successor=_end(_needed(table, "successor", node)),
+        predecessor=_end(node.required("predecessor")),
+        successor=_end(node.required("successor")),
         axis=axis,
         axis2=axis2,
         length=length,
@@ -208,7 +198,7 @@ def _radius(table: dict[str, Node], node: Node, kind: str) -> float | None:
         if "radius" in table:
             raise table["radius"].error(f"a radius is for rolling loops, not {kind}; remove it")
         return None
-    radius = _needed(table, "radius", node)
+    radius = node.required("radius")
     try:
         return check_radius(radius.number())
     except ValueError as error:
@@ -220,7 +210,7 @@ def _end(node: Node) -> LoopEnd:
     zero = (0.0, 0.0, 0.0)
     xyz = table["xyz"].vector() if "xyz" in table else zero
     rpy = table["rpy"].vector() if "rpy" in table else zero
-    link = _needed(table, "link", node).text()
+    link = node.required("link").text()
     try:
         return LoopEnd(link, pose(xyz, rpy))
     except ValueError as error:

@@ -49,6 +49,28 @@ class Node:
                 raise node.error(unknown("key", key, known))
         return self.value
 
+    def in_si(self, known: tuple[str, ...], units: str) -> dict[str, Node]:
+        """Return the value as a table that says ``units: SI``; `units` names these in messages."""
+        table = self.table(known)
+        if "units" not in table or table["units"].value != "SI":
+            place = table.get("units", self)
+            raise place.error(f"expected 'units: SI' ({units}), which is all that is read")
+        return table
+
+    def required(self, key: str) -> Node:
+        """Return the value under a key of a table."""
+        table = self.value if isinstance(self.value, dict) else {}
+        if key not in table:
+            known = ", ".join(table) or "none"
+            raise self.error(f"the key {key!r} is missing (keys here: {known}); add it")
+        return table[key]
+
+    def listed(self, key: str) -> list[Node]:
+        """Return the list under a key of a table; none where it is absent or blank."""
+        table = self.value if isinstance(self.value, dict) else {}
+        found = table.get(key)
+        return [] if found is None or found.value == "" else found.items()
+
     def items(self) -> list[Node]:
         """Return the value as a list."""
         if not isinstance(self.value, list):

@@ -232,6 +232,14 @@ def _uncertainty(basis: LoadBasis) -> Assumption:
     )
 
 
+def _bearings(basis: LoadBasis) -> Assumption:
+    return Assumption("bearings", NONE)
+
+
+def _cases(basis: LoadBasis) -> Assumption:
+    return Assumption("cases", NONE)
+
+
 def _round_off(basis: LoadBasis) -> Assumption:
     floors = basis.round_off
     force, moment = quantity(floors.force, "N", digits=2), quantity(floors.moment, "N m", digits=2)
@@ -266,6 +274,8 @@ PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
     "rates": _rates,
     "smoothing": _smoothing,
     "uncertainty": _uncertainty,
+    "bearings": _bearings,
+    "cases": _cases,
     "round_off": _round_off,
 }
 """What is said of each topic unless somebody contributes something else."""

@@ -1,14 +1,6 @@
 """What the noise of a recorded motion leaves open in joint loads: their standard deviations.
 
-The errors of different degrees of freedom are independent, those of position, velocity and
-acceleration of one are not: their covariance is R Rᵀ (`motions.smoothing.records.Channel`). Each
-column r of R is a direction in which the states may be off by one standard deviation, and
-
-    var(load) = Σ (load(states + r) - load(states - r))² / 4
-
-over the columns of all degrees of freedom: linear propagation, with differences as wide as the
-errors are. Loads are linear in accelerations, so that one side is enough for the columns that hold
-nothing else.
+`motions.noise_deviations` has the formula; lengths of force and moment change along them.
 """
 
 from __future__ import annotations
@@ -21,18 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.assumptions import Assumption
-from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.result import JointLoads, actuation_speeds
 from mbd_bridge.motions import Motion
 from mbd_bridge.motions.closing import OntoLoops
+from mbd_bridge.motions.noise_deviations import LOOP_ROWS, displacements, is_uncertain
 from mbd_bridge.motions.smoothing.spline import at_times
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver
 
-LOOP_ROWS = 1000
-"""Rows of a motion, at most, at which the uncertainty of loads in loops is computed; between them
-it is linear. Closing loops takes a hundred times as long as the loads of a tree."""
 FROM_NOISE = Assumption(
     "uncertainty",
     "bands of 95 % from the noise of the recorded motion; the machine is taken as exact",
@@ -50,7 +40,7 @@ class LoadUncertainty:
     ----------
     force, moment : (N, J, 3) of the components
     force_length, moment_length : (N, J) of the lengths
-    actuation : (N, F)
+    actuation, speed : (N, F) of the actuators and their rates
     """
 
     force: Array
@@ -58,10 +48,11 @@ class LoadUncertainty:
     force_length: Array
     moment_length: Array
     actuation: Array
+    speed: Array
 
     def at(self, time: Array, known: Array) -> LoadUncertainty:
         """Return the deviations at times (N,), linear between those known (K,)."""
-        names = ("force", "moment", "force_length", "moment_length", "actuation")
+        names = ("force", "moment", "force_length", "moment_length", "actuation", "speed")
         return LoadUncertainty(*(at_times(time, known, getattr(self, name)) for name in names))
 
 
@@ -74,32 +65,29 @@ def load_uncertainty(answer: Answer, motion: Motion, loads: JointLoads) -> LoadU
     ----------
     answer : gives the loads, as `loads` were computed from the motion
     """
-    if motion.uncertainty is None or not motion.uncertainty.channels:
+    if motion.uncertainty is None or not is_uncertain(motion):
         return None
     sums = [np.zeros(x.shape) for x in (loads.force, loads.moment, loads.actuation)]
     directions = _unit(loads.force), _unit(loads.moment)
     lengths = [np.zeros(x.shape[:-1]) for x in directions]
-    states = motion.q, motion.v, motion.a
-    for channel in motion.uncertainty.channels:
-        roots = channel.roots(motion.time)
-        for column in range(3):
-            way = roots[:, :, column]
-            ahead = answer(*channel.displaced(motion.time, *states, way))
-            behind = (
-                loads if column == 2 else answer(*channel.displaced(motion.time, *states, -way))
-            )
-            scale = 1.0 if column == 2 else 0.5
-            changes = [
-                scale * (ahead.force - behind.force),
-                scale * (ahead.moment - behind.moment),
-                scale * (ahead.actuation - behind.actuation),
-            ]
-            for total, change in zip(sums, changes, strict=True):
-                total += change * change
-            for total, unit, change in zip(lengths, directions, changes[:2], strict=True):
-                total += np.einsum("nji,nji->nj", unit, change) ** 2
+    for way in displacements(motion):
+        ahead = answer(*way.ahead)
+        behind = loads if way.behind is None else answer(*way.behind)
+        changes = [
+            way.scale * (ahead.force - behind.force),
+            way.scale * (ahead.moment - behind.moment),
+            way.scale * (ahead.actuation - behind.actuation),
+        ]
+        for total, change in zip(sums, changes, strict=True):
+            total += change * change
+        for total, unit, change in zip(lengths, directions, changes[:2], strict=True):
+            total += np.einsum("nji,nji->nj", unit, change) ** 2
     force, moment, actuation = (np.sqrt(x) for x in sums)
-    return LoadUncertainty(force, moment, np.sqrt(lengths[0]), np.sqrt(lengths[1]), actuation)
+    _, rates, _ = motion.uncertainty.standard_deviations(motion.time, motion.q, motion.v, motion.a)
+    speed = np.abs(actuation_speeds(loads, rates))
+    return LoadUncertainty(
+        force, moment, np.sqrt(lengths[0]), np.sqrt(lengths[1]), actuation, speed
+    )
 
 
 def with_uncertainty(

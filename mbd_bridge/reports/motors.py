@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from mbd_bridge.actuators import MotorDuty, Motors
+from mbd_bridge.actuators import MotorDuty, Motors, Verdict
 from mbd_bridge.actuators.pictures import torque_speed
+from mbd_bridge.loads.streaming import LoadCases
 from mbd_bridge.plots import draw_torque_speed, style
 from mbd_bridge.readable import number, quantity
 from mbd_bridge.reports.figures import svg
 from mbd_bridge.reports.page import Cell, charts, table, verdict
+from mbd_bridge.reports.tables import banded
 
 KINDS = {"fits": "good", "exceeded": "bad", "open": "doubt"}
 """How verdicts look."""
+
+ORDER = {"fits": 0, "open": 1, "exceeded": 2}
+"""Which of several verdicts counts: the one that comes last."""
 
 CHART = (4.3, 4.6)
 """Width and height of a motor's chart, inches: its legend, with peak and RMS, stands below."""
@@ -31,20 +36,26 @@ def motors_section(motors: Motors) -> str:
     return table(headings, rows, said) + (charts(drawn) if drawn else "")
 
 
-def motors_verdicts(motors: Motors) -> str:
-    """Return the verdicts in short: those that are alike in one line."""
-    lines = []
-    states = {duty.name: duty.verdict for duty in motors}
-    fitting = [name for name, one in states.items() if one.state == "fits"]
+def motors_verdicts(cases: LoadCases) -> str:
+    """Return the verdicts in short: those that are alike in one line, the worst of each motor."""
+    lines, several = [], len(cases) > 1
+    worst: dict[str, tuple[str, Verdict]] = {}
+    for case in cases:
+        for duty in case.history.motors or ():
+            known = worst.get(duty.name)
+            if known is None or ORDER[duty.verdict.state] > ORDER[known[1].state]:
+                worst[duty.name] = case.name, duty.verdict
+    fitting = [name for name, (_, one) in worst.items() if one.state == "fits"]
     if fitting:
         text = f"Large enough, with friction and rotor inertia: motor of {', '.join(fitting)}."
         lines.append(verdict(text, "good"))
-    lines += [
-        verdict(f"Motor of {name}: {one.text}.", "bad")
-        for name, one in states.items()
-        if one.state == "exceeded"
-    ]
-    unsaid = [name for name, one in states.items() if one.state == "open"]
+    for state, kind in (("exceeded", "bad"), ("noise", "doubt")):
+        lines += [
+            verdict(f"Motor of {name}{f', {case}' if several else ''}: {one.text}.", kind)
+            for name, (case, one) in worst.items()
+            if one.reason == state
+        ]
+    unsaid = [name for name, (_, one) in worst.items() if one.reason == "unknown"]
     if unsaid:
         text = f"No verdict on the motor of {', '.join(unsaid)}: what is missing stands in Motors."
         lines.append(verdict(text, "doubt"))
@@ -55,8 +66,8 @@ def _row(duty: MotorDuty) -> list[Cell]:
     said = duty.verdict
     return [
         duty.name,
-        quantity(duty.peak.value, duty.torque_unit),
-        quantity(duty.rms, duty.torque_unit),
+        banded(duty.peak.value, duty.torque_unit, duty.peak.band),
+        banded(duty.rms, duty.torque_unit, duty.rms_band),
         f"{number(abs(duty.fastest.value))} {duty.speed_unit}",
         quantity(duty.motoring.value, "W"),
         quantity(duty.braking.value, "W"),

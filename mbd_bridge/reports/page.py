@@ -67,6 +67,11 @@ def charts(figures: Iterable[str], caption: str = "") -> str:
     return f'{said}<div class="charts">\n' + "\n".join(figures) + "\n</div>"
 
 
+def subsection(title: str, text: str) -> str:
+    """Return HTML under a heading of its own."""
+    return f"<h3>{escape(title)}</h3>\n{text}"
+
+
 def details(title: str, text: str) -> str:
     """Return HTML that is folded away under a title."""
     return f"<details><summary>{escape(title)}</summary>\n{text}\n</details>"

@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from mbd_bridge.actuators import Use
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.errors import count
-from mbd_bridge.loads.streaming import LoadHistory, SignalStatistics
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.motions.table import FORCES, MOMENTS
 from mbd_bridge.readable import quantity
+from mbd_bridge.reports.bearings import bearings_verdicts
 from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
-from mbd_bridge.reports.tables import Sizing, folded
+from mbd_bridge.reports.tables import Sizing, banded, folded
 
 UNSURE = " (undetermined)"
+
+Actuated = Mapping[str, Sequence[Sizing]]
+"""What actuators need, by load case."""
 
 NEVER = "No other program has checked these loads (the check was switched off)."
 
 
-def summary(history: LoadHistory, agreement: Report | None, actuators: Sequence[Sizing]) -> str:
-    """Return verdicts, the joints' largest loads, and notes as HTML."""
+def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> str:
+    """Return verdicts, the joints' largest loads, and notes as HTML.
+
+    Parameters
+    ----------
+    actuators : what they need, by case
+    """
+    bearings = [case.history.bearings for case in cases if case.history.bearings]
     parts = [
         _checked(agreement),
-        motors_verdicts(history.motors) if history.motors else _limits(history, actuators),
-        _undetermined(history),
-        joints(history),
-        *(paragraph(f"Note: {note}.", "note") for note in history.notes if _is_news(history, note)),
+        motors_verdicts(cases) if cases.cases[0].history.motors else _limits(cases, actuators),
+        *(bearings_verdicts(one) for one in bearings[: 1 if len(cases) == 1 else 0]),
+        _bearings(cases) if len(cases) > 1 and bearings else "",
+        _undetermined(cases),
+        joints(cases),
+        *_notes(cases),
     ]
     return "\n".join(filter(None, parts))
+
+
+def _bearings(cases: LoadCases) -> str:
+    """Return the bearings' verdicts of each case, and the lives under all."""
+    each = ((case.name, case.history.bearings) for case in cases)
+    return "\n".join(
+        paragraph(f"Bearings, {name}:", "note") + bearings_verdicts(found)
+        for name, found in each
+        if found
+    )
+
+
+def _notes(cases: LoadCases) -> list[str]:
+    """Return notes that are not among the assumptions, which have a section of their own."""
+    found: list[str] = []
+    for case in cases:
+        label = f"Note, {case.name}" if len(cases) > 1 else "Note"
+        news = (x for x in case.history.notes if x not in case.history.assumptions.texts)
+        found += [paragraph(f"{label}: {note}.", "note") for note in news]
+    return found
 
 
 def checked_in_words(found: Report) -> str:
@@ -76,31 +110,48 @@ def _checked(found: Report | None) -> str:
     return "\n".join(parts)
 
 
-def _limits(history: LoadHistory, actuators: Sequence[Sizing]) -> str:
+def _limits(cases: LoadCases, actuators: Actuated) -> str:
     """Return whether actuators stay within their limits, and what that leaves out."""
-    over = [f"{one.name} ({one.excess})" for one in actuators if one.too_much]
-    limited = [one for one in actuators if one.effort_limit or one.speed_limit]
-    neglected = history.assumptions.neglected
+    over, near, limited, every = [], [], set[str](), set[str]()
+    for case, each in actuators.items():
+        label = f" in {case}" if len(cases) > 1 else ""
+        every |= {one.name for one in each}
+        limited |= {one.name for one in each if one.uses}
+        over += [_excess(one, one.too_much) + label for one in each if one.too_much]
+        near += [_excess(one, one.open) + label for one in each if one.open and not one.too_much]
+    neglected = cases.assumptions.neglected
     missing = dict.fromkeys(
         said.heading.lower() for said in neglected if said.topic in ("friction", "rotors")
     )
     without = f" Not counted: {'; '.join(missing)}." if missing else ""
+    lines = []
     if over:
-        return verdict(f"Beyond limits: {', '.join(over)}.{without}", "bad")
-    if not limited:
-        return ""
+        lines.append(verdict(f"Beyond limits: {', '.join(over)}.{without}", "bad"))
+    if near:
+        text = "The motion's noise leaves open whether limits are kept"
+        lines.append(verdict(f"{text}: {', '.join(near)}.{without}", "doubt"))
+    if lines or not limited:
+        return "\n".join(lines)
     kind = "doubt" if missing else "good"
-    if len(limited) == len(actuators):
+    if limited == every:
         return verdict(f"All actuators stay within their limits.{without}", kind)
-    text = f"{len(limited)} of {count(len(actuators), 'actuator')} have limits, and stay within"
+    text = f"{len(limited)} of {count(len(every), 'actuator')} have limits, and stay within"
     return verdict(f"{text} them.{without}", kind)
 
 
-def _undetermined(history: LoadHistory) -> str:
+def _excess(one: Sizing, uses: Sequence[Use]) -> str:
+    return f"{one.name} ({', '.join(map(_of_limit, uses))})"
+
+
+def _of_limit(use: Use) -> str:
+    return f"{use} of its limit"
+
+
+def _undetermined(cases: LoadCases) -> str:
     open_ones: dict[str, list[str]] = {}
-    for one in history.statistics:
-        if not one.determined and not one.signal.resultant:
-            open_ones.setdefault(one.signal.joint, []).append(one.signal.quantity)
+    for signal in cases.signals:
+        if not cases.determined(signal.name) and not signal.resultant:
+            open_ones.setdefault(signal.joint, []).append(signal.quantity)
     if not open_ones:
         return paragraph("Every load component is determined by rigid-body mechanics.")
     names = "; ".join(f"{joint}: {', '.join(which)}" for joint, which in open_ones.items())
@@ -112,79 +163,91 @@ def _undetermined(history: LoadHistory) -> str:
     )
 
 
-def joints(history: LoadHistory) -> str:
+def joints(cases: LoadCases) -> str:
     """Return one line for each joint; those that carry nothing are folded away."""
-    by_joint: dict[str, dict[str, SignalStatistics]] = {}
-    for one in history.statistics:
-        by_joint.setdefault(one.signal.joint, {})[one.signal.quantity] = one
+    by_joint: dict[str, list[str]] = {}
+    for signal in cases.signals:
+        by_joint.setdefault(signal.joint, []).append(signal.quantity)
     rows: list[list[Cell]] = []
     empty: list[str] = []
-    actuated = any(_actuations(signals) for signals in by_joint.values())
-    for joint, signals in by_joint.items():
-        if all(_is_zero(history, one) for one in signals.values()):
+    several = len(cases) > 1
+    actuated = any(_actuations(names) for names in by_joint.values())
+    for joint, names in by_joint.items():
+        if all(_is_zero(_worst(cases, f"{joint}.{name}")) for name in names):
             empty.append(joint)
             continue
         row: list[Cell] = [joint]
         for name in ("force", "moment"):
-            row += _peak(history, signals[name])
+            row += _peak(_worst(cases, f"{joint}.{name}"), several)
         if actuated:
-            row += _actuation(history, _actuations(signals))
+            own = [_worst(cases, f"{joint}.{name}") for name in _actuations(names)]
+            row += _actuation(own, several)
         rows.append(row)
-    headings = ["joint", ">largest force", ">at, s", ">largest moment", ">at, s"]
-    headings += [">actuation, peak", ">RMS"] if actuated else []
-    shown = table(headings, rows, f"Largest loads. {sentence(history.convention)}") if rows else ""
-    return shown + folded(empty, "joint")
+    at = "in, at s" if several else ">at, s"
+    headings = ["joint", ">largest force", at, ">largest moment", at]
+    headings += [">actuation, peak", *([] if several else [">RMS"])] if actuated else []
+    said = f"Largest loads{' of all cases' if several else ''}. "
+    said += sentence(cases.cases[0].history.convention)
+    return (table(headings, rows, said) if rows else "") + folded(empty, "joint")
 
 
-def _is_zero(history: LoadHistory, one: SignalStatistics) -> bool:
-    return abs(one.peak.value) <= history.round_off.floor(one.signal.unit)
+class Worst(NamedTuple):
+    """A signal in the case in which it is largest."""
+
+    case: str
+    history: LoadHistory
+    one: SignalStatistics
 
 
-def _is_news(history: LoadHistory, note: str) -> bool:
-    """Return whether a note is not among the assumptions, which have a section of their own."""
-    return note not in history.assumptions.texts
+def _worst(cases: LoadCases, signal: str) -> Worst:
+    name = cases.peak(signal).case
+    return Worst(name, cases[name], cases[name][signal])
 
 
-def _peak(history: LoadHistory, one: SignalStatistics) -> list[Cell]:
-    floor = history.round_off.floor(one.signal.unit)
+def _is_zero(worst: Worst) -> bool:
+    floor = worst.history.round_off.floor(worst.one.signal.unit)
+    return abs(worst.one.peak.value) <= floor
+
+
+def _peak(worst: Worst, several: bool) -> list[Cell]:
+    one = worst.one
+    floor = worst.history.round_off.floor(one.signal.unit)
     text = quantity(one.largest.value, one.signal.unit, floor)
-    if one.largest.band is not None and not _is_zero(history, one):
+    if one.largest.band is not None and not _is_zero(worst):
         text += f" ± {quantity(one.largest.band, one.signal.unit, digits=2)}"
-    unsure = _unsure(history, one)
+    unsure = _unsure(worst)
     kind = "doubt" if unsure == UNSURE else ""
-    return [(text + unsure, kind), "" if _is_zero(history, one) else f"{one.largest.time:g}"]
+    at = f"{worst.case}, {one.largest.time:g}" if several else f"{one.largest.time:g}"
+    return [(text + unsure, kind), "" if _is_zero(worst) else at]
 
 
-def _unsure(history: LoadHistory, length: SignalStatistics) -> str:
+def _unsure(worst: Worst) -> str:
     """Return which components rigid-body mechanics leaves out of a length, or that it says nothing.
 
     Those that are zero in the smallest solution do not change the length of the others.
     """
+    length, history = worst.one, worst.history
     if length.determined:
         return ""
     joint = length.signal.joint
     names = FORCES if length.signal.quantity == "force" else MOMENTS
     parts = [history[f"{joint}.{name}"] for name in names]
     left_out = [one for one in parts if not one.determined]
-    if len(left_out) == len(parts) or not all(_is_zero(history, one) for one in left_out):
+    empty = all(_is_zero(worst._replace(one=one)) for one in left_out)
+    if len(left_out) == len(parts) or not empty:
         return UNSURE
     return f" without {' '.join(one.signal.quantity for one in left_out)}"
 
 
-def _actuations(signals: dict[str, SignalStatistics]) -> list[SignalStatistics]:
-    return [one for name, one in signals.items() if name.partition(".")[0] == "actuation"]
+def _actuations(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.partition(".")[0] == "actuation"]
 
 
-def _actuation(history: LoadHistory, found: Sequence[SignalStatistics]) -> list[Cell]:
-    shown = [one for one in found if not _is_zero(history, one)]
-    peaks = [
-        quantity(one.peak.value, one.signal.unit)
-        + (
-            ""
-            if one.peak.band is None
-            else f" ± {quantity(one.peak.band, one.signal.unit, digits=2)}"
-        )
-        for one in shown
-    ]
-    rms = [quantity(one.rms, one.signal.unit) for one in shown]
+def _actuation(found: Sequence[Worst], several: bool) -> list[Cell]:
+    shown = [worst for worst in found if not _is_zero(worst)]
+    peaks = [banded(x.one.peak.value, x.one.signal.unit, x.one.peak.band) for x in shown]
+    if several:
+        pairs = zip(peaks, shown, strict=True)
+        return [", ".join(f"{text} ({worst.case})" for text, worst in pairs)]
+    rms = [quantity(worst.one.rms, worst.one.signal.unit) for worst in shown]
     return [", ".join(peaks), ", ".join(rms)]

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
+from mbd_bridge.actuators import Use
 from mbd_bridge.assumptions import Assumptions
 from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.durability import Spectrum
@@ -99,6 +101,8 @@ class Sizing:
     speed : the largest, rad/s or m/s
     motoring, braking : the largest power that it gives, and that it takes, W
     effort_limit, speed_limit : of the file; None where it has none
+    peak_band, speed_band : half the widths of the bands that hold 95 % of the errors from the
+        motion's noise; None: nothing is known of it
     """
 
     name: str
@@ -110,22 +114,32 @@ class Sizing:
     braking: float
     effort_limit: float | None = None
     speed_limit: float | None = None
+    peak_band: float | None = None
+    speed_band: float | None = None
 
     @property
-    def excess(self) -> str:
-        """What is beyond the limits, in words: ``speed 126% of its limit``."""
-        pairs = (("peak", self.peak, self.effort_limit), ("speed", self.speed, self.speed_limit))
-        return ", ".join(
-            f"{name} {abs(asked) / limit:.0%} of its limit"
-            for name, asked, limit in pairs
-            if limit is not None and abs(asked) > limit
+    def uses(self) -> tuple[Use, ...]:
+        """How much of the limits is used, as far as there are some."""
+        pairs = (
+            ("peak", self.peak, self.peak_band, self.effort_limit),
+            ("speed", self.speed, self.speed_band, self.speed_limit),
         )
+        found = []
+        for name, asked, band, limit in pairs:
+            if limit is not None:
+                ends = () if band is None else (abs(asked) - band, abs(asked) + band)
+                found.append(Use(name, abs(asked) / limit, nan, *(x / limit for x in ends)))
+        return tuple(found)
 
     @property
-    def too_much(self) -> bool:
-        """Whether the motion asks for more than the file allows."""
-        pairs = ((self.peak, self.effort_limit), (self.speed, self.speed_limit))
-        return any(limit is not None and abs(asked) > limit for asked, limit in pairs)
+    def too_much(self) -> tuple[Use, ...]:
+        """The limits that are exceeded, whatever the motion's noise."""
+        return tuple(use for use in self.uses if use.exceeded)
+
+    @property
+    def open(self) -> tuple[Use, ...]:
+        """The limits of which noise leaves open whether they are kept."""
+        return tuple(use for use in self.uses if not use.exceeded and not use.kept)
 
 
 def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
@@ -148,6 +162,8 @@ def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
                 envelope.braking,
                 (limit.effort or None) if limit else None,
                 (limit.velocity or None) if limit else None,
+                one.peak.band,
+                envelope.fastest_band,
             )
         )
     return found
@@ -170,14 +186,15 @@ def actuators(found: list[Sizing]) -> str:
     rows: list[list[Cell]] = []
     for one in found:
         rate = "rad/s" if one.unit == "N m" else "m/s"
+        uses = {use.name: use for use in one.uses}
         rows.append(
             [
                 one.name,
-                quantity(one.peak, one.unit),
+                banded(one.peak, one.unit, one.peak_band),
                 quantity(one.rms, one.unit),
-                _share(one.peak, one.effort_limit, one.unit),
+                _share(uses.get("peak"), one.effort_limit, one.unit),
                 f"{number(one.speed)} {rate}",
-                _share(one.speed, one.speed_limit, rate),
+                _share(uses.get("speed"), one.speed_limit, rate),
                 quantity(one.motoring, "W"),
                 quantity(one.braking, "W"),
             ]
@@ -200,11 +217,17 @@ def actuators(found: list[Sizing]) -> str:
     )
 
 
-def _share(asked: float, limit: float | None, unit: str) -> Cell:
-    if limit is None:
+def _share(use: Use | None, limit: float | None, unit: str) -> Cell:
+    if limit is None or use is None:
         return ("no limit given", "")
-    share = abs(asked) / limit
-    return f"{share:.0%} of {quantity(limit, unit, digits=4)}", "bad" if share > 1.0 else ""
+    kind = "bad" if use.exceeded else "" if use.kept else "doubt"
+    return f"{use.share:.0%} of {quantity(limit, unit, digits=4)}", kind
+
+
+def banded(value: float, unit: str, band: float | None) -> str:
+    """Return a number with its unit, and with what the motion's noise leaves open of it."""
+    text = quantity(value, unit)
+    return text if band is None else f"{text} ± {quantity(band, unit, digits=2)}"
 
 
 def spectra(history: LoadHistory) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.errors import count
 from mbd_bridge.formats.whole_file import whole_file
-from mbd_bridge.loads.streaming import LoadHistory
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.mechanism import Model
 from mbd_bridge.reports import checks, figures, tables
-from mbd_bridge.reports.cases import Case, load_cases
+from mbd_bridge.reports.bearings import bearings_section, combined_lives
+from mbd_bridge.reports.cases import load_cases, of_each
 from mbd_bridge.reports.machine import machine
 from mbd_bridge.reports.motors import motors_section
 from mbd_bridge.reports.page import page, paragraph
@@ -33,7 +36,7 @@ class Subject:
 
     Attributes
     ----------
-    history : of the loads of the joints that are looked at
+    cases : the loads along each motion
     motion : what moved it, in words: a file, a simulation
     version : of this package
     loops : at a position of the motion; None for a tree
@@ -42,11 +45,10 @@ class Subject:
     agreement : with other engines; None if they were not asked
     title : the title block
     scene : what the 3-D view shows (`view.web`); None: no such view
-    cases : load cases, of which `history` is the first or the whole
     """
 
     model: Model
-    history: LoadHistory
+    cases: LoadCases
     motion: str
     version: str
     loops: LoopReport | None = None
@@ -55,7 +57,6 @@ class Subject:
     agreement: Report | None = None
     title: TitleBlock = TitleBlock()  # noqa: RUF009 - it is frozen
     scene: Description | None = None
-    cases: tuple[Case, ...] = ()
 
 
 def write_report(path: str | PathLike[str], subject: Subject) -> None:
@@ -67,33 +68,58 @@ def write_report(path: str | PathLike[str], subject: Subject) -> None:
 
 def report_page(subject: Subject) -> str:
     """Return the page."""
-    model, history = subject.model, subject.history
-    actuators = tables.sizings(model, history)
-    lead = (
-        f"Loads of {count(len(history.joints), 'joint')} along {subject.motion}: "
-        f"{count(history.rows, 'state')} from {history.begin:g} to {history.end:g} s. "
-        f"Computed by mbd_bridge {subject.version}."
-    )
-    sections = [("In short", summary(history, subject.agreement, actuators))]
-    if len(subject.cases) > 1:
-        sections.append(("Load cases", load_cases(subject.cases)))
+    model, cases = subject.model, subject.cases
+    first = cases.cases[0].history
+    actuators = {case.name: tables.sizings(model, case.history) for case in cases}
+    lead = f"Loads of {count(len(first.joints), 'joint')} along {subject.motion}: "
+    if len(cases) == 1:
+        lead += f"{count(first.rows, 'state')} from {first.begin:g} to {first.end:g} s. "
+    else:
+        lead += f"{', '.join(case.name for case in cases)}. "
+    lead += f"Computed by mbd_bridge {subject.version}."
+    sections = [("In short", summary(cases, subject.agreement, actuators))]
+    if len(cases) > 1:
+        sections.append(("Load cases", load_cases(cases) + combined_lives(cases)))
     sections += [
         ("The machine", _machine(subject)),
-        ("Joint loads", tables.loads(history) + figures.along_time(history)),
+        ("Joint loads", of_each(cases, _loads)),
     ]
-    if actuators:
-        drawn = figures.torque_over_speed(history, actuators)
-        sections.append(("Actuators", tables.actuators(actuators) + drawn))
-    if history.motors is not None and len(history.motors):
-        sections.append(("Motors", motors_section(history.motors)))
-    sections.append(("Durability", tables.spectra(history) + figures.exceedances(history)))
-    sections.append(("Assumptions", tables.assumptions(history.assumptions)))
+    parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
+        ("Actuators", partial(_actuators, model)),
+        ("Motors", _motors),
+        ("Bearings", _bearings),
+        ("Durability", _durability),
+    ]
+    each = ((heading, of_each(cases, part)) for heading, part in parts)
+    sections += [(heading, text) for heading, text in each if text]
+    sections.append(("Assumptions", tables.assumptions(cases.assumptions)))
     if subject.agreement is not None:
         sections.append(("Other engines", checks.agreement(subject.agreement)))
     sections.append(("Versions", checks.versions(subject.version)))
     title = f"Joint loads of {model.name}"
     foot = " · ".join(filter(None, (title, subject.title.line)))
     return page(title, lead, sections, subject.title.rows(), foot)
+
+
+def _loads(history: LoadHistory) -> str:
+    return tables.loads(history) + figures.along_time(history)
+
+
+def _actuators(model: Model, history: LoadHistory) -> str:
+    found = tables.sizings(model, history)
+    return tables.actuators(found) + figures.torque_over_speed(history, found) if found else ""
+
+
+def _motors(history: LoadHistory) -> str:
+    return motors_section(history.motors) if history.motors else ""
+
+
+def _bearings(history: LoadHistory) -> str:
+    return bearings_section(history.bearings) if history.bearings else ""
+
+
+def _durability(history: LoadHistory) -> str:
+    return tables.spectra(history) + figures.exceedances(history)
 
 
 def _machine(subject: Subject) -> str:

@@ -6,6 +6,7 @@ from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge.actuators import Actuator, Efficiency, Friction, MotorCurve, TorqueCurve, motor_side
+from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces import JointFriction
 from tests.actuators.machines import arm, arm_urdf, motion
@@ -105,7 +106,7 @@ def test_a_motion_in_pieces_gives_what_it_gives_as_a_whole(tmp_path):
     curve = MotorCurve(TorqueCurve((0.0, 300.0), (4.0, 2.0)), 9.0, 400.0)
     robot = robot.with_actuators([*LOSSY[:2], Actuator("reach", 500.0, curve=curve)])
     moves = motion(robot)
-    whole, counter = robot.motors(moves), robot.motors_counter(True)
+    whole, counter = robot.motors(moves), robot.motors_counter(LoadInputs())
     for start in (0, 1, 130, 399):
         stop = {0: 1, 1: 130, 130: 399, 399: 401}[start]
         part = [x[start:stop] for x in (moves.time, moves.q, moves.v, moves.a)]

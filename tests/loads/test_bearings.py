@@ -5,10 +5,74 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.loads.bearings import Bearing, BearingTerms, RingFrames
+from mbd_bridge.errors import FileError, ModelError, StateError
+from mbd_bridge.loads.bearings import Bearing, BearingTerms, RingFrames, load, save
+from mbd_bridge.loads.bearings.catalogue import ANGULAR_CONTACT, DEEP_GROOVE
 from mbd_bridge.loads.bearings.duty import BearingCounter
 from tests.actuators.machines import arm, arm_urdf, motion
+
+
+def test_equivalent_loads_do_not_jump_where_the_axial_force_begins_to_count():
+    rows = [(0.56, y, e) for _, e, y in DEEP_GROOVE]
+    rows += [(x, y, e) for _, e, x, y, _ in ANGULAR_CONTACT]
+    assert all(abs(x + y * e - 1.0) < 0.01 for x, y, e in rows)
+
+
+FILE = """\
+units: SI
+bearings:
+  - {joint: lift, C: 15.9e3, C0: 11e3, position: -0.05}
+  - {joint: lift, kind: angular contact, angle: 40, C: 10e3, C0: 7e3, position: 0.05}
+located: second
+reliability: 95
+"""
+
+
+def test_bearings_of_a_file_are_those_of_python(tmp_path):
+    (tmp_path / "arm.urdf").write_text(arm_urdf())
+    (tmp_path / "arm.bearings.yaml").write_text(FILE)
+    robot = mbd.load(tmp_path / "arm.urdf")
+    pair = (Bearing(15.9e3, 11e3, position=-0.05),
+            Bearing(10e3, 7e3, "angular contact", 40.0, position=0.05))  # fmt: skip
+    moves = motion(robot)
+    stated = robot.bearings(moves, "lift")
+    given = arm().bearings(moves, "lift", {"lift": pair}, located="second", reliability=95)
+    for one, other in zip(stated, given, strict=True):
+        assert one.life == other.life and one.life is not None
+    path = tmp_path / "saved.bearings.yaml"
+    save(path, robot.stated_bearings)
+    again = mbd.load(tmp_path / "arm.urdf", bearings=path).stated_bearings
+    assert again.by_joint == robot.stated_bearings.by_joint
+    assert again.options == robot.stated_bearings.options
+    moves.save(tmp_path / "moves.npz")
+    history = mbd.load_history(tmp_path / "moves.npz", robot)
+    assert [duty.title for duty in history.bearings] == ["lift first", "lift second"]
+    assert "reliability 95 %" in history.assumptions["bearings"][0].text
+    assert (
+        mbd.load(tmp_path / "arm.urdf", bearings={}).bearings(moves, "lift")["lift"][0].life is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("units: SI", "units: mm", 1, "units: SI"),
+        ("C: 15.9e3, ", "", 3, "'C' is missing"),
+        ("joint: lift, C:", "joint: lyft, C:", 3, "did you mean 'lift'"),
+        ("angle: 40", "angle: 4", 4, "contact angle"),
+        ("position: 0.05", "position: -0.05", 4, "two places"),
+        ("reliability: 95", "reliability: 94", 6, "one of 90"),
+        ("located: second", "located: third", 5, "second"),
+        ("C0: 7e3", "C9: 7e3", 4, "C9"),
+    ],
+)
+def test_wrong_files_of_bearings_are_refused_with_their_line(tmp_path, old, new, line, said):
+    path = tmp_path / "arm.bearings.yaml"
+    path.write_text(FILE.replace(old, new))
+    assert path.read_text() != FILE
+    with pytest.raises(FileError, match=said) as caught:
+        load(path, arm())
+    assert caught.value.line == line
 
 
 def constant(radial, axial, speed, hours=1.0, rows=101, spin=0.0):
@@ -195,7 +259,7 @@ def _names(robot):
     [
         ({"lift": 3}, "expected one Bearing or two"),
         ({"lift": [3]}, "expected one Bearing or two"),
-        ({"lyft": Bearing(1.0)}, "no joint in joints="),
+        ({"lyft": Bearing(1.0)}, "no joint named 'lyft'"),
         ({"lift": Bearing(-1.0)}, "C: expected one number above 0"),
         ({"lift": Bearing(1.0, kind="ball")}, "kind"),
         ({"lift": Bearing(1.0, kind="angular contact")}, "angle"),

@@ -15,7 +15,6 @@ from mbd_bridge.crosscheck import Report, Row
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads import assumed
 from mbd_bridge.readable import PREFIXES, quantity
-from mbd_bridge.reports import Case
 from mbd_bridge.reports.cases import load_cases
 from mbd_bridge.reports.summary import checked_in_words
 
@@ -145,7 +144,9 @@ def test_the_verdict_is_in_words():
 def test_load_cases_stand_side_by_side_with_the_one_that_decides(arm, motion, tmp_path):
     light = mbd.load(ARM)
     histories = [mbd.load_history(MOTION, robot, JOINTS) for robot in (light, arm)]
-    cases = [Case("empty", histories[0], 3.0), Case("loaded", histories[1])]
+    cases = mbd.LoadCases(
+        [mbd.LoadCase("empty", histories[0], 3.0), mbd.LoadCase("loaded", histories[1])]
+    )
     text = f"<html><body><section><h2>Load cases</h2>{load_cases(cases)}</section></body></html>"
     path = tmp_path / "cases.html"
     path.write_text(text, encoding="utf-8")

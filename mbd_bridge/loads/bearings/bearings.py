@@ -4,64 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import (
-    ModelError,
-    StateError,
-    one_of,
-    real_number,
-    unknown_name,
-    whole_number,
-)
-from mbd_bridge.loads.bearings.catalogue import RELIABILITY, Bearing
-from mbd_bridge.loads.bearings.duty import BearingCounter, BearingDuty
-from mbd_bridge.loads.bearings.ring_frames import RingFrames, bearing_joints
+from mbd_bridge.assumptions import Assumption, Number
+from mbd_bridge.errors import ModelError, StateError, unknown_name
+from mbd_bridge.loads.bearings.bearing_set import BearingSet
+from mbd_bridge.loads.bearings.catalogue import RELIABILITY
+from mbd_bridge.loads.bearings.duty import Bands, BearingCounter, BearingDuty
+from mbd_bridge.loads.bearings.ring_frames import ALONG, RingFrames, bearing_joints
 from mbd_bridge.loads.bearings.terms import BearingTerms, bearing_terms
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import GROUND, Model
 from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.readable import quantity
 from mbd_bridge.solve.prepared import Prepared
 
 Floats = NDArray[np.float64]
 
-Located = Literal["first", "second", "each"]
-"""Which bearing of a pair carries the axial force; "each": the first what pushes the child along
-the joint's axis, the second what pushes it back (an opposed pair, without preload)."""
-
-Given = Mapping[str, Bearing | Sequence[Bearing]]
-"""One bearing or two of each joint, by name."""
-
-
-@dataclass(frozen=True)
-class BearingOptions:
-    """How lives are computed.
-
-    Parameters
-    ----------
-    located : which bearing of a pair carries the axial force
-    reliability : percent, one of 90, 95, 96, 97, 98, 99
-    aiso : factor of lubrication and cleanliness
-    """
-
-    located: Located = "first"
-    reliability: int = 90
-    aiso: float = 1.0
-
-    def checked(self) -> BearingOptions:
-        """Return the options with their values checked."""
-        located = one_of("located", self.located, get_args(Located), StateError)
-        if whole_number("reliability", self.reliability) not in RELIABILITY:
-            raise StateError(
-                f"reliability: expected one of {', '.join(map(str, RELIABILITY))} percent, got "
-                f"{self.reliability!r}"
-            )
-        aiso = real_number("aiso", self.aiso, "a number above 0", positive=True)
-        return BearingOptions(located, self.reliability, aiso)
+RIGID = (
+    "rings are rigid and round, without preload, clearance and misalignment; axial forces that "
+    "angular contact and tapered bearings induce in each other are left out"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +39,36 @@ class Bearings:
     mechanism : its name
     duties : one a bearing
     terms : by joint, along the whole motion; empty where it came in pieces
+    known : the bearings, with the options of their lives
+    planar : whether loads out of the machine's plane are declared to be zero
     """
 
     mechanism: str
     duties: tuple[BearingDuty, ...]
     terms: Mapping[str, BearingTerms]
+    known: BearingSet
+    planar: bool = False
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What the rating lives assume."""
+        options = self.known.options
+        each, numbers = [], list[Number]()
+        for joint, some in self.known.by_joint.items():
+            for one in some:
+                C0 = "" if one.C0 is None else f", C0 {quantity(one.C0, 'N')}"
+                place = f" at {one.position:g} m" if len(some) == 2 else ""
+                each.append(f"{joint}{place}: {one.kind}, C {quantity(one.C, 'N')}{C0}")
+                numbers.append(Number(f"C of {joint}", one.C, "N"))
+        if not each:
+            return (Assumption("bearings", "loads without rating lives: no bearing is given"),)
+        pairs = any(len(some) == 2 for some in self.known.by_joint.values())
+        who = {"each": "by each in its direction"}.get(options.located, f"by the {options.located}")
+        said = [f"axial force of a pair carried {who}"] if pairs else []
+        said.append(f"reliability {options.reliability} %, a_ISO {options.aiso:g}")
+        said += ["loads out of the plane declared to be zero"] if self.planar else []
+        text = f"rating life by ISO 281 of {'; '.join(each)}; {'; '.join(said)}; {RIGID}"
+        return (Assumption("bearings", text, tuple(numbers), neglected=True),)
 
     def __getitem__(self, joint: str) -> tuple[BearingDuty, ...]:
         """Return the duties of the bearing, or the two bearings, of a joint."""
@@ -104,7 +95,7 @@ class BearingsCounter:
     ----------
     prepared : of the machine
     joints : names; None for all with one axis
-    given : their bearings; others have loads, but no life
+    known : their bearings; others have loads, but no life
     answer : gives the loads along a piece, with reactions, in the default convention
     """
 
@@ -112,12 +103,11 @@ class BearingsCounter:
         self,
         prepared: Prepared,
         joints: Sequence[str] | None,
-        given: Given | None,
-        options: BearingOptions,
+        known: BearingSet,
         answer: Callable[[Motion], JointLoads],
     ) -> None:
         self._prepared, self._model, self._answer = prepared, prepared.model, answer
-        bearings, self._options = bearings_of(self._model, given), options.checked()
+        self._bearings, bearings, self._options = known, known.by_joint, known.options
         self.frames = [RingFrames.of(self._model, name) for name in joints_of(self._model, joints)]
         named = [frames.joint for frames in self.frames]
         for name in bearings:
@@ -149,27 +139,32 @@ class BearingsCounter:
             speed = self._speed(frames, q, v, child)
             terms = bearing_terms(frames, loads, child, parent, speed)
             found[frames.joint] = terms
-            self._count(terms)
+            self._count(terms, _bands(loads, frames))
         self._pieces += 1
         self._terms = found if self._pieces == 1 else {}
         return found
 
-    def _count(self, terms: BearingTerms) -> None:
+    def _count(self, terms: BearingTerms, bands: Bands | None) -> None:
         name = terms.frames.joint
         counters = self._counters[name]
         if name not in self._pairs:
-            tilting = np.linalg.norm(terms.tilting(self._positions[name]), axis=1)
-            counters[0].add(terms, terms.radial, terms.axial, tilting)
+            place = self._positions[name]
+            tilting = np.linalg.norm(terms.tilting(place), axis=1)
+            if bands is not None:
+                bands = bands._replace(tilting=bands.tilting + abs(place) * bands.radial)
+            counters[0].add(terms, terms.radial, terms.axial, tilting, bands)
             return
-        none = np.zeros(len(terms.time))
+        none, places = np.zeros(len(terms.time)), self._pairs[name]
         each = self._options.located
-        for k, (counter, radial) in enumerate(
-            zip(counters, terms.pair(self._pairs[name]), strict=True)
-        ):
+        for k, (counter, radial) in enumerate(zip(counters, terms.pair(places), strict=True)):
+            own = bands
+            if bands is not None:
+                lever = abs(places[1 - k]) * bands.radial + bands.tilting
+                own = bands._replace(radial=lever / abs(places[1] - places[0]), tilting=none)
             axial = terms.axial if each == ("first", "second")[k] else none
             if each == "each":
                 axial = np.maximum(terms.axial if k == 0 else -terms.axial, 0.0)
-            counter.add(terms, radial, axial, none)
+            counter.add(terms, radial, axial, none, own)
 
     def _rotation(self, link: str, q: Floats) -> Floats:
         if link == GROUND and link not in self._model.link_index:
@@ -203,7 +198,22 @@ class BearingsCounter:
     def bearings(self) -> Bearings:
         """Return the duties of what came so far."""
         duties = [counter.duty() for each in self._counters.values() for counter in each]
-        return Bearings(self._model.name, tuple(duties), self._terms)
+        planar = self._model.description.planar
+        return Bearings(self._model.name, tuple(duties), self._terms, self._bearings, planar)
+
+
+def _bands(loads: JointLoads, frames: RingFrames) -> Bands | None:
+    """Return what the motion's noise leaves open of a joint's terms; None: nothing is known.
+
+    Of an axis that is no coordinate axis the errors of components count as if they were one's.
+    """
+    if loads.uncertainty is None:
+        return None
+    k, n = loads.joints.index(frames.joint), np.abs(frames.axis)
+    force, moment = loads.uncertainty.force[:, k], loads.uncertainty.moment[:, k]
+    across = np.where(n > 1.0 - ALONG, 0.0, 1.0)
+    radial, tilting = (np.linalg.norm(x * across, axis=1) for x in (force, moment))
+    return Bands(BAND * radial, BAND * (force @ n), BAND * tilting)
 
 
 def joints_of(model: Model, joints: Sequence[str] | None) -> tuple[str, ...]:
@@ -213,18 +223,4 @@ def joints_of(model: Model, joints: Sequence[str] | None) -> tuple[str, ...]:
     found = bearing_joints(model)
     if not found:
         raise ModelError(f"{model.name} has no joint with one axis, and so no bearings")
-    return found
-
-
-def bearings_of(model: Model, given: Given | None) -> dict[str, tuple[Bearing, ...]]:
-    """Return checked bearings by joint, one or two each."""
-    found = {}
-    for name, some in by_name("bearings", given, '{"elbow": Bearing(C=15e3)}').items():
-        each = tuple(some) if isinstance(some, list | tuple) else (some,)
-        if not 1 <= len(each) <= 2 or not all(isinstance(one, Bearing) for one in each):
-            raise StateError(f"bearings of {name!r}: expected one Bearing or two, got {some!r:.60}")
-        where = f"bearing of {name!r}"
-        found[name] = tuple(one.checked(where) for one in each)
-        if len(each) == 2 and found[name][0].position == found[name][1].position:
-            raise StateError(f"{where}: position: two bearings need two places on the axis")
     return found

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import StateError
-from mbd_bridge.loads.bearings.catalogue import Bearing
+from mbd_bridge.loads.bearings.catalogue import AXIAL, Bearing
 from mbd_bridge.loads.bearings.terms import BearingTerms
 
 Floats = NDArray[np.float64]
@@ -36,10 +36,23 @@ Direction = Literal["point load", "circulating load", "indeterminate"]
 
 
 class Peak(NamedTuple):
-    """A largest value and when it is first reached, s."""
+    """A largest value and when it is first reached, s.
+
+    `band` is half the width of the band that holds 95 % of its errors from the motion's noise;
+    None: nothing is known of it.
+    """
 
     value: float = 0.0
     time: float = float("nan")
+    band: float | None = None
+
+
+class Bands(NamedTuple):
+    """Half the widths (N,) of the bands that hold 95 % of the errors from the motion's noise."""
+
+    radial: Floats
+    axial: Floats
+    tilting: Floats
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,9 @@ class RatingLife:
     hours : L_10h of this motion, over and over
     modified_hours : L_nmh with a_1 and a_ISO
     static_safety : S_0; None without C_0
+    least_hours : L_10h if the loads are as large as the motion's noise lets them be (95 %); None:
+        nothing is known of it
+    static_band : smallest and largest S_0 that the motion's noise leaves open; None likewise
     """
 
     mean_load: float
@@ -62,6 +78,8 @@ class RatingLife:
     hours: float
     modified_hours: float
     static_safety: float | None
+    least_hours: float | None = None
+    static_band: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +115,20 @@ class BearingDuty:
     life: RatingLife | None
     notes: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """Joint and name."""
+        return f"{self.joint} {self.name}".strip()
+
+    @property
+    def overload(self) -> Literal["no", "open", "yes"]:
+        """Whether the static load rating is exceeded, S_0 < 1; "open": noise leaves it open."""
+        if self.life is None or self.life.static_safety is None:
+            return "no"
+        safety = self.life.static_safety
+        least, most = (safety, safety) if self.life.static_band is None else self.life.static_band
+        return "yes" if most < 1.0 else "open" if least < 1.0 else "no"
+
 
 class BearingCounter:
     """The duty of one bearing whose loads come in pieces.
@@ -114,13 +146,22 @@ class BearingCounter:
         self._factor = a1 * aiso
         self._peaks: dict[str, Peak] = {}
         self._angle = 0.0
-        self._sums = dict.fromkeys(("force", "travel", "damage"), 0.0)
+        self._sums = dict.fromkeys(("force", "travel", "damage", "damage_high"), 0.0)
+        self._known = True
         self._ways = {"child": np.zeros(3), "parent": np.zeros(3)}
         self._place, self._span = 0.0, (0.0, 0.0)
+        self._static: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._sure = (True, True, True)
         self._last: tuple[Floats, ...] | None = None
 
-    def add(self, terms: BearingTerms, radial: Floats, axial: Floats, tilting: Floats) -> None:
+    def add(
+        self,
+        terms: BearingTerms,
+        radial: Floats,
+        axial: Floats,
+        tilting: Floats,
+        bands: Bands | None = None,
+    ) -> None:
         """Take in the next rows.
 
         Parameters
@@ -128,26 +169,37 @@ class BearingCounter:
         radial : (N, 3) N on this bearing, in the child's axes
         axial : (N,) N on this bearing
         tilting : (N,) N m, its size
+        bands : of these sizes; None: nothing is known of them
         """
         self._turns = terms.frames.turns
+        self._known = self._known and bands is not None
+        none = np.zeros(len(terms.time))
+        off = Bands(none, none, none) if bands is None else bands
         size = np.linalg.norm(radial, axis=1)
-        for name, values in (("radial", size), ("axial", np.abs(axial)), ("tilting", tilting)):
+        sizes = Bands(size, np.abs(axial), tilting)
+        for name, values, widths in zip(Bands._fields, sizes, off, strict=True):
             row = int(np.argmax(values))
             if name not in self._peaks or values[row] > self._peaks[name].value:
-                self._peaks[name] = Peak(float(values[row]), float(terms.time[row]))
+                peak = float(values[row]), float(terms.time[row]), float(widths[row])
+                self._peaks[name] = Peak(*peak)
                 if name == "radial":
                     self._angle = float(terms.angle(radial)[row])
         a, b, c = (x and y for x, y in zip(self._sure, terms.determined, strict=True))
         self._sure = a, b, c
         turn = np.einsum("nij,nj->ni", terms.to_parent, radial)
-        load, static = size, size
+        load = high = size
         if self.bearing is not None:
             load = self.bearing.equivalent(size, axial)
-            static = self.bearing.static(size, axial)
-        row = int(np.argmax(static))
-        if "static" not in self._peaks or static[row] > self._peaks["static"].value:
-            self._peaks["static"] = Peak(float(static[row]), float(terms.time[row]))
-        columns: tuple[Floats, ...] = terms.time, terms.speed, size, load, radial, turn
+            thrust = np.abs(axial)
+            acts = thrust > AXIAL * size.max()
+            most = size + off.radial, thrust + np.where(acts, off.axial, 0.0)
+            least = np.maximum(size - off.radial, 0.0), np.maximum(thrust - off.axial, 0.0)
+            high = self.bearing.equivalent(*most)
+            ends = [self.bearing.static(*x) for x in ((size, thrust), least, most)]
+            place = int(np.argmax(ends[0]))
+            if ends[0][place] > self._static[0]:
+                self._static = tuple(float(x[place]) for x in ends)
+        columns: tuple[Floats, ...] = terms.time, terms.speed, size, load, high, radial, turn
         if self._last is None:
             self._begin = float(terms.time[0])
         else:
@@ -158,21 +210,28 @@ class BearingCounter:
         self._last = columns
 
     def _integrate(
-        self, time: Floats, speed: Floats, size: Floats, load: Floats, radial: Floats, turn: Floats
+        self,
+        time: Floats,
+        speed: Floats,
+        size: Floats,
+        load: Floats,
+        high: Floats,
+        radial: Floats,
+        turn: Floats,
     ) -> None:
         step = np.diff(time)
         passed = 0.5 * step * (np.abs(speed[1:]) + np.abs(speed[:-1]))
         p = 3.0 if self.bearing is None else self.bearing.p
-        damage = load**p
         self._sums["travel"] += float(passed.sum())
-        self._sums["damage"] += float(np.sum(passed * 0.5 * (damage[1:] + damage[:-1])))
+        for name, values in (("damage", load**p), ("damage_high", high**p)):
+            self._sums[name] += float(np.sum(passed * 0.5 * (values[1:] + values[:-1])))
         self._sums["force"] += float(np.sum(0.5 * step * (size[1:] + size[:-1])))
         for ring, vectors in (("child", radial), ("parent", turn)):
             self._ways[ring] += (0.5 * step) @ (vectors[1:] + vectors[:-1])
         places = self._place + np.cumsum(0.5 * step * (speed[1:] + speed[:-1]))
         if len(places):
-            low, high = self._span
-            self._span = min(low, float(places.min())), max(high, float(places.max()))
+            least, most = self._span
+            self._span = min(least, float(places.min())), max(most, float(places.max()))
             self._place = float(places[-1])
 
     def duty(self) -> BearingDuty:
@@ -193,14 +252,18 @@ class BearingCounter:
             notes.append(f"a tilting moment of up to {lever:.4g} N m is not part of its life")
         if self.bearing is not None and not all(self._sure[:2]):
             notes.append("no life: rigid-body mechanics does not determine its loads")
+        radial, axial, tilting = (
+            peak if self._known else peak._replace(band=None)
+            for peak in (self._peaks[name] for name in Bands._fields)
+        )
         return BearingDuty(
             self.joint,
             self.name,
             self._begin,
             end,
-            self._peaks["radial"],
-            self._peaks["axial"],
-            self._peaks["tilting"],
+            radial,
+            axial,
+            tilting,
             self._angle,
             self._direction("child"),
             self._direction("parent"),
@@ -222,15 +285,19 @@ class BearingCounter:
         travel = self._sums["travel"]
         if self.bearing is None or not all(self._sure[:2]) or not travel:
             return None
-        p, C = self.bearing.p, self.bearing.C
-        mean = (self._sums["damage"] / travel) ** (1.0 / p)
-        million = (C / mean) ** p if mean else np.inf
+        p, C, C0 = self.bearing.p, self.bearing.C, self.bearing.C0
+        means = [(self._sums[x] / travel) ** (1.0 / p) for x in ("damage", "damage_high")]
+        millions = [(C / mean) ** p if mean else np.inf for mean in means]
         revolutions = travel / (2.0 * np.pi)
-        hours = million * 1e6 / revolutions * duration / 3600.0
-        worst = self._peaks["static"].value
-        static = None
-        if self.bearing.C0 is not None:
-            static = self.bearing.C0 / worst if worst else np.inf
+        hours, least = (x * 1e6 / revolutions * duration / 3600.0 for x in millions)
+        safety, most, fewest = (C0 / x if C0 and x else np.inf for x in self._static)
         return RatingLife(
-            float(mean), revolutions, float(million), float(hours), self._factor * hours, static
+            float(means[0]),
+            revolutions,
+            float(millions[0]),
+            float(hours),
+            self._factor * hours,
+            None if C0 is None else float(safety),
+            float(least) if self._known else None,
+            (float(fewest), float(most)) if self._known and C0 is not None else None,
         )

@@ -10,12 +10,15 @@ that it is of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbd_bridge.arguments import an_instance
+from mbd_bridge.assumptions import TOPICS, Assumption, Assumptions, Number
 from mbd_bridge.errors import StateError, real_number, unknown_name
+from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.signals import Signal
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
@@ -88,6 +91,34 @@ class LoadCases:
                     f"compute all in the same way"
                 )
 
+    def __iter__(self) -> Iterator[LoadCase]:
+        return iter(self.cases)
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __getitem__(self, name: str) -> LoadHistory:
+        """Return the history of a case."""
+        for case in self.cases:
+            if case.name == name:
+                return case.history
+        raise StateError(unknown_name("load case", name, [case.name for case in self.cases]))
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """What the loads of all cases assume: what is not the same in all, with the case's name."""
+        if len(self.cases) == 1:
+            return self.cases[0].history.assumptions
+        own = [case.history.assumptions for case in self.cases]
+        found = list[Assumption]()
+        for topic in TOPICS:
+            if topic != "cases":
+                found += _of_cases([case.name for case in self.cases], [x[topic] for x in own])
+        each = [f"{case.name} {case.weight:g} times" for case in self.cases]
+        text = f"{', '.join(each)}; damage adds up by Miner's rule, whatever the order"
+        numbers = tuple(Number(f"repetitions of {x.name}", x.weight, "") for x in self.cases)
+        return Assumptions((*found, Assumption("cases", text, numbers)))
+
     @property
     def signals(self) -> tuple[Signal, ...]:
         """What there is of each case."""
@@ -132,13 +163,49 @@ class LoadCases:
         real_number("cycles", number, "one number of equal cycles above 0", positive=True)
         total = 0.0
         for case in self.cases:
-            spectra = case.history.spectra
-            names = [one.name for one in spectra.signals]
-            if signal not in names:
-                raise StateError(unknown_name("signal in these spectra", signal, names))
-            one = spectra.spectra[names.index(signal)]
+            one = self._spectrum(case, signal)
             total += case.weight * one.damage_equivalent(exponent, cycles=1.0) ** exponent
         return float((total / number) ** (1.0 / exponent))
+
+    def largest_range(self, signal: str) -> float:
+        """Return the largest range of a cycle of a signal, over all cases."""
+        return max(self._spectrum(case, signal).largest for case in self.cases)
+
+    def _spectrum(self, case: LoadCase, signal: str) -> Spectrum:
+        spectra = case.history.spectra
+        names = [one.name for one in spectra.signals]
+        if signal not in names:
+            raise StateError(unknown_name("signal in these spectra", signal, names))
+        return spectra.spectra[names.index(signal)]
+
+    def damage_shares(self, signal: str, exponent: float) -> dict[str, float]:
+        """Return the share of each case in the damage of a signal, by name; nan of no damage."""
+        each = {}
+        for case in self.cases:
+            one = self._spectrum(case, signal).damage_equivalent(exponent, cycles=1.0)
+            each[case.name] = math.log(case.weight) + exponent * math.log(one) if one else -math.inf
+        top = max(each.values())
+        if top == -math.inf:
+            return dict.fromkeys(each, math.nan)
+        sizes = {name: math.exp(x - top) for name, x in each.items()}
+        return {name: x / sum(sizes.values()) for name, x in sizes.items()}
+
+    def bearing_hours(self, joint: str, name: str = "") -> float | None:
+        """Return L10h of a bearing under all cases, as often as they happen; None: not known.
+
+        With L_c million turns in the case c, of N_c turns: 1/h = Σ w_c N_c / (L_c 10⁶) / Σ w_c T_c.
+        """
+        damage, hours = 0.0, 0.0
+        for case in self.cases:
+            carried = case.history.bearings
+            if carried is None:
+                return None
+            duty = next((x for x in carried if (x.joint, x.name) == (joint, name)), None)
+            if duty is None or duty.life is None:
+                return None
+            damage += case.weight * duty.life.revolutions / (duty.life.million_revolutions * 1e6)
+            hours += case.weight * (duty.end - duty.begin) / 3600.0
+        return hours / damage if damage else math.inf
 
     def compare(self, other: LoadCases) -> tuple[Compared, ...]:
         """Return the peaks of each signal here and there, such as of a variant, and the ratios."""
@@ -158,3 +225,13 @@ class LoadCases:
     def __repr__(self) -> str:
         each = ", ".join(f"{case.name} x {case.weight:g}" for case in self.cases)
         return f"LoadCases({each}; {self.duration:g} s)"
+
+
+def _of_cases(names: Sequence[str], said: Sequence[tuple[Assumption, ...]]) -> Iterator[Assumption]:
+    """Yield what cases assume of a topic: once what all say, else with their names."""
+    everyone = [one for one in said[0] if all(one in own for own in said)]
+    yield from everyone
+    for name, own in zip(names, said, strict=True):
+        for one in own:
+            if one not in everyone:
+                yield replace(one, text=f"{name}: {one.text}")

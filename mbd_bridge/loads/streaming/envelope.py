@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.loads.durability.bins import Axis
+from mbd_bridge.motions.smoothing import BAND
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,8 @@ class Envelope:
     speeds : (B + 1,) edges of the bins
     largest, smallest : (B,) force in each bin, nan where it never is
     fastest : the largest speed, either way
+    fastest_band : half the width of the band that holds 95 % of its errors from the motion's noise;
+        None: nothing is known of it
     motoring, braking : W, the largest power at one instant that the actuation gives, and that it
         takes, each from 0
     """
@@ -38,6 +41,7 @@ class Envelope:
     fastest: float
     motoring: float
     braking: float
+    fastest_band: float | None = None
 
 
 class EnvelopeCounter:
@@ -48,9 +52,10 @@ class EnvelopeCounter:
         self._high = np.full(BINS, -np.inf)
         self._low = np.full(BINS, np.inf)
         self._fastest = self._motoring = self._braking = 0.0
+        self._band: float | None = None
 
-    def add(self, speed: Floats, force: Floats) -> None:
-        """Take in speed and force, each (N,)."""
+    def add(self, speed: Floats, force: Floats, deviation: Floats | None = None) -> None:
+        """Take in speed, force and the speed's standard deviation, each (N,)."""
         for _ in range(min(self._axis.widen(speed), BINS)):
             to = self._axis.halved()
             high, low = np.full(BINS, -np.inf), np.full(BINS, np.inf)
@@ -60,7 +65,10 @@ class EnvelopeCounter:
         places = self._axis.places(speed)
         np.maximum.at(self._high, places, force)
         np.minimum.at(self._low, places, force)
-        self._fastest = max(self._fastest, float(np.abs(speed).max(initial=0.0)))
+        row = int(np.argmax(np.abs(speed)))
+        if abs(speed[row]) >= self._fastest:
+            self._fastest = float(abs(speed[row]))
+            self._band = None if deviation is None else BAND * float(deviation[row])
         power = speed * force
         self._motoring = max(self._motoring, float(power.max(initial=0.0)))
         self._braking = max(self._braking, -float(power.min(initial=0.0)))
@@ -73,4 +81,4 @@ class EnvelopeCounter:
         empty = ~np.isfinite(self._high[part])
         high, low = (np.where(empty, np.nan, x[part]) for x in (self._high, self._low))
         powers = self._motoring, self._braking
-        return Envelope(name, unit, edges, high, low, self._fastest, *powers)
+        return Envelope(name, unit, edges, high, low, self._fastest, *powers, self._band)

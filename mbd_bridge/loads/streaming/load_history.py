@@ -45,6 +45,11 @@ class LoadHistory:
     file : where the loads themselves were written, or None
     motors : what motors have to do, where that was computed, or None
     bearings : what bearings carry, and their lives, likewise
+
+    Raises
+    ------
+    StateError
+        What motors or bearings assume is not among the assumptions.
     """
 
     mechanism: str
@@ -62,6 +67,14 @@ class LoadHistory:
     file: str | None = None
     motors: Motors | None = None
     bearings: Bearings | None = None
+
+    def __post_init__(self) -> None:
+        for what in (self.motors, self.bearings):
+            missing = [
+                x for x in (what.assumed if what else ()) if x not in self.assumptions.entries
+            ]
+            if missing:
+                raise StateError(f"assumptions: nothing is said of {missing[0]}")
 
     @property
     def round_off(self) -> RoundOff:
@@ -134,9 +147,10 @@ class LoadHistoryCounter:
         self._statistics.add(time, columns, self._signals.deviations(loads))
         self._traces.add(time, columns)
         if loads.speed is not None:
-            pairs = zip(self._envelopes, loads.speed.T, loads.actuation.T, strict=True)
-            for counter, speed, force in pairs:
-                counter.add(speed, force)
+            known = loads.uncertainty
+            for k, counter in enumerate(self._envelopes):
+                deviation = None if known is None else known.speed[:, k]
+                counter.add(loads.speed[:, k], loads.actuation[:, k], deviation)
 
     def history(
         self,

@@ -72,7 +72,9 @@ def stream_loads(
     name = fspath(output) if isinstance(output, str | PathLike) else None
     history = counter.history(pieces.notes, name, pieces.assumed)
     if bearings is not None:
-        history = replace(history, bearings=bearings.bearings())
+        carried = bearings.bearings()
+        said = history.assumptions.stating(*carried.assumed)
+        history = replace(history, bearings=carried, assumptions=said)
     if motors is not None:
         duties = motors.motors()
         said = history.assumptions.adding(*duties.assumed)

@@ -1,0 +1,66 @@
+"""Options that several commands have, declared once."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from mbd_bridge.cli.parser import Names, whole_number
+
+EXPONENTS = (3.0, 5.0, 10.0)
+"""Woehler exponents unless others are given; those of `loads.durability`, known without it."""
+
+
+def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = False) -> None:
+    """Declare which joints; `text` says of what, and what is the default."""
+    parser.add_argument(
+        "--joints", nargs="+", action=Names, required=required, metavar="JOINT", help=text
+    )
+
+
+def add_actuated(parser: argparse.ArgumentParser) -> None:
+    """Declare the actuated joints of a machine with loops."""
+    parser.add_argument(
+        "--actuated",
+        nargs="+",
+        action=Names,
+        metavar="JOINT",
+        help="in a mechanism with loops: the actuated joints, as many as it has "
+        "degrees of freedom; "
+        "without it those that the sidecar or the file's transmissions name",
+    )
+
+
+def add_exponents(parser: argparse.ArgumentParser) -> None:
+    """Declare the Woehler exponents."""
+    parser.add_argument(
+        "--exponents",
+        nargs="+",
+        type=positive,
+        default=list(EXPONENTS),
+        metavar="m",
+        help="Woehler exponents of the damage-equivalent ranges "
+        f"({' '.join(f'{m:g}' for m in EXPONENTS)})",
+    )
+
+
+def add_threads(parser: argparse.ArgumentParser, what: str = "rows") -> None:
+    """Declare among how many threads the work is shared."""
+    parser.add_argument(
+        "--threads",
+        type=whole_number,
+        default=1,
+        metavar="N",
+        help=f"share the {what} among threads",
+    )
+
+
+def positive(text: str) -> float:
+    """Return a positive number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0.0):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return number
