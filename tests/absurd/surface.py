@@ -12,6 +12,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck import crosscheck
+from mbd_bridge.loads.bearings import Bearing
 from mbd_bridge.loads.durability import load_spectra
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.right_hand_side import right_hand_side
@@ -41,6 +42,7 @@ OURS = ("model", "prepared", "self", "loads")
 INNER = (
     *("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer"),
     *("JointLoads.along_motion", "Mechanism.motors_counter", "Mechanism.bearings_counter"),
+    "Mechanism.moved_by",
 )
 """Steps of the library's own, which take what it has made."""
 
@@ -241,6 +243,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ),
     ("Mechanism.bearings", "motion"): lambda g: two_states(g),
     ("Mechanism.motors", "motion"): lambda g: two_states(g),
+    ("Mechanism.with_bearings", "bearings"): lambda g: {g["joints"][0]: Bearing(1e4, 1e4)},
     ("Mechanism.frame_kinematics", "frame"): lambda g: g["link"],
     ("Mechanism.inverse_kinematics", "frame"): lambda g: g["link"],
     ("Mechanism.inverse_kinematics", "position"): lambda g: g["mechanism"].placement(

@@ -24,6 +24,9 @@ from mbd_bridge.solve.prepared import Prepared
 
 Floats = NDArray[np.float64]
 
+LARGEST = 1e75
+"""N or N m; powers of larger ones overflow."""
+
 RIGID = (
     "rings are rigid and round, without preload, clearance and misalignment; axial forces that "
     "angular contact and tapered bearings induce in each other are left out"
@@ -137,6 +140,13 @@ class BearingsCounter:
         for frames in self.frames:
             child, parent = self._rotation(frames.child, q), self._rotation(frames.parent, q)
             speed = self._speed(frames, q, v, child)
+            place = loads.joints.index(frames.joint)
+            sizes = [np.abs(x[:, place]).max(initial=0.0) for x in (loads.force, loads.moment)]
+            if not max(sizes) < LARGEST:
+                raise StateError(
+                    f"the loads of {frames.joint!r} are so large that their powers are no numbers; "
+                    f"check the units of the motion and of the external forces"
+                )
             terms = bearing_terms(frames, loads, child, parent, speed)
             found[frames.joint] = terms
             self._count(terms, _bands(loads, frames))
