@@ -245,7 +245,7 @@ class ExternalForce:
         """Where it acts, over what, how large it is."""
         names = [c for c, column in zip(COMPONENTS, self.wrenches.T, strict=True) if column.any()]
         force, moment = (
-            float(np.linalg.norm(part, axis=1).max())
+            float(np.hypot(np.hypot(part[:, 0], part[:, 1]), part[:, 2]).max())
             for part in (self.wrenches[:, :3], self.wrenches[:, 3:])
         )
         axes = {

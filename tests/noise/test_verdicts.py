@@ -42,13 +42,10 @@ def test_torques_of_states_within_the_errors_vary_as_stated(noisy):
     at = [np.repeat(x[row : row + 1], draws, axis=0) for x in (motion.q, motion.v, motion.a)]
     now = np.full(draws, motion.time[row])
     for channel in motion.uncertainty.channels:
-        root = np.repeat(channel.roots(motion.time[row : row + 1]), draws, axis=0)
-        at = list(
-            channel.displaced(*at, np.einsum("nij,nj->ni", root, rng.normal(size=(draws, 3))))
-        )
-    plain = replace(
-        motion, time=np.arange(draws) * 1.0, q=at[0], v=at[1], a=at[2], uncertainty=None
-    )
+        (root,) = channel.roots(motion.time[row : row + 1])
+        at = list(channel.displaced(now, *at, rng.normal(size=(draws, 3)) @ root.T))
+    states = dict(zip("qva", at, strict=True))
+    plain = replace(motion, time=np.arange(draws) * 1.0, uncertainty=None, **states)
     found = robot.motors(plain, ELBOW)[ELBOW]
     assert found.peak.band is None and found.rms_band is None
     assert BAND * found.states.torque.std() == pytest.approx(duty.peak.band, rel=0.05)
