@@ -4,6 +4,7 @@
 - `to_pinocchio` makes a ``pinocchio.Model`` of ours;
 - `Twin` converts states and forces between the two;
 - `prepare`, `rnea`, `aba`, `crba`, `joint_forces` keep pinocchio's calls and run our kernels;
+- `computeFrameJacobian`, `centerOfMass`, `ccrba` and others do so for frames and the whole;
 - `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
 """
 
@@ -20,6 +21,18 @@ from mbd_bridge.bridges.pinocchio.drop_in import (
     prepare,
     rnea,
 )
+from mbd_bridge.bridges.pinocchio.drop_in_kinematics import (
+    ccrba,
+    centerOfMass,
+    computeCentroidalMomentum,
+    computeFrameJacobian,
+    computeGeneralizedGravity,
+    computeKineticEnergy,
+    computeMechanicalEnergy,
+    computePotentialEnergy,
+    framesForwardKinematics,
+    jacobianCenterOfMass,
+)
 from mbd_bridge.bridges.pinocchio.twin import Twin
 
 __all__ = [
@@ -27,9 +40,19 @@ __all__ = [
     "PreparedModel",
     "Twin",
     "aba",
+    "ccrba",
+    "centerOfMass",
+    "computeCentroidalMomentum",
+    "computeFrameJacobian",
+    "computeGeneralizedGravity",
+    "computeKineticEnergy",
+    "computeMechanicalEnergy",
+    "computePotentialEnergy",
     "constraint_dynamics",
     "crba",
+    "framesForwardKinematics",
     "from_pinocchio",
+    "jacobianCenterOfMass",
     "joint_forces",
     "nle",
     "prepare",

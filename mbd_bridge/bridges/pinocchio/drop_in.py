@@ -9,7 +9,7 @@ the fields that pinocchio's function fills, for one state, and may be None.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,31 +58,32 @@ class PreparedModel:
         """Return pinocchio's data for the model."""
         return self.twin.model.createData()
 
-    def kernel(self, what: Dynamics) -> Any:
-        """Return a kernel of `solve`, made at the first call."""
+    def kept(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns, made at the first call."""
         if what not in self._kernels:
-            self._kernels[what] = prepare_kernel(self.twin.ours, what)
+            self._kernels[what] = make()
         return self._kernels[what]
+
+    def kernel(self, what: Dynamics) -> Any:
+        """Return a kernel of `solve`."""
+        return self.kept(what, lambda: prepare_kernel(self.twin.ours, what))
 
     def forward(self) -> ForwardDynamics:
         """Return forward dynamics for any number of degrees of freedom, prepared at the first
         call.
         """
-        if "forward" not in self._kernels:
-            self._kernels["forward"] = ForwardDynamics(self.twin.ours)
-        found: ForwardDynamics = self._kernels["forward"]
+        found: ForwardDynamics = self.kept("forward", lambda: ForwardDynamics(self.twin.ours))
         return found
 
     def loads(self) -> LoadSolver:
         """Return the solver for the loads of pinocchio's joints, in its order."""
-        if "loads" not in self._kernels:
-            last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
-            names = [last[j] for j in range(1, self.twin.model.njoints)]
-            self._kernels["loads"] = LoadSolver(
-                self.twin.ours, LoadRequest.of(self.twin.ours, names, open_tree=True)
-            )
-        found: LoadSolver = self._kernels["loads"]
+        found: LoadSolver = self.kept("loads", self._load_solver)
         return found
+
+    def _load_solver(self) -> LoadSolver:
+        last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
+        names = [last[j] for j in range(1, self.twin.model.njoints)]
+        return LoadSolver(self.twin.ours, LoadRequest.of(self.twin.ours, names, open_tree=True))
 
     def closed(self) -> tuple[ConstrainedDynamics, LoadSolver]:
         """Return the dynamics with the constraints, and the loads of pinocchio's joints."""
@@ -90,27 +91,31 @@ class PreparedModel:
             raise ModelError(
                 "this model was prepared without constraints; use prepare(model, constraint_models)"
             )
-        if "closed" not in self._kernels:
-            ours = self.twin.ours
-            loads = LoadSolver(ours, LoadRequest.of(ours, self.loads().joints, actuated=()))
-            self._kernels["closed"] = ConstrainedDynamics(ours), loads
-        found: tuple[ConstrainedDynamics, LoadSolver] = self._kernels["closed"]
+        ours = self.twin.ours
+        found: tuple[ConstrainedDynamics, LoadSolver] = self.kept(
+            "closed",
+            lambda: (
+                ConstrainedDynamics(ours),
+                LoadSolver(ours, LoadRequest.of(ours, self.loads().joints, actuated=())),
+            ),
+        )
         return found
 
     def multipliers(self) -> Any:
         """Return the kernel that turns our multipliers into pinocchio's."""
-        if "multipliers" not in self._kernels:
-            ours = self.twin.ours
-            rows = sum(len(cut.rows) for cut in ours.cuts)
-            axes = [str(c.reference_frame) for c in self.constraints]
-            self._kernels["multipliers"] = compile_kernel(
+        ours = self.twin.ours
+        rows = sum(len(cut.rows) for cut in ours.cuts)
+        axes = [str(c.reference_frame) for c in self.constraints]
+        return self.kept(
+            "multipliers",
+            lambda: compile_kernel(
                 partial(multipliers, ours, self.constraints),
                 {"q": ours.nq, "v": ours.nv, "lam": rows},
                 outputs=("lambda_c",),
                 name="multipliers",
                 identity=f"{digest(ours)} multipliers {axes}",
-            )
-        return self._kernels["multipliers"]
+            ),
+        )
 
     def rates(self, v: ArrayLike) -> Array:
         """Return pinocchio's velocities, accelerations or forces in our order."""
