@@ -28,6 +28,8 @@ class Structure:
     different : of the nonzero ones, up to their sign
     zero_34, of_34 : of the entries of which (34) says that they are zero, how many are
     holds_35, of_35 : of the pairs of which (35) speaks, for how many it holds
+    terms, kept : products in all n³ entries, and in one of each different one: what is left to
+        compute once these savings are made
     pattern, patterns : (n, n) of M, (n, n, n) of each C(i): where there is something
     elastic : numbers of the elastic coordinates
     """
@@ -40,6 +42,8 @@ class Structure:
     of_34: int
     holds_35: int
     of_35: int
+    terms: int
+    kept: int
     pattern: Array
     patterns: Array
     elastic: tuple[int, ...]
@@ -51,6 +55,7 @@ class Structure:
             f"these {self.nonzero} are not zero, {self.different} different up to their sign",
             f"C_ji(i) = 0 for j <= i (34): {self.zero_34} of {self.of_34}",
             f"C_jk(i) = -C_ji(k) for j <= i, k (35): {self.holds_35} of {self.of_35}",
+            f"terms in C: {self.terms} in all entries, {self.kept} in those that differ",
         ]
         lines += ["M" + ("" if not self.elastic else "  (| between rigid and elastic coordinates)")]
         lines += self._rows(self.pattern)
@@ -80,7 +85,7 @@ def structure(found: SymbolicModel) -> Structure:
     """Return the structure of a mechanism's equations."""
     C, n = found.C, len(found.names)
     upper = [C[i, j, k] for i in range(n) for j in range(n) for k in range(j, n)]
-    kinds = {_kind(one) for one in upper if one}
+    kinds = {_kind(one): one for one in upper if one}
     of_34 = [C[i, j, i] for i in range(n) for j in range(i + 1)]
     pairs = [
         (C[i, j, k], C[k, j, i])
@@ -98,6 +103,8 @@ def structure(found: SymbolicModel) -> Structure:
         len(of_34),
         sum(not add(a, b) for a, b in pairs),
         len(pairs),
+        sum(len(one.terms) for one in C.flat),
+        sum(len(one.terms) for one in kinds.values()),
         _pattern(found.M),
         _pattern(C),
         found.elastic,

@@ -6,6 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
 from mbd_bridge.formats.flex_sidecar import read_flexible
+from mbd_bridge.formulas import structure
 from tests.robots import OWN
 
 PAPER = np.array([[1, 0, 0, 0], [0, 1, 1, -1] / np.sqrt(3)])
@@ -70,6 +71,15 @@ def test_svd_and_projection_give_one_motion(arm):
     options = {"step": 2e-4, "q": at.q, "prescribed": COMMAND}
     runs = [mbd.simulate(arm, 0.02, method=name, **options) for name in ("svd", "projection")]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-8
+
+
+def test_structural_savings_leave_less_than_half_of_the_terms(arm):
+    """LeeJoo90 (33)-(35): n³ symbols, of which symmetry leaves n²(n + 1)/2; (35) fails in some."""
+    found = structure(mbd.symbolic(arm, ()))
+    assert (found.entries, found.by_symmetry) == (1000, 550)
+    assert 0 < found.different < found.nonzero < 0.25 * found.by_symmetry
+    assert 0 < found.kept < 0.5 * found.terms
+    assert found.of_35 > found.holds_35 > 0.9 * found.of_35
 
 
 def test_the_file_says_what_python_says(arm):
