@@ -15,6 +15,9 @@ from mbd_bridge.spatial import Array
 TURN = np.pi
 """How far a joint without limits turns on its slider, either way, rad."""
 
+BENT = 0.1
+"""Part of that, or of the machine's size, by which a modal coordinate moves a link on its slider."""
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -100,6 +103,8 @@ def knobs(model: Model) -> list[Knob]:
             index = body.v.start + k
             slides = model.velocity_scale[index] != 1.0 or body.type.name == "prismatic"
             low, high = (-model.size, model.size) if slides else (-TURN, TURN)
+            if joint.is_station:  # a deflection, not a way
+                low, high = BENT * low, BENT * high
             own = limits.get(joint.name)
             if own is not None and body.type.nv == 1 and body.type.name != "continuous":
                 low = low if own.lower is None else own.lower

@@ -15,6 +15,7 @@ from mbd_bridge.formats.mesh import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, beam_surface
 from mbd_bridge.view.exaggerate import CLOSED, exaggerated
+from mbd_bridge.view.posing import knobs
 from mbd_bridge.view.slices import _split, sliced
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Overlays, Take
@@ -218,3 +219,9 @@ def test_the_shell_takes_a_factor(tmp_path, capsys):
     assert "written" in capsys.readouterr().err
     assert main(["view", str(OWN / "four_bar.urdf"), "--exaggerate", "5", "--record", out]) != 0
     assert "no link of this machine bends" in capsys.readouterr().err
+
+
+def test_sliders_of_a_window_bend_links_by_a_tenth_of_the_machine(arm):
+    found = {knob.name: (knob.low, knob.high) for knob in knobs(arm.model)}
+    assert found["lower.mode1"] == pytest.approx((-0.3048, 0.3048))
+    assert found["theta1"] == (-3.2, 3.2)
