@@ -16,7 +16,7 @@ TURN = np.pi
 """How far a joint without limits turns on its slider, either way, rad."""
 
 BENT = 0.1
-"""Part of that, or of the machine's size, by which a modal coordinate moves a link on its slider."""
+"""Part of that, or of the machine's size, by which a modal coordinate moves a link."""
 
 
 @dataclass(frozen=True)
