@@ -171,11 +171,11 @@ def _write(
             loads = solver.along(motion, forces, threads=options.threads)
             if out is None or peaks is None:
                 peaks, named = Peaks(solver.model, loads), loads.determined
-                sure = named.copy()
+                sure, bands = named.copy(), loads.uncertainty is not None
                 said = loop_loads.actuated(solver) | external.said(forces)
                 out = stack.enter_context(loads_writer(target, loads, pieces, options.digits, said))
             sure &= loads.determined
-            out.append(np.column_stack([motion.time, load_rows(loads)]))
+            out.append(np.column_stack([motion.time, load_rows(loads, bands)]))
             peaks.add(motion.time, loads)
             if motors is not None:
                 motors.add(motion)

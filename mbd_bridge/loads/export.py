@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -13,6 +14,7 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.motions.table import (
     ACTUATION,
     COMPONENTS,
@@ -24,6 +26,7 @@ from mbd_bridge.motions.table import (
     UNDETERMINED,
     Beside,
     attributes,
+    band_of,
 )
 
 Floats = NDArray[np.float64]
@@ -33,7 +36,8 @@ def load_columns(loads: JointLoads) -> tuple[Column, ...]:
     """Return for each joint its force, moment, actuators and (asked for) reaction.
 
     A joint with one degree of freedom has the column ``<joint>.actuation``, with more one for each,
-    such as ``<joint>.actuation.wx``; a fixed joint has none.
+    such as ``<joint>.actuation.wx``; a fixed joint has none. Loads that are uncertain have at the
+    end, of each number but those of the reaction, ``<column>.band``.
     """
     if loads.model is None:
         raise StateError(
@@ -51,11 +55,18 @@ def load_columns(loads: JointLoads) -> tuple[Column, ...]:
         if loads.reaction_unique is not None:
             own = loads.reaction_unique[..., loads.joints.index(joint), :].reshape(-1, 6)
             columns += _wrench(f"{joint}.{REACTION}", np.asarray(own.all(axis=0)))
+    bands = [c for c in columns if f".{REACTION}." not in c.name] * (loads.uncertainty is not None)
+    columns += [replace(c, name=band_of(c.name)) for c in bands]
     return tuple(columns)
 
 
-def load_rows(loads: JointLoads) -> Floats:
-    """Return the rows (N, columns) under `load_columns` of loads at N states."""
+def load_rows(loads: JointLoads, bands: bool | None = None) -> Floats:
+    """Return the rows (N, columns) under `load_columns` of loads at N states.
+
+    Parameters
+    ----------
+    bands : whether there are columns of bands, as of the piece before; None: as of these loads
+    """
     if loads.force.ndim != 3:
         raise StateError(f"expected loads along a motion, (N, joints, 3), got one state: {loads}")
     parts = []
@@ -63,6 +74,13 @@ def load_rows(loads: JointLoads) -> Floats:
         parts += [loads.force[:, k], loads.moment[:, k], loads.actuation[:, place]]
         if loads.reaction_force is not None and loads.reaction_moment is not None:
             parts += [loads.reaction_force[:, k], loads.reaction_moment[:, k]]
+    known = loads.uncertainty
+    if known is not None if bands is None else bands:
+        for k, place in enumerate(loads.actuation_of):
+            some = [loads.force[:, k], loads.moment[:, k], loads.actuation[:, place]]
+            if known is not None:
+                some = [known.force[:, k], known.moment[:, k], known.actuation[:, place]]
+            parts += [BAND * x if known is not None else 0.0 * x for x in some]
     return np.hstack(parts)
 
 
@@ -79,6 +97,8 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
             "rigid-body mechanics does not determine this component; the smallest solution stands "
             "there"
         )
+    if loads.uncertainty is not None:
+        said["band"] = "half the width of what holds 95 % of the errors from the motion's noise"
     if loads.spins:
         said[SPINS] = (
             f"accelerations of spins that no joint actuates were solved for: "

@@ -13,6 +13,7 @@ from mbd_bridge.errors import StateError, one_of, unknown_name
 from mbd_bridge.formats import Joint, Limits
 from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.motions.table import ACTUATION, FORCES, MOMENTS
 from mbd_bridge.plots import (
     Line,
@@ -67,7 +68,10 @@ def plot_loads(
             panels += _panels(loads, k, name, resultant)
     if not panels:
         raise StateError("there is nothing to draw: fixed joints have no actuator")
-    return draw_panels(x, label, panels, columns=columns, text=str(loads.convention), ax=ax)
+    text = str(loads.convention)
+    if loads.uncertainty is not None:
+        text += "\nshaded: bands of 95 % from the noise of the motion"
+    return draw_panels(x, label, panels, columns=columns, text=text, ax=ax)
 
 
 def plot_torque_speed(
@@ -184,16 +188,25 @@ def _units(loads: JointLoads) -> list[str]:
 
 
 def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[Panel]:
-    joint, rows = loads.joints[k], len(loads.force)
+    joint, rows, known = loads.joints[k], len(loads.force), loads.uncertainty
     if quantity == "actuation":
         place = loads.actuation_of[k]
         names = loads.actuation_names[place]
         units = [FORCE_UNIT[unit] for unit in _units(loads)[place]]
         title = f"{joint}: {ACTUATION}" if names else f"{joint}: no {ACTUATION}"
         mixed = len(set(units)) > 1
+        bands: list[NDArray[np.float64] | None] = [None] * len(names)
+        if known is not None:
+            bands = list(BAND * known.actuation[:, place].T)
         lines = tuple(
-            Line((name.removeprefix(joint).strip(".") or ACTUATION) + f" [{unit}]" * mixed, values)
-            for name, unit, values in zip(names, units, loads.actuation[:, place].T, strict=True)
+            Line(
+                (name.removeprefix(joint).strip(".") or ACTUATION) + f" [{unit}]" * mixed,
+                values,
+                band=band,
+            )
+            for name, unit, values, band in zip(
+                names, units, loads.actuation[:, place].T, bands, strict=True
+            )
         )
         found = list(dict.fromkeys(units))
         floor = loads.round_off.floor(found[0]) if len(found) == 1 else 0.0
@@ -202,10 +215,18 @@ def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[P
     vectors = (loads.force if quantity == "force" else loads.moment)[:, k]
     names = FORCES if quantity == "force" else MOMENTS
     flags = np.broadcast_to(np.asarray(loads.unique)[..., k, first : first + 3], (rows, 3))
-    lines = tuple(Line(names[i], vectors[:, i], flags[:, i]) for i in range(3))
+    off, lengths = None, None
+    if known is not None:
+        off = BAND * (known.force if quantity == "force" else known.moment)[:, k]
+        lengths = known.force_length if quantity == "force" else known.moment_length
+    lines = tuple(
+        Line(names[i], vectors[:, i], flags[:, i], band=None if off is None else off[:, i])
+        for i in range(3)
+    )
     if resultant:
-        length = np.linalg.norm(vectors, axis=1)
-        lines = (*lines, Line("length", length, np.asarray(flags.all(axis=1))))
+        length, whole = np.linalg.norm(vectors, axis=1), np.asarray(flags.all(axis=1))
+        band = None if lengths is None else BAND * lengths[:, k]
+        lines = (*lines, Line("length", length, whole, band=band))
     unit = "N" if quantity == "force" else "N m"
     floor = loads.round_off.floor(unit)
     return [Panel(f"{joint}: {quantity}", quantity, unit, lines, floor=floor)]

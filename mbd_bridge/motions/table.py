@@ -26,6 +26,8 @@ SPINS = "spins"
 UNDETERMINED = " (undetermined)"
 """Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
 nobody takes it for the other kind by asking for its name."""
+BAND_SUFFIX = ".band"
+"""Follows the name of a load's column: how exactly its numbers are known."""
 
 TIME = Column("time", "s")
 CONTENT, MADE_BY, LOAD, NOTES = "content", "made by", "load", "notes"
@@ -100,9 +102,15 @@ def attributes(content: str, notes: Sequence[str] = ()) -> dict[str, str]:
     return said | ({NOTES: "\n".join(notes)} if notes else {})
 
 
+def band_of(name: str) -> str:
+    """Return the name of the column that says how exactly a load's column is known."""
+    bare = name.removesuffix(UNDETERMINED)
+    return bare + BAND_SUFFIX + name.removeprefix(bare)
+
+
 def is_load(name: str, model: Model) -> bool:
     """Return whether a column of this name holds part of the load of a joint."""
-    bare = name.removesuffix(UNDETERMINED)
+    bare = name.removesuffix(UNDETERMINED).removesuffix(BAND_SUFFIX)
     for joint in (*model.joint_index, *(cut.name for cut in model.cuts)):
         rest = bare.removeprefix(f"{joint}.")
         if rest != bare and (

@@ -47,12 +47,14 @@ class Line:
     values : (N,)
     determined : whether rigid-body mechanics determines it: always, or (N,) at each point
     dots : draw the points, not what joins them
+    band : (N,) half the width of a band about the values, or None
     """
 
     name: str
     values: Floats
     determined: bool | Flags = True
     dots: bool = False
+    band: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,9 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
         there, values = x[kept], line.values[kept]
         if flags.any():
             ax.plot(there, np.where(flags, values, np.nan), label=line.name, **look)
+        if line.band is not None:
+            off = np.where(flags, line.band[kept], np.nan)
+            ax.fill_between(there, values - off, values + off, color=colour, alpha=0.25, lw=0.0)
         if not flags.all():
             name = f"{line.name} {UNSURE}"
             rest = np.where(spread(~flags), values, np.nan)

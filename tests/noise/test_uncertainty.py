@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.loads.export import load_rows
 from mbd_bridge.loads.peaks import Peaks
 from mbd_bridge.loads.streaming import load_history
 from mbd_bridge.motions.smoothing import BAND, OFF
@@ -112,6 +113,23 @@ def test_peaks_statistics_and_assumptions_carry_it(noisy):
         assert abs(found - wanted) < 2.0 * band < 0.02 * wanted
     (said,) = loads.assumptions["uncertainty"]
     assert "95 %" in said.text and "smoothing splines" in loads.assumptions["smoothing"][0].text
+
+
+def test_files_and_plots_carry_it(noisy, tmp_path):
+    arm, _, motion = noisy
+    loads = arm.joint_loads(motion, joints=["elbow_joint"])
+    loads.save(tmp_path / "loads.npz")
+    with np.load(tmp_path / "loads.npz") as file:
+        band = BAND * loads.uncertainty.actuation[:, 0]
+        assert np.array_equal(file["elbow_joint.actuation.band"], band)
+        assert np.array_equal(file["elbow_joint.my.band"], BAND * loads.uncertainty.moment[:, 0, 1])
+    again = mbd.load_loads(tmp_path / "loads.npz", arm)
+    assert np.array_equal(again.actuation, loads.actuation)
+    rows = load_rows(replace(loads, uncertainty=None), bands=True)  # a piece without noise
+    assert rows.shape == load_rows(loads).shape
+    shaded = sum(len(ax.collections) for ax in loads.plot())
+    assert shaded == 7
+    assert not any(len(ax.collections) for ax in again.plot())
 
 
 def test_exact_motions_have_none(noisy):

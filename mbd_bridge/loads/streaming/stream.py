@@ -55,15 +55,16 @@ def stream_loads(
     """
     counter = LoadHistoryCounter(exponents, plane=plane)
     named: Flags | None = None
+    bands = False
     with ExitStack() as stack:
         writer: TableWriter | None = None
         for motion in pieces:
             loads = answer(motion)
             if output is not None and writer is None:
                 writer = stack.enter_context(loads_writer(output, loads, pieces, digits))
-                named = loads.determined
+                named, bands = loads.determined, loads.uncertainty is not None
             if writer is not None:
-                writer.append(np.column_stack([motion.time, load_rows(loads)]))
+                writer.append(np.column_stack([motion.time, load_rows(loads, bands)]))
             counter.add(loads)
             if motors is not None:
                 motors.add(motion)
