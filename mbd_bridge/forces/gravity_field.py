@@ -1,6 +1,8 @@
 """A uniform field of gravity on some links, beside the machine's own.
 
 F = m g at the centre of mass,   U = -m g · r
+
+On links that bend it acts on their modes too.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import name_list
+from mbd_bridge.equations.flexible import flexible_inertia
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import placed
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.spatial import Array, cross, zeros
 
 
 @final
@@ -51,19 +54,32 @@ class GravityField(ForceElement):
         state = state_vectors(model, q, v, "world")
         g = np.array(self.acceleration)
         wrenches: dict[int, Array] = {}
+        forces: dict[int, Any] = {}
         energy: Any = 0.0
         total = zeros(3, q)
         for name in self.links:
             number = model.link_number(name)
             link = model.links[number]
+            bends = next((part for part in model.flexible if part.link == number), None)
+            if bends is not None:
+                inertia = flexible_inertia(bends, q)
+                mass = bends.integrals.mass
+                at, body = placed(model, state, name, np.zeros(3)), state.bodies[bends.body]
+                arm = body.rotation @ (inertia.moment * (1.0 / mass))  # from the body's origin
+                weight, centre = mass * g, body.position + arm
+                wrenches[number] = at.wrench(weight, cross(centre - at.position, weight))
+                along = (body.rotation @ inertia.force).T @ g
+                forces |= dict(zip(range(bends.v.start, bends.v.stop), along, strict=True))
+                energy, total = energy - weight @ centre, total + weight
+                continue
             own = link.inertia.seen_from(link.frame.inverse())
-            centre = placed(model, state, name, own.centre)
+            middle = placed(model, state, name, own.centre)
             weight = own.mass * g
-            wrenches[number] = centre.wrench(weight)
-            energy = energy - weight @ centre.position
+            wrenches[number] = middle.wrench(weight)
+            energy = energy - weight @ middle.position
             total = total + weight
         force = {f"force_{axis}": total[k] for k, axis in enumerate("xyz")}
-        return Effect({}, wrenches, energy, 0.0, force)
+        return Effect(forces, wrenches, energy, 0.0, force)
 
     def units(self, model: Model) -> Units:
         """Return the units of the report: the sum of the weights, in the world's axes."""
@@ -72,3 +88,13 @@ class GravityField(ForceElement):
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return its links."""
         return tuple(model.link_number(name) for name in self.links)
+
+    def velocity_numbers(self, model: Model) -> tuple[int, ...]:
+        """Return the modal velocities of its links that bend."""
+        own = set(self.link_numbers(model))
+        return tuple(
+            k
+            for part in model.flexible
+            if part.link in own
+            for k in range(part.v.start, part.v.stop)
+        )

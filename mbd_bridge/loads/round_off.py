@@ -46,7 +46,9 @@ class RoundOff(NamedTuple):
         """
         if model is None:
             return RoundOff(0.0, 0.0, 0.0).including(force, moment)
-        weight = sum(link.inertia.mass for link in model.links) * np.linalg.norm(model.gravity)
+        mass = sum(link.inertia.mass for link in model.links)
+        mass += sum(part.integrals.mass for part in model.flexible)
+        weight = mass * np.linalg.norm(model.gravity)
         least = ROUND_OFF * float(weight)
         return RoundOff(least, least * model.size, model.size).including(force, moment)
 

@@ -27,6 +27,11 @@ def with_payload(
     names = [entry.name for entry in description.links]
     if not isinstance(link, str) or link not in names:
         raise ModelError(unknown_name("link", link, names))
+    if any(flexible.link == link for flexible in description.flexible):
+        raise ModelError(
+            f"the payload of {link!r}: that link bends, and a payload moves with one place of it: "
+            f"give it to a station, such as '{link}.tip', or to a link that is fixed to it"
+        )
     body = inertia_of(f"the payload of {link!r}", mass, centre, inertia)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows, the model refuses
         links = tuple(
