@@ -22,6 +22,7 @@ import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import ModelError, StateError, real_number, some
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
@@ -98,7 +99,7 @@ class ForceElement(ABC):
         """Return names and units of the element's own states z; they begin at zero."""
         return {}
 
-    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+    def check_start(self, model: Model, t: float, bodies: Bodies) -> None:
         """Raise a `StateError` where a bound element cannot act at the start of a motion."""
         return
 

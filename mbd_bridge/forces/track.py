@@ -26,6 +26,7 @@ from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import SMALLEST, Placed, placed
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Wheel, contact
@@ -154,9 +155,10 @@ class Track(ForceElement):
         energy: Any = 0.0
         lost: Any = 0.0
         report: dict[str, Any] = {}
+        bodies = Bodies(model, q, v)
         for number, (link, point) in enumerate(self.wheels, start=1):
             wheel = Wheel(link, point, self.axis, self.radius, self.road)
-            touch = contact(model, t, q, v, wheel)
+            touch = contact(model, t, bodies, wheel)
             pressed = maximum(touch.deflection, 0.0)
             elastic = self.pad_stiffness * pressed
             spring = spring_damper(touch, elastic, 0.5 * elastic * pressed, self.pad_damping)

@@ -321,7 +321,7 @@ class System:
         parts = [(one.name, k) for k, one in enumerate(self.wrenches) if not one.of_element]
         return {name: [k for link, k in parts if link == name] for name, _ in parts}
 
-    @property
+    @cached_property
     def replaced(self) -> frozenset[tuple[str, str]]:
         """What force elements stand for in the file; see `ForceElement.replaces`."""
         return replaced_by(self.model, self.forces)

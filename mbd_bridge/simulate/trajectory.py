@@ -11,6 +11,7 @@ import numpy as np
 from mbd_bridge.errors import FunctionError, StateError
 from mbd_bridge.expressions.jet import Jet
 from mbd_bridge.forces.base import NO_STATES, ForceElement
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
@@ -54,8 +55,9 @@ class Trajectory:
 
     def try_at(self, t: float, q: Array, v: Array, z: Array) -> None:
         """Complain of what is not finite at the start, or where a force element cannot act."""
+        bodies = Bodies(self.model, q, v)
         for element in self.system.forces:
-            element.check_start(self.model, t, q, v)
+            element.check_start(self.model, t, bodies)
         rates = self.rates(Now(t, q, v, z)) if len(z) else z
         for name, rate in zip(self.system.states.names, rates, strict=True):
             if not np.isfinite(rate):

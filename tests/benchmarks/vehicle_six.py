@@ -45,7 +45,7 @@ def run() -> dict[str, Any]:
         push = rolling(RADIUS, STIFFNESS, DAMPING, wave)
         return Forces(springs, {}, {f"wheel_{name}": ((0.0, 0.0, 0.0), push) for name in NAMES})
 
-    steps = {"rk4": (1e-2, 5e-3, 1e-3)}
+    steps = {"rk4": (1e-2, 5e-3, 1e-3), "newmark": (1e-2, 5e-3, 1e-3)}
     return beside(vehicle, Case(system, q, v, forces, 5.5, steps, (1e-2, 5e-3, 1e-3)))
 
 

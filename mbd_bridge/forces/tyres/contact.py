@@ -33,8 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import Placed, placed
 from mbd_bridge.forces.roads import Road
 from mbd_bridge.functions import maximum, sqrt
@@ -119,11 +118,10 @@ class Contact(NamedTuple):
         return np.concatenate([push, cross(self.centre.position, push) + turn @ moment])
 
 
-def contact(model: Model, t: Any, q: Array, v: Array, wheel: Wheel) -> Contact:
+def contact(model: Model, t: Any, bodies: Bodies, wheel: Wheel) -> Contact:
     """Return how a wheel touches its road."""
-    base = body_motions(model, q, v)[0]
-    state = state_vectors(model, q, v, "root")
-    centre = placed(model, state, wheel.link, np.array(wheel.centre))
+    base = bodies.root
+    centre = placed(model, bodies.relative, wheel.link, np.array(wheel.centre))
     up, axis = base.rotation[2], centre.rotation @ np.array(wheel.axis)
     a_z = axis @ up
     square = maximum(1.0 - a_z * a_z, LYING)

@@ -20,6 +20,7 @@ from typing import Any, Self, final
 
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, Units
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.forces.tyres.slips import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
@@ -109,7 +110,7 @@ class FialaTyre(Tyre):
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, the report, and the rates of the deflections."""
-        touch = self.contact(model, t, q, v, self.radius)
+        touch = self.contact(model, t, Bodies(model, q, v), self.radius)
         pressed = maximum(touch.deflection, 0.0)
         elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
         spring = spring_damper(touch, elastic, energy, self.damping)

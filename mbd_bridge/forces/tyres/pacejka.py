@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, final
 
 from mbd_bridge.errors import StateError, one_of, whole_number
 from mbd_bridge.forces.base import NO_STATES, Effect, Units
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.law import restoring, stored
 from mbd_bridge.forces.tyres.contact import Contact
 from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, Slip
@@ -98,7 +99,7 @@ class PacejkaTyre(Tyre):
         """Return the wrench on the wheel, the report, and the rates of the deflections."""
         tyre = self.tyre
         formula = tyre.formula
-        touch = self.contact(model, t, q, v, formula.radius)
+        touch = self.contact(model, t, Bodies(model, q, v), formula.radius)
         pressed = maximum(touch.deflection, 0.0)
         elastic, energy = restoring(tyre.stiffness, pressed), stored(tyre.stiffness, pressed)
         spring = spring_damper(touch, elastic, energy, tyre.damping)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, final, get_args
 
 from mbd_bridge.errors import StateError, one_of
 from mbd_bridge.forces.base import NO_STATES, Effect
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.forces.tyres.slips import slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
@@ -93,7 +94,7 @@ class SimpleTyre(Tyre):
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, and the report."""
         vertical = self.direction == "vertical"
-        touch = self.contact(model, t, q, v, self.radius, vertical)
+        touch = self.contact(model, t, Bodies(model, q, v), self.radius, vertical)
         pressed = maximum(touch.deflection, 0.0)
         elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
         spring = spring_damper(touch, elastic, energy, self.damping)

@@ -22,12 +22,13 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import Effect, ForceElement, Units
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector
 from mbd_bridge.functions import arcsin, arctan, maximum, minimum
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.spatial import cross
 
 UNITS = {
     "normal_force": "N",
@@ -75,9 +76,9 @@ class Tyre(ForceElement):
         """Return its wheel."""
         return (model.link_number(self.wheel),)
 
-    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+    def check_start(self, model: Model, t: float, bodies: Bodies) -> None:
         """Raise a `StateError` if the wheel's centre is below the road."""
-        touch = self.contact(model, t, q, v, self.rolling_radius)
+        touch = self.contact(model, t, bodies, self.rolling_radius)
         above = float(self.rolling_radius - touch.deflection)
         if above < 0.0:
             raise StateError(
@@ -117,11 +118,11 @@ class Tyre(ForceElement):
         return self.number(name, value, unit, positive=True)
 
     def contact(
-        self, model: Model, t: Any, q: Array, v: Array, radius: float, steps_over: bool = False
+        self, model: Model, t: Any, bodies: Bodies, radius: float, steps_over: bool = False
     ) -> Contact:
         """Return how the wheel of a bound tyre touches its road."""
         wheel = Wheel(self.wheel, self.centre, self.axis, radius, self.road, steps_over)
-        return contact(model, t, q, v, wheel)
+        return contact(model, t, bodies, wheel)
 
 
 class VerticalForce(NamedTuple):
