@@ -13,14 +13,14 @@ class Bodies:
     """The bodies of a model at coordinates q (nq,) and velocities v (nv,)."""
 
     def __init__(self, model: Model, q: Array, v: Array) -> None:
-        self._model, self._q, self._v = model, q, v
+        self._model, self.q, self.v = model, q, v
 
     @cached_property
     def root(self) -> JointMotion:
         """The motion of the root in the world."""
-        return body_motions(self._model, self._q, self._v)[0]
+        return body_motions(self._model, self.q, self.v)[0]
 
     @cached_property
     def relative(self) -> MechanismState:
         """All bodies, in the root frame."""
-        return state_vectors(self._model, self._q, self._v, "root")
+        return state_vectors(self._model, self.q, self.v, "root")

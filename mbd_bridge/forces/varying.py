@@ -20,6 +20,7 @@ import numpy as np
 from mbd_bridge.errors import MbdError, StateError
 from mbd_bridge.expressions.formula import Formula
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.traced_function import TracedFunction
 from mbd_bridge.functions import Table
@@ -139,9 +140,9 @@ class Varying(ForceElement):
         """Return names and units of the element's own states."""
         return self._now(model).states(model)
 
-    def check_start(self, model: Model, t: float, q: Array, v: Array) -> None:
+    def check_start(self, model: Model, t: float, bodies: Bodies) -> None:
         """Complain where it cannot act at the start of a motion."""
-        self.at(model, t, q, v).check_start(model, t, q, v)
+        self.at(model, t, bodies.q, bodies.v).check_start(model, t, bodies)
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links on which it exerts wrenches."""
