@@ -16,6 +16,12 @@ SHARE = 0.1
 
 SHORTER = "take shorter steps (step=), or integrator='abm', which chooses its own"
 
+SHORTER_IMPLICIT = (
+    "take shorter steps (step=), or steps whose length is chosen and that begin short, such as "
+    "integrator=mbd.HHT(tolerance=1e-6): velocities that a stiff damper does not allow are gone "
+    "after some of these"
+)
+
 
 def step_too_long(h: float) -> str:
     """Say that steps of h seconds are too long, and what to try."""

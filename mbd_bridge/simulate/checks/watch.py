@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import model_units
-from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, loop_rows
+from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, SHORTER_IMPLICIT, loop_rows
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, RINGING, SLOWEST_RINGING, STEP_ERROR
 from mbd_bridge.spatial import Array
@@ -92,7 +92,9 @@ def coordinate_scale(model: Model) -> Array:
     return scale
 
 
-def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
+def too_long(
+    model: Model, whole: Array, halves: Array, h: float, advice: str = SHORTER
+) -> str | None:
     """Return what is to be said of a step that differs too much from two of half its length."""
     if np.abs(whole - halves).max(initial=0.0) <= SURELY * model.velocity_scale.min(initial=1.0):
         return None
@@ -106,7 +108,7 @@ def too_long(model: Model, whole: Array, halves: Array, h: float) -> str | None:
         amount = "more than a turn" if unit == "rad" else "more than the mechanism's size"
     return (
         f"the step of {h:.3g} s is too long for this motion: one step errs by {amount} in "
-        f"{model.velocity_names[worst]!r}; {SHORTER}"
+        f"{model.velocity_names[worst]!r}; {advice}"
     )
 
 
@@ -124,7 +126,7 @@ def velocity_rings(name: str, h: float) -> str:
         f"the velocity {name!r} changes its sign from step to step, as the trapezoidal rule lets "
         f"it behind a damper for which the step of {h:.3g} s is too long: start with velocities "
         f"that the damper allows, take mbd.Newmark(beta=0.5, gamma=1.0), of the first order, which "
-        f"takes them away within a step, or shorter steps (step=)"
+        f"takes them away within a step, or {SHORTER_IMPLICIT}"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd_bridge.kernels.run.march import March
 from mbd_bridge.simulate.carried import carried
+from mbd_bridge.simulate.checks.diagnosis import SHORTER, SHORTER_IMPLICIT
 from mbd_bridge.simulate.checks.opening import leads_off, opening, openings
 from mbd_bridge.simulate.checks.watch import (
     largest_speed,
@@ -67,9 +68,10 @@ class StepCheck:
         if problem.loops is not None:
             states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
             opens[seldom] = openings(model, problem.loops.values, self._rows, *states)
+        advice = SHORTER_IMPLICIT if self._implicit else SHORTER
         # others are near a singular position, where steps are taken with more care
         for k in np.flatnonzero(trusted):
-            what = too_long(model, whole[k], halves[k], self._problem.h)
+            what = too_long(model, whole[k], halves[k], self._problem.h, advice)
             if what is None and not opens[k] <= OPENING:
                 what = leads_off(opens[k])
             if what is not None:
