@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.real_time.stepping import Stepping
 from tests.fmu.importer import Importer
 from tests.fmu.test_fmu import JUMP, STRICT
+from tests.simulate.test_kept_jacobian import Q, V, arm
+
+__all__ = ["arm"]
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -108,3 +112,19 @@ def test_numbers_of_force_elements_are_parameters_that_may_be_set(tmp_path, rock
         found.start()
         found.step(0.0, 0.1)
         assert np.abs(found.get("q.") - run.q[-1]).max() < 1e-13 < np.abs(run.q - soft.q).max()
+
+
+def test_newtons_matrix_is_kept_over_changes_of_inputs_as_in_real_time(tmp_path, arm):
+    scheme = mbd.GeneralisedAlpha(rho=0.4)
+    mbd.export_fmu(arm, tmp_path / "it.fmu", step=1e-3, integrator=scheme, q=Q, v=V)
+    stepping = Stepping(arm, np.concatenate([Q, V]), 1e-3, scheme)
+    with Importer(tmp_path / "it.fmu") as found:
+        found.start()
+        for k in range(100):
+            push = np.sin(k // 3)
+            found.set({"push": push})
+            found.step(1e-3 * k, 1e-3)
+            stepping.held[:] = push
+            stepping.advance()
+        assert np.array_equal(found.get("q."), stepping.q)
+        assert np.array_equal(found.get("v."), stepping.v)
