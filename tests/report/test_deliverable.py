@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
 from lxml import html
@@ -14,15 +11,8 @@ from mbd_bridge.assumptions import TOPICS
 from mbd_bridge.crosscheck import Report, Row
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads import assumed
-from mbd_bridge.readable import PREFIXES, quantity
-from mbd_bridge.reports.cases import load_cases
 from mbd_bridge.reports.summary import checked_in_words
-
-ROOT = Path(__file__).parents[2]
-ARM, MOTION = ROOT / "urdf" / "kuka_iiwa.urdf", ROOT / "urdf" / "kuka_iiwa_motion.csv"
-JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
-FAST = {"picture": False, "check": False}
-BLOCK = {"project": "Cell <7>", "author": "A. \\ Engineer", "revision": "B", "date": "2026-03-31"}
+from tests.report.texts import ARM, BLOCK, FAST, JOINTS, MOTION, rows, si
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +30,6 @@ def page(arm, motion, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "arm.html"
     mbd.report(arm, path, motion, JOINTS, **FAST, **BLOCK)
     return path
-
-
-def si(text):
-    """Return a number with its unit in SI."""
-    value, _, unit = text.partition(" ")
-    power = PREFIXES.index(unit[0]) - 3 if unit[0] in PREFIXES and unit != "m" else 0
-    return float(value) * 1e3**power
-
-
-def rows(page, heading, place=0):
-    (section,) = html.parse(page).xpath(f"//section[h2='{heading}']")
-    found = section.findall(".//table")[place].findall(".//tr")[1:]
-    return [[cell.text_content() for cell in row] for row in found]
 
 
 def test_one_line_for_each_joint_says_what_the_api_says(arm, motion, page):
@@ -99,11 +76,10 @@ def test_the_report_says_every_assumption(arm, motion, page):
     assert "2000 kg on lbr_iiwa_link_ee" in shown["Payload"]
 
 
-@pytest.mark.parametrize("topic", ["payload", "friction", "round_off"])
-def test_without_an_assumption_there_is_no_report(arm, motion, tmp_path, monkeypatch, topic):
-    kept = {name: one for name, one in assumed.PROVIDERS.items() if name != topic}
+def test_without_an_assumption_there_is_no_report(arm, motion, tmp_path, monkeypatch):
+    kept = {name: one for name, one in assumed.PROVIDERS.items() if name != "payload"}
     monkeypatch.setattr(assumed, "PROVIDERS", kept)
-    with pytest.raises(StateError, match=f"nothing is said about {topic}"):
+    with pytest.raises(StateError, match="nothing is said about payload"):
         mbd.report(arm, tmp_path / "x.html", motion, JOINTS, **FAST)
     assert not list(tmp_path.iterdir())
 
@@ -139,81 +115,3 @@ def test_the_verdict_is_in_words():
     )
     silent = Report("arm", 20, (Row("joint loads", "x", 0.0, 1e-6, compared=False),), ())
     assert checked_in_words(silent).startswith("Not checked")
-
-
-def test_load_cases_stand_side_by_side_with_the_one_that_decides(arm, motion, tmp_path):
-    light = mbd.load(ARM)
-    histories = [mbd.load_history(MOTION, robot, JOINTS) for robot in (light, arm)]
-    cases = mbd.LoadCases(
-        [mbd.LoadCase("empty", histories[0], 3.0), mbd.LoadCase("loaded", histories[1])]
-    )
-    text = f"<html><body><section><h2>Load cases</h2>{load_cases(cases)}</section></body></html>"
-    path = tmp_path / "cases.html"
-    path.write_text(text, encoding="utf-8")
-    first = rows(path, "Load cases")
-    assert [row[:3] for row in first] == [["empty", "3", "2"], ["loaded", "1", "2"]]
-    for row in rows(path, "Load cases", 1):
-        assert row[2] == row[4] == "loaded"
-        assert row[1] == quantity(histories[1][f"{row[0]}.force"].largest.value, "N")
-
-
-def test_motors_stand_with_their_verdicts_and_curves(tmp_path):
-    path = tmp_path / "motors.html"
-    motor = mbd.actuators.Actuator(
-        JOINTS[0],
-        ratio=100,
-        rotor_inertia=1e-5,
-        motor_friction=mbd.actuators.Friction(0.01),
-        curve=mbd.actuators.MotorCurve(continuous=0.2, peak=0.5, max_speed=500.0),
-    )
-    robot = mbd.load(ARM).with_actuators([motor])
-    history = mbd.report(robot, path, MOTION, JOINTS, **FAST)
-    duty = history.motors[JOINTS[0]]
-    found = {row[0]: row[1:] for row in rows(path, "Motors")}
-    assert list(found) == list(history.motors.names)
-    shown = found[JOINTS[0]]
-    assert si(shown[0]) == pytest.approx(duty.peak.value, rel=1e-4)
-    assert si(shown[1]) == pytest.approx(duty.rms, rel=1e-4)
-    assert shown[-1] == duty.verdict.text
-    drawn = html.parse(path).xpath("//section[h2='Motors']//img/@alt")
-    assert f"torque over speed of the motor of {JOINTS[0]}" in drawn
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-def test_the_view_shows_the_loads_of_the_api_and_paper_has_pages(arm, motion, page):
-    playwright = pytest.importorskip("playwright.sync_api")
-    loads = arm.joint_loads(motion, joints=JOINTS)
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        seen = browser.new_page(viewport={"width": 900, "height": 900})
-        seen.goto(page.as_uri())
-        shot = "document.querySelector('.mbd-view canvas').toDataURL()"
-        first = seen.evaluate(shot)
-        for row in (0, 150):
-            seen.evaluate(
-                "t => { const s = document.querySelector('.mbd-view input[type=range]');"
-                " s.value = t; s.dispatchEvent(new Event('input')); }",
-                float(motion.time[row]),
-            )
-            seen.wait_for_timeout(200)
-            shown = seen.evaluate(
-                "[...document.querySelectorAll('.mbd-view .label')].filter(l => !l.hidden)"
-                ".map(l => l.textContent)"
-            )
-            for k in range(len(JOINTS)):
-                force = float(np.linalg.norm(loads.force[row, k]))
-                assert any(
-                    text.endswith("N") and si(text) == pytest.approx(force, rel=1e-3)
-                    for text in shown
-                ), (force, shown)
-        assert seen.evaluate(shot) != first  # the machine moved
-        seen.mouse.move(450, seen.evaluate("document.querySelector('canvas').offsetTop") + 100)
-        paper = seen.pdf(prefer_css_page_size=True)
-        assert (
-            paper.startswith(b"%PDF")
-            and paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page/") != 1
-        )
-        browser.close()

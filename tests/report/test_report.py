@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -308,43 +307,6 @@ def test_on_a_terminal_the_command_shows_how_far_it_is(tmp_path):
     seen = shown.decode()
     assert command.returncode == 0
     assert re.search(r"reading and computing .* 100 %", seen), seen
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_browser_opens_it_without_complaint_or_request(page, linkage_page, width):
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for path in (page, linkage_page):
-            seen = browser.new_page(viewport={"width": width, "height": 800})
-            complaints, requests = [], []
-            seen.on("console", lambda message, to=complaints: to.append(message.text))
-            seen.on("pageerror", lambda error, to=complaints: to.append(str(error)))
-            seen.on("request", lambda request, to=requests: to.append(request.url))
-            seen.goto(path.as_uri())
-            # without a graphics card the browser's own driver tells that it is slow
-            assert not [text for text in complaints if "GPU stall due to ReadPixels" not in text]
-            assert [u for u in requests if not u.startswith("data:")] == [path.as_uri()]
-            # every picture is drawn, and nothing makes the page wider than the screen
-            drawn = "[...document.images].every(i => i.complete && i.naturalWidth > 100)"
-            assert seen.evaluate(drawn)
-            assert seen.evaluate("document.documentElement.scrollWidth") <= width
-            charts = seen.evaluate(
-                "[...document.querySelectorAll('.charts img')].map(i => i.getBoundingClientRect())"
-                ".map(r => [r.left, r.right])"
-            )
-            assert charts and all(left >= 0 and right <= width for left, right in charts)
-            assert len({left for left, _ in charts}) == (1 if width < 640 else 2)  # columns
-            if width > 640:  # on a phone tables are moved sideways
-                wide = "[...document.querySelectorAll('.wide')].every(w => w.scrollWidth <= "
-                assert seen.evaluate(wide + "w.clientWidth)")
-            title = seen.evaluate("document.querySelector('h1').innerText")
-            assert re.fullmatch("Joint loads of (kuka_iiwa|four_bar)", title)
-        browser.close()
 
 
 def test_a_page_is_no_pdf(arm, tmp_path):

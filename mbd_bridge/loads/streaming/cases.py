@@ -114,10 +114,14 @@ class LoadCases:
         for topic in TOPICS:
             if topic != "cases":
                 found += _of_cases([case.name for case in self.cases], [x[topic] for x in own])
+        return Assumptions((*found, *self._weights))
+
+    @property
+    def _weights(self) -> tuple[Assumption, ...]:
         each = [f"{case.name} {case.weight:g} times" for case in self.cases]
         text = f"{', '.join(each)}; damage adds up by Miner's rule, whatever the order"
         numbers = tuple(Number(f"repetitions of {x.name}", x.weight, "") for x in self.cases)
-        return Assumptions((*found, Assumption("cases", text, numbers)))
+        return (Assumption("cases", text, numbers),)
 
     @property
     def signals(self) -> tuple[Signal, ...]:
