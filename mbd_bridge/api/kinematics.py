@@ -31,6 +31,7 @@ from mbd_bridge.motions.path import moving_targets
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.spatial import Array
 
 
 class MechanismKinematics(MechanismDynamics):
@@ -126,6 +127,35 @@ class MechanismKinematics(MechanismDynamics):
         """
         kernel = self.prepared.get("centroid", lambda: prepare_centroid(self.model))
         return Centroid(*kernel(*_states(self.model, q, v), threads=threads))
+
+    def sample_poses(
+        self,
+        samples: int = 2**12,
+        *,
+        ranges: Ranges = None,
+        near: InitialGuess = None,
+        actuated: Iterable[str] | str | None = None,
+        clearance: float = CLEARANCE,
+        seed: int = 0,
+    ) -> Array:
+        """Return positions (N, nq) that are spread evenly over the workspace, loops closed.
+
+        Parameters
+        ----------
+        samples : poses of a Sobol sequence, rounded up to a power of two; those that a machine with
+            loops cannot take are left out
+        ranges, near, actuated, clearance, seed : as for `worst_pose`
+
+        Examples
+        --------
+        >>> q = robot.sample_poses()                                       # doctest: +SKIP
+        >>> reached = robot.frame_kinematics("tool0", q).position          # doctest: +SKIP
+        """
+        model = self.model
+        actuators = actuated_joints(model, actuated) if model.has_loops else None
+        clear = real_number("clearance", clearance, "a number from 0 to 1")
+        workspace = Workspace(self.prepared, ranges, near, actuators, clear)
+        return workspace.sample(whole_number("samples", samples), whole_number("seed", seed, 0))
 
     def worst_pose(
         self,

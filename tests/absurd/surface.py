@@ -260,6 +260,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
         "second", mbd.Beam((0, 0, 0), (1, 0, 0), 70e9, 26e9, 2700.0, mbd.Section.circle(0.01))
     ),
     ("Mechanism.worst_pose", "samples"): lambda g: 64,
+    ("Mechanism.sample_poses", "samples"): lambda g: 64,
     ("study", "design"): lambda g: mbd.studies.grid({g["link"] + ".mass": [1.0, 2.0]}),
     ("study", "outputs"): lambda g: ["energy"],
     ("LoadSolver.flags", "basis"): lambda g: np.ones((5, 1)),
@@ -287,6 +288,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
 NEEDED = {
     "study": ("duration", "outputs"),
     "Mechanism.worst_pose": ("samples",),
+    "Mechanism.sample_poses": ("samples",),
     "Mechanism.inverse_kinematics": ("position",),
     "Mechanism.joint_loads": ("v", "a"),
     "Mechanism.free_body": ("v", "a"),

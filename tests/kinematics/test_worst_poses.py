@@ -67,6 +67,25 @@ def test_no_random_pose_is_worse():
                 assert again.moment[0] == pytest.approx(high.value, rel=1e-9)
 
 
+def test_sampled_poses_are_spread_evenly_and_close_their_loops():
+    """Of two angles spread evenly, the end's mean square distance is that of a random walk."""
+    machine = arm()
+    q = machine.sample_poses(1000)
+    assert q.shape == (1024, 2)
+    end = machine.frame_kinematics("tip", q, frames={"tip": ("lower", (1, 0, 0))}).position
+    assert np.sum(end**2, axis=1).mean() == pytest.approx(2.0, abs=1e-3)
+    assert np.abs(end.mean(axis=0)).max() < 1e-3
+    held = machine.sample_poses(64, ranges={"shoulder": 0.3, "elbow": (0.5, 1.0)})
+    assert set(held[:, 0]) == {0.3}
+    assert 0.5 <= held[:, 1].min() < 0.52
+    assert 0.98 < held[:, 1].max() <= 1.0
+    closed = mbd.load(OWN / "four_bar.urdf")
+    found = closed.sample_poses(64, actuated=["crank"])
+    assert 0 < len(found) < 64  # near a singular position there is none
+    phi = closed.kernel("constraints")(found, np.zeros((len(found), closed.model.nv)))[0]
+    assert np.abs(phi).max() < 1e-12
+
+
 def test_loops_are_closed_and_singular_poses_left_out():
     robot, actuated = gripper()
     worst = robot.worst_pose(

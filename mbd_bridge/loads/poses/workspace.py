@@ -6,7 +6,7 @@ give every orientation the same weight (Shoemake 1992).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,9 @@ from mbd_bridge.spatial import Array
 Ranges = Mapping[str, ArrayLike] | None
 """By coordinate: (lowest, highest), or one number at which it stays."""
 
+
+BLOCK = 2**14
+"""Poses that are evaluated together."""
 
 CLEARANCE = 1e-2
 """Distance from a singular position, relative: nearer, loads are a hundred times the weights."""
@@ -114,6 +117,27 @@ class Workspace:
             return q, np.ones(len(u), dtype=bool)
         found = assemble_batch(self._prepared, q, fixed=self._fixed, check=False)
         return found.q, found.closed & (self._distance(found.q) >= self._clearance)
+
+    def number(self, samples: int) -> int:
+        """Return the number of poses in a Sobol sequence of at least so many: a power of two."""
+        return 2 ** max(0, int(np.ceil(np.log2(samples)))) if self.size else 1
+
+    def points(self, number: int, seed: int) -> Iterator[Array]:
+        """Yield the points (n, size) of a Sobol sequence, in blocks."""
+        from scipy.stats import qmc
+
+        if not self.size:
+            yield np.zeros((1, 0))
+            return
+        sequence = qmc.Sobol(self.size, scramble=True, seed=seed)
+        for start in range(0, number, BLOCK):
+            yield sequence.random(min(BLOCK, number - start))
+
+    def sample(self, samples: int, seed: int) -> Array:
+        """Return those positions (n, nq) of a Sobol sequence that exist."""
+        points = self.points(self.number(samples), seed)
+        found = [q[exist] for q, exist in map(self.poses, points)]
+        return np.concatenate(found)
 
     def _distance(self, q: Array) -> Array:
         """Return smallest over largest singular value of loops and sampled joints (n,)."""

@@ -22,9 +22,6 @@ from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motions.table import COMPONENTS
 from mbd_bridge.spatial import Array
 
-BLOCK = 2**14
-"""Poses that are evaluated together."""
-
 LAST_STEP = 1e-6
 """Part of a range at which the search ends: of a smooth extreme 1e-12 of the load is left."""
 
@@ -121,7 +118,7 @@ def worst_poses(
     columns = columns_of(model, joints, actuations)
     lengths = 2 * len(joints)
     search = _Search(len(columns) - lengths, lengths, loads, workspace)
-    number = 2 ** max(0, int(np.ceil(np.log2(samples)))) if workspace.size else 1
+    number = workspace.number(samples)
     search.sample(number, seed)
     sampled = search.values.copy()
     if refine and workspace.size:
@@ -198,14 +195,8 @@ class _Search:
 
     def sample(self, number: int, seed: int) -> None:
         """Take in a Sobol sequence."""
-        from scipy.stats import qmc
-
-        if not self._workspace.size:
-            self._take(np.zeros((1, 0)))
-            return
-        sequence = qmc.Sobol(self._workspace.size, scramble=True, seed=seed)
-        for start in range(0, number, BLOCK):
-            self._take(sequence.random(min(BLOCK, number - start)))
+        for points in self._workspace.points(number, seed):
+            self._take(points)
 
     def refine(self, number: int) -> None:
         """Go from the best samples to local extremes."""
