@@ -22,6 +22,7 @@ ORDER = (
     "arguments",
     "assumptions",
     "readable",
+    "tabular",
     "spatial",
     "flexible",
     "formats",

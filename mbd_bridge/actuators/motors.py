@@ -17,6 +17,7 @@ from mbd_bridge.errors import StateError, some, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.noise_deviations import noise_deviations
+from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
-class Motors:
+class Motors(Tabular, rows="mbd_bridge.actuators.rows"):
     """The duties of a machine's motors, by the name of what each of them moves.
 
     Attributes
@@ -64,6 +65,9 @@ class Motors:
 
     def __len__(self) -> int:
         return len(self.duties)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.names)
 
     @property
     def assumed(self) -> tuple[Assumption, ...]:

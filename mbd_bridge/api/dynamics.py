@@ -22,6 +22,7 @@ from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes, External
 from mbd_bridge.spatial import Array
+from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators import Actuator, Actuators
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.bearings.bearing_set import BearingsGiven
 
 
-class MechanismDynamics:
+class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
     """Forces and accelerations of a mechanism, and where its links are.
 
     Attributes

@@ -18,7 +18,7 @@ from mbd_bridge.motions import Motion
 from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:
-    from mbd_bridge.view.picture import Pixels
+    from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.source import Rest, Source
     from mbd_bridge.view.web import WebView
 
@@ -47,7 +47,7 @@ def render(
     labels: bool = True,
     exaggerate: float = 1.0,
     progress: Callable[[float], None] | None = None,
-) -> Pixels:
+) -> Picture:
     """Draw a machine, or film its motion, without a window or a graphics card.
 
     Parameters
@@ -73,9 +73,10 @@ def render(
 
     Returns
     -------
-    (height, width, 3) of uint8: the picture, or the last one of the film
+    (height, width, 3) of uint8: the picture, or the last one of the film; a notebook shows it
     """
     from mbd_bridge.view.exaggerate import check_factor
+    from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
     from mbd_bridge.view.take import Overlays
 
@@ -87,14 +88,14 @@ def render(
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
-        return film(source, shot, overlays, path, progress)
+        return film(source, shot, overlays, path, progress).view(Picture)
     at = float(source.time[0]) if time is None else float(time)
     if not source.time[0] <= at <= source.time[-1]:
         raise StateError(
             f"t = {at!r} s is not in the motion, which goes from {source.time[0]:g} to "
             f"{source.time[-1]:g} s"
         )
-    return still(source.at(np.array([at])), shot, overlays, path)
+    return still(source.at(np.array([at])), shot, overlays, path).view(Picture)
 
 
 def show(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbd_bridge.tabular import Tabular
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -32,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Tabular, rows="mbd_bridge.crosscheck.rows"):
     """All rows, the referees that were asked, and those that could not be, with the reason."""
 
     mechanism: str

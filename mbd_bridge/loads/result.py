@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,7 @@ from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
+from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +56,7 @@ class OneJoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JointLoads:
+class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
     """Loads of some joints at one state or at N states.
 
     Attributes
@@ -117,6 +118,15 @@ class JointLoads:
             self.unique[..., k, :],
             self.actuation_unique[..., self.actuation_of[k]],
         )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.joints)
+
+    def __len__(self) -> int:
+        return len(self.joints)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.joints)
 
     @property
     def determined(self) -> Array:

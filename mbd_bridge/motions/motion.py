@@ -49,6 +49,7 @@ from mbd_bridge.motions.smoothing import (
 from mbd_bridge.motions.smoothing.notes import noise_notes
 from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
+from mbd_bridge.tabular import AlongTime
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +64,7 @@ LENGTH = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
     """States of a model along time.
 
     Attributes

@@ -14,12 +14,11 @@ from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables import TableWriter
 from mbd_bridge.spatial import Array
 from mbd_bridge.studies.design import Design
+from mbd_bridge.tabular import HINT, MOST, html_table
 
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-HINT = "pip install 'mbd_bridge[studies]', from a clone pip install '.[studies]'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +52,14 @@ class StudyResult:
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.outputs, *self.design.names]
+
+    def _repr_html_(self) -> str:
+        """Return the first variants and how they ended, for a notebook."""
+        columns = self.columns
+        cells = list(zip(*(values[: MOST + 1] for values in columns.values()), strict=True))
+        ends = ", ".join(f"{number:,} {status}" for status, number in self.statuses.items())
+        below = (f"{count(len(self), 'variant')}: {ends}",)
+        return html_table("StudyResult", list(columns), cells[:MOST], below)
 
     @property
     def columns(self) -> dict[str, Array]:

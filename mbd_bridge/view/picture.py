@@ -6,8 +6,9 @@ shadow is our own: the machine as the light sees it, laid on the ground.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 
 Pixels = NDArray[np.uint8]
+
+
+class Picture(np.ndarray[Any, np.dtype[np.uint8]]):
+    """A picture (height, width, 3) that a notebook shows."""
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the picture in a file; None of what is no picture any more, such as a row."""
+        from PIL import Image
+
+        if self.ndim != 3 or self.shape[2] != 3 or not self.size:
+            return None
+        out = io.BytesIO()
+        Image.fromarray(np.asarray(self)).save(out, format="PNG")
+        return out.getvalue()
+
 
 FINER = 2
 """How much larger than asked for a picture is drawn, each way."""

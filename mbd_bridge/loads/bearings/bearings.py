@@ -21,6 +21,7 @@ from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.readable import quantity
 from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.tabular import Tabular
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ RIGID = (
 
 
 @dataclass(frozen=True, eq=False)
-class Bearings:
+class Bearings(Tabular, rows="mbd_bridge.loads.bearings.rows"):
     """What the bearings of a machine carry along a motion.
 
     Attributes
@@ -86,6 +87,9 @@ class Bearings:
 
     def __len__(self) -> int:
         return len(self.duties)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(dict.fromkeys(duty.joint for duty in self.duties))
 
     def __repr__(self) -> str:
         return f"Bearings({self.mechanism!r}: {', '.join(d.joint for d in self.duties)})"

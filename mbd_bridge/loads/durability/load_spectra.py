@@ -8,7 +8,7 @@ place; which direction of a radial load damages most is found by looking along a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ from mbd_bridge.loads.durability.turning_points import Floats
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signal, Signals, times_of
+from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ class Worst(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LoadSpectra:
+class LoadSpectra(Tabular, rows="mbd_bridge.loads.durability.rows"):
     """Spectra of the loads of some joints.
 
     Attributes
@@ -85,6 +86,15 @@ class LoadSpectra:
         if self.signals[place].resultant:
             warn(f"{name}: {RESULTANTS_MISLEAD}")
         return self.spectra[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return (signal.name for signal in self.signals)
+
+    def __len__(self) -> int:
+        return len(self.signals)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
     def worst_direction(self, signal: str, exponent: float, *, frequency: float = 1.0) -> Worst:
         """Return the direction in the plane in which a joint's load damages most.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
 from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators.motors import Motors
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LoadHistory:
+class LoadHistory(Tabular, rows="mbd_bridge.loads.streaming.rows"):
     """Loads of some joints along a motion, condensed: its size does not depend on the motion's.
 
     Attributes
@@ -87,6 +88,15 @@ class LoadHistory:
         if name not in names:
             raise StateError(unknown_name("signal in this history", name, names))
         return self.statistics[names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.signal.name for one in self.statistics)
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
     def equivalent_band(self, name: str, m: float, *, frequency: float = 1.0) -> float | None:
         """Return half the width of the 95 % band of a signal's damage-equivalent range.

@@ -33,10 +33,11 @@ from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 from mbd_bridge.spatial import Array
+from mbd_bridge.tabular import Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class SimulationBatch:
+class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
     """States of N trajectories of one mechanism, or of variants of it, along time.
 
     ``batch[k]`` is trajectory k as a `Simulation`. What follows from all the states together (`a`,

@@ -36,6 +36,7 @@ from mbd_bridge.simulate.singular.near import near_singular
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
+from mbd_bridge.tabular import AlongTime
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
     """States of a mechanism along time.
 
     Attributes

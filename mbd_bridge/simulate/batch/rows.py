@@ -1,0 +1,27 @@
+"""A batch of simulations as rows: a trajectory each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.mechanism.units import model_units
+from mbd_bridge.simulate.batch.result import SimulationBatch
+from mbd_bridge.tabular import Rows, Series
+
+
+def rows_of(batch: SimulationBatch) -> Rows:
+    """Return how each trajectory ended, when, and where: its last coordinates."""
+    there = np.isfinite(batch.q).all(axis=-1)
+    last = np.maximum(there.sum(axis=1) - 1, 0)
+    at_end = batch.q[np.arange(len(batch)), last]
+    units, _ = model_units(batch.model)
+    columns = (
+        Series("status", "", batch.status),
+        Series("end", "s", batch.time[last]),
+        *(
+            Series(f"{name} at the end", unit, at_end[:, k])
+            for k, (name, unit) in enumerate(zip(batch.model.coordinate_names, units, strict=True))
+        ),
+    )
+    index = Series("trajectory", "", np.arange(len(batch)))
+    return Rows(repr(batch), index, columns)

@@ -1,0 +1,181 @@
+"""Results with rows: as tables in notebooks, as pandas data frames and as xarray data sets.
+
+A class says in which module its rows are made: ``class Motors(Tabular, rows="mbd_bridge....")``;
+that module has a function `rows_of`. It is imported when somebody asks for a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.readable import number
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+HINT = "pip install 'mbd_bridge[studies]', from a clone pip install '.[studies]'"
+
+MOST = 24
+"""Rows of a table in a notebook; more are counted."""
+
+EDGE = "1px solid color-mix(in srgb, currentColor 22%, transparent)"
+"""Lines between rows: in the page's own colour, so that they suit a light and a dark one."""
+
+NUMBER, WORDS = "text-align:right;font-variant-numeric:tabular-nums", "text-align:left"
+
+
+class Series(NamedTuple):
+    """A column: its name, its unit ("" for words and counts), and a value for each row."""
+
+    name: str
+    unit: str
+    values: Sequence[Any] | NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """A table.
+
+    Attributes
+    ----------
+    title : what it is, in a line
+    labels : what the rows stand for: times, joints, signals
+    columns : all with as many values as the labels
+    long : rows are instants: a notebook shows the range of each column
+    notes : sentences below the table in a notebook
+    floors : by unit, the size up to which a notebook shows a number as 0: rounding errors
+    """
+
+    title: str
+    labels: Series
+    columns: tuple[Series, ...]
+    long: bool = False
+    notes: tuple[str, ...] = ()
+    floors: Mapping[str, float] = MappingProxyType({})
+
+
+class Tabular:
+    """A result that has rows."""
+
+    __slots__ = ()
+    _rows_module: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, rows: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if rows:  # a dataclass with slots makes its class twice, the second time without it
+            cls._rows_module = rows
+
+    def _rows(self) -> Rows:
+        rows: Rows = import_module(self._rows_module).rows_of(self)
+        return rows
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return the rows as a pandas table; ``.attrs["units"]`` has the unit of each column."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPackageError(f"to_dataframe() needs pandas: {HINT}") from None
+        _, index, columns, *_ = self._rows()
+        table = pandas.DataFrame(
+            {column.name: column.values for column in columns},
+            index=pandas.Index(index.values, name=index.name),
+        )
+        table.attrs["units"] = {one.name: one.unit for one in (index, *columns)}
+        return table
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the rows as an xarray data set; each variable has its ``.attrs["units"]``."""
+        try:
+            import xarray
+        except ImportError:
+            raise MissingPackageError(f"to_xarray() needs xarray: {HINT}") from None
+        _, index, columns, *_ = self._rows()
+        variables = {
+            one.name: ((index.name,), np.asarray(one.values), {"units": one.unit})
+            for one in columns
+        }
+        place = (index.name,), np.asarray(index.values), {"units": index.unit}
+        return xarray.Dataset(variables, coords={index.name: place})
+
+    def _repr_html_(self) -> str:
+        """Return a compact table, for a notebook in a light or a dark theme."""
+        rows = self._rows()
+        if rows.long:
+            return html_table(rows.title, *_ranges(rows), rows.notes)
+        every = (rows.labels, *rows.columns)
+        heads = [f"{one.name}, {one.unit}" if one.unit else one.name for one in every]
+        cells = list(zip(*(_shown(one, rows.floors) for one in every), strict=True))
+        return html_table(rows.title, heads, cells, rows.notes)
+
+
+class AlongTime(Tabular):
+    """A result whose rows are the instants of its `time`."""
+
+    __slots__ = ()
+    time: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def html_table(
+    title: str, heads: Sequence[str], cells: Sequence[Sequence[Any]], notes: Sequence[str] = ()
+) -> str:
+    """Return a table as part of a page; texts from files are shown as texts."""
+    aligned = [_alignment(value) for value in cells[0]] if cells else [WORDS] * len(heads)
+    head = "".join(
+        f'<th style="{style};padding:.1em .6em;border-bottom:{EDGE}">{escape(one)}</th>'
+        for style, one in zip(aligned, heads, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(_cell(value, k == 0) for k, value in enumerate(row)) + "</tr>"
+        for row in cells[:MOST]
+    )
+    more = [f"... and {len(cells) - MOST} more rows"] if len(cells) > MOST else []
+    below = "".join(f'<div style="opacity:.8">{escape(note)}</div>' for note in (*more, *notes))
+    return (
+        f'<div style="overflow-x:auto"><div><b>{escape(title)}</b></div>'
+        f'<table style="border-collapse:collapse;margin:.3em 0;font-size:90%;color:inherit">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+    )
+
+
+def _shown(one: Series, floors: Mapping[str, float]) -> Sequence[Any] | NDArray[Any]:
+    """Return a column's values, rounding errors as 0."""
+    floor = floors.get(one.unit, 0.0)
+    return [0.0 if isinstance(x, float) and abs(x) <= floor else x for x in one.values]
+
+
+def _alignment(value: Any) -> str:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return NUMBER if number else WORDS
+
+
+def _cell(value: Any, first: bool) -> str:
+    """Return a cell; the first of a row is never broken: a tree may be drawn in it."""
+    text = str(value)
+    if isinstance(value, float | np.floating):
+        text = "" if np.isnan(value) else number(float(value))
+    style = f"{_alignment(value)};padding:.1em .6em;white-space:{'pre' if first else 'pre-line'}"
+    return f'<td style="{style}">{escape(text)}</td>'
+
+
+def _ranges(rows: Rows) -> tuple[list[str], list[list[Any]]]:
+    """Return the range of each column over all instants, as a table."""
+    found = []
+    for one in (rows.labels, *rows.columns):
+        values = np.asarray(one.values, dtype=np.float64)
+        values = np.where(np.abs(values) <= rows.floors.get(one.unit, 0.0), 0.0, values)
+        known = values[np.isfinite(values)]
+        ends = [float(known.min()), float(known.max())] if len(known) else [np.nan, np.nan]
+        rms = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
+        found.append([one.name, one.unit, *ends, np.nan if one is rows.labels else rms])
+    return ["", "unit", "least", "largest", "RMS"], found
