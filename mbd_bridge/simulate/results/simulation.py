@@ -41,7 +41,6 @@ from mbd_bridge.tabular import AlongTime
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 EVERY = slice(None)
 """All records."""
 
