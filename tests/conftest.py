@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,17 @@ from tests.quick_code import code_for
 settings.register_profile("server", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("server")
+
+if find_spec("pybullet") is None:  # it has no wheels from Python 3.12 on
+    collect_ignore = [
+        "bridges/coupling_figures.py",
+        "bridges/test_pybullet_no_stall.py",
+        "bridges/test_pybullet_sensors.py",
+        "bridges/test_pybullet_stepper.py",
+        "bridges/worlds.py",
+        "formats/test_minitaur.py",
+        "view/test_window.py",
+    ]
 
 BYTECODE = "PYTHONPYCACHEPREFIX"
 """Environment variable: where Python keeps the bytecode of modules."""
