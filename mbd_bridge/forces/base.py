@@ -30,9 +30,6 @@ from mbd_bridge.spatial import Array
 NO_STATES = np.zeros(0)
 """States z of an element that has none."""
 
-LIBRARY = "mbd_bridge.forces."
-"""Where elements are whose energy and dissipation are tested."""
-
 PLACES = ("links", "link", "joints", "joint", "wheel")
 """Parameters that say where an element acts."""
 
@@ -110,11 +107,13 @@ class ForceElement(ABC):
 
     @property
     def passive(self) -> bool:
-        """Whether it stores and loses energy only, and U and D >= 0 tell how much.
+        """Whether it stores and loses energy only, and U and D >= 0 tell how much."""
+        return not self.depends_on_time
 
-        A user's element may do so, but nothing tests it.
-        """
-        return type(self).__module__.startswith(LIBRARY) and not self.depends_on_time
+    @property
+    def foreign(self) -> bool:
+        """Whether its class is not the library's."""
+        return type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links on which it exerts wrenches."""
@@ -186,8 +185,7 @@ class ForceElement(ABC):
         """
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         parts = {k: getattr(x, "digest", x) for k, x in values.items()}
-        foreign = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
-        if foreign or any(map(callable, parts.values())):
+        if self.foreign or any(map(callable, parts.values())):
             return None
         parts = {k: "a parameter" if is_traced(x) else x for k, x in parts.items()}
         return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()

@@ -196,7 +196,9 @@ class System:
         """The force elements with their numbers, states, and what tells them from others."""
         told = self.forces if self.elements is None else self.elements.symbolic
         each = zip(self.forces, self.states.places, told, strict=True)
-        return tuple(Member(one, k, at, own.identity) for k, (one, at, own) in enumerate(each))
+        return tuple(
+            Member.of(self.model, one, k, at, own.identity) for k, (one, at, own) in enumerate(each)
+        )
 
     def forces_with(self, p: Array | None) -> tuple[ForceElement, ...]:
         """Return the force elements with their parameters from p, floats or symbols."""

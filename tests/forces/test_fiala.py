@@ -98,3 +98,17 @@ def test_a_wrong_fiala_tyre_is_refused(what):
     with pytest.raises(MbdError, match=said):
         bound(free_wheel(), FialaTyre("wheel", **(FIALA | wrong)))
     assert mbd.System(free_wheel(), forces=[FialaTyre("wheel", **FIALA)]).forces
+
+
+def test_a_wheel_that_flies_lands_without_slip_of_its_own():
+    """It rolls freely, hops, and comes down: its carcass has taken nothing in the air."""
+    robot = free_wheel(floating=False)
+    tyre = FialaTyre("wheel", **FIALA, relaxation=(0.3, 0.3), name="tyre")
+    v = np.array([5.0, 0, 1.0, 0, 0, 5.0 / 0.3])
+    run = mbd.simulate(
+        robot, 1.0, step=2e-4, q=np.array([0, 0, 0.3, 0, 0, 0.0]), v=v, forces=[tyre]
+    )
+    flies = run.force_elements["tyre"]["normal_force"] == 0.0
+    assert flies.sum() > 500 and np.abs(run.z[flies]).max() < 1e-3  # m, from the ground
+    whole = run.energy + run.force_elements.energy
+    assert (whole - whole[0]).max() < 1e-3 * np.ptp(run.energy)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.forces import Effect, ForceElement
+from mbd_bridge.functions import maximum
 from tests.machines import four_bar
 from tests.simulate.test_implicit import slider
 
@@ -39,6 +42,40 @@ def test_a_hard_stop_that_gives_energy_is_told_whatever_acts_beside(falling, bes
     assert total.max() < 1.1 * (total[0] + 1.0)  # J, what a newton does over a metre
     batch = mbd.simulate_batch(falling, 1.0, q=[[1.0], [1.0]], **options)
     assert set(batch.status) == {run.status}
+
+
+@dataclass(frozen=True, eq=False)
+class Stop(ForceElement):
+    """The same hard stop as an element of a user's, right or wrong about its energy."""
+
+    states_right: bool = True
+
+    def bind(self, model):
+        return self
+
+    def effect(self, model, t, q, v, z=()):
+        pressed = maximum(-q[0], 0.0)
+        energy = 0.5e7 * pressed * pressed
+        return Effect({0: 1e7 * pressed}, {}, energy if self.states_right else 0.0, 0.0, {})
+
+    def units(self, model):
+        return {}
+
+    def velocity_numbers(self, model):
+        return (0,)
+
+
+def test_a_users_element_counts_in_the_balance_where_it_does_what_it_states(falling):
+    for right in (True, False):
+        system = mbd.System(falling, forces=[Stop(right)])
+        assert bool(system.passive) == right
+    system = mbd.System(falling, forces=[Stop(True)])
+    run = mbd.simulate(system, 1.0, q=[1.0], step=1e-3, integrator="newmark", check=False)
+    assert "store and lose energy gave" in run.status or run.facts["balance"] < 0.1
+    fine = mbd.simulate(system, 0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark")
+    assert fine.finished and 0.0 < fine.facts["balance"] < 1e-3
+    wrong = mbd.System(falling, forces=[Stop(False)])
+    assert mbd.simulate(wrong, 0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark").finished
 
 
 @pytest.mark.parametrize("beside", BESIDE)

@@ -1,7 +1,7 @@
 """Slips of a tyre: how far its material slides for each metre that it rolls, at once or with delay.
 
     κ = -s_x/V,   tan α = s_y/V                        at once
-    u̇ = -s_x - V u/σ_x,   ẇ = s_y - V w/σ_y           relaxation, lengths σ
+    u̇ = -s_x - V u/σ_x,   ẇ = s_y - V w/σ_y           relaxation, lengths σ; s = 0 in the air
     κ = u/σ_x,   tan α = w/σ_y
 
 V is the rolling speed, bounded from below (`slip_speed`). The deflections u and w of the carcass
@@ -43,9 +43,9 @@ def slips(touch: Contact, low_speed: float, z: Array, lengths: tuple[Any, Any] |
         over = 1.0 / speed
         return Slips(-touch.slip_x * over, touch.slip_y * over)
     kappa, tan_alpha = z[0] * (1.0 / lengths[0]), z[1] * (1.0 / lengths[1])
-    return Slips(
-        kappa, tan_alpha, (-touch.slip_x - speed * kappa, touch.slip_y - speed * tan_alpha)
-    )
+    touches = less(0.0, touch.deflection)  # nothing deflects a carcass in the air
+    slip_x, slip_y = (where(touches, s, 0.0) for s in (touch.slip_x, touch.slip_y))
+    return Slips(kappa, tan_alpha, (-slip_x - speed * kappa, slip_y - speed * tan_alpha))
 
 
 def slip_speed(rolling: Any, low_speed: float) -> Any:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.forces.base import Effect, ForceElement
+from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.points import in_link_axes
+from mbd_bridge.forces.stated import does_as_stated
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array, zeros
@@ -23,17 +25,27 @@ class Member(NamedTuple):
     number : of it
     states : where in z its states are
     identity : a text that tells it from others; None where only the graph of its effect does
+    passive : whether it stores and loses energy only, as it states. Relaxing tyres, whose states
+        hold some that they do not state, do not; a user's element is tried (`forces.stated`)
     """
 
     element: ForceElement
     number: int
     states: slice
     identity: str | None
+    passive: bool
 
-    @property
-    def passive(self) -> bool:
-        """Whether it stores and loses energy only, none of it in states of its own."""
-        return self.element.passive and self.states.start == self.states.stop
+    @staticmethod
+    def of(
+        model: Model, element: ForceElement, number: int, states: slice, identity: str | None
+    ) -> Member:
+        """Return an element of a system."""
+        passive = element.passive and not is_sampled(element)
+        if passive and element.foreign:
+            passive = does_as_stated(element, model)
+        elif states.start != states.stop:
+            passive = False
+        return Member(element, number, states, identity, passive)
 
 
 @dataclass(frozen=True, eq=False)
