@@ -204,8 +204,9 @@ class Track(ForceElement):
         return any(self.road.motion)
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
-        """Return the links of its wheels and ends."""
-        return tuple(dict.fromkeys(model.link_number(link) for link, _ in self._band()))
+        """Return the links of its wheels, and of the ends of its band if it has one."""
+        points = self._band() if self.stiffness else self.wheels
+        return tuple(dict.fromkeys(model.link_number(link) for link, _ in points))
 
 
 def _add(wrenches: dict[int, Any], more: Any) -> None:

@@ -19,7 +19,7 @@ def run() -> dict[str, Any]:
     """Print and return times and errors."""
     made = example("tracked_vehicle")
     vehicle = made["vehicle"]
-    system = mbd.System(vehicle, forces=[*vehicle.forces, *made["wheels"]])
+    system = mbd.System(vehicle, forces=[*vehicle.forces, *made["loose"]])
     steps = {"rk4": (4e-3, 2e-3, 1e-3), "newmark": (4e-3, 2e-3, 1e-3)}
     state = made["q"], made["v"]
     return beside(vehicle, Case(system, *state, same_forces, DURATION, steps, (2e-3, 1e-3)))

@@ -125,7 +125,7 @@ BAD = {
     "no such link": ({"front": ("nose", (0, 0, 0))}, "front: no link named 'nose'"),
     "no stiffness": ({"stiffness": 0.0}, "stiffness: expected a number above 0.*under tension"),
     "pads": ({"pad_stiffness": -1.0}, "pad_stiffness.*at least 0"),
-    "radius": ({"radius": 0.0}, "radius: expected a number above 0, m"),
+    "radius": ({"radius": 0.0}, "radius: expected one number above 0, m"),
     "road": ({"road": None}, "expected a road"),
     "axis": ({"axis": (0, 0, 0)}, "axis: expected a direction"),
 }
@@ -136,3 +136,12 @@ def test_a_wrong_track_is_refused(what):
     wrong, said = BAD[what]
     with pytest.raises(MbdError, match=said):
         bound(vehicle(), track(**wrong))
+
+
+def test_a_track_without_a_band_acts_on_its_wheels_alone():
+    robot = vehicle()
+    bare = track(tension=0.0, stiffness=0.0, front=("hull", (1.0, 0, 0)), rear=None)
+    run = mbd.simulate(
+        robot, 0.01, q=np.append([0, 0, 0.3, 0, 0, 0, 1], np.zeros(4)), forces=[bare]
+    )
+    assert run.finished and "hull" not in run.system.links

@@ -1,6 +1,7 @@
 """Lee94 7.1: the tracked vehicle against plane equations written for it alone."""
 
 import numpy as np
+import pytest
 from scipy.integrate import simpson
 
 from tests.oracles import tracked_vehicle as oracle
@@ -34,24 +35,28 @@ def plane(run):
     )
 
 
-def test_its_accelerations_are_those_of_independent_equations():
-    run = example("tracked_vehicle")["run"]
+@pytest.mark.parametrize("kind", ["run", "banded"])
+def test_its_accelerations_are_those_of_independent_equations(kind):
+    made = example("tracked_vehicle")
+    run, band = made[kind], (made["TENSION"], made["BAND"]) if kind == "banded" else None
     assert (run.model.nq, len(run.model.cuts), len(run.model.bodies)) == (19, 0, 13)
     q, v, a = plane(run)
-    expected = np.array([oracle.accelerations(*state) for state in zip(q, v, strict=True)])
+    expected = np.array([oracle.accelerations(*state, band) for state in zip(q, v, strict=True)])
     assert np.abs(expected).max() > 100.0
     assert np.abs(a - expected).max() < INDEPENDENT * np.abs(expected).max()
 
 
-def test_it_starts_in_equilibrium_and_stays_on_its_way():
-    run = example("tracked_vehicle")["run"]
+@pytest.mark.parametrize("kind", ["run", "banded"])
+def test_it_starts_in_equilibrium_and_stays_on_its_way(kind):
+    run = example("tracked_vehicle")[kind]
     assert np.abs(run.a[0]).max() < 1e-6
     aside = run.q[:, [1, 3, 5]]
     assert np.abs(aside).max() < 1e-9
 
 
-def test_energy_is_lost_in_dampers_alone():
-    run = example("tracked_vehicle")["run"]
+@pytest.mark.parametrize("kind", ["run", "banded"])
+def test_energy_is_lost_in_dampers_alone(kind):
+    run = example("tracked_vehicle")[kind]
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)
