@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.arguments import by_name
+from mbd_bridge.arguments import by_name, flag
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
 from mbd_bridge.forces.outside import Input
@@ -108,7 +108,7 @@ class System:
         model = model_of(mechanism)
         acts: dict[str, Any] = {
             "torque": torque,
-            "effort_limits": effort_limits or None,
+            "effort_limits": flag("effort_limits", effort_limits) or None,
             "external": external,
             "external_in": external_in,
             "forces": forces,
