@@ -19,7 +19,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.joint_element import Along
 from mbd_bridge.forces.point_element import PointElement
@@ -94,10 +94,7 @@ class HydropneumaticUnit(PointElement):
         )
 
     def _positive(self, name: str, value: Any, unit: str) -> float:
-        number = self.number(name, value, unit)
-        return real_number(
-            f"{self.label}: {name}", number, f"a number above 0, {unit}", positive=True
-        )
+        return self.number(name, value, unit, positive=True)
 
     def _throttle(self, name: str, value: Throttle) -> tuple[float, float]:
         where = f"{self.label}: {name}"

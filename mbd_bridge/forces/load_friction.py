@@ -15,7 +15,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import ModelError, real_number
+from mbd_bridge.errors import ModelError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joint_friction import SMOOTHING
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
@@ -54,14 +54,13 @@ class LoadFriction(ForceElement):
                 f"has loops; use a JointFriction"
             )
         rate = f"{place.unit}/s"
-        speed = self.number("smoothing_velocity", self.smoothing_velocity, rate)
-        where = f"{self.label}: smoothing_velocity"
+        speed = self.smoothing_velocity
         return replace(
             self,
             coefficient=self.number("coefficient", self.coefficient, "", 0.0),
             radius=self.number("radius", self.radius, "m", 0.0),
             coulomb=self.number("coulomb", self.coulomb, place.force_unit, 0.0),
-            smoothing_velocity=real_number(where, speed, f"above 0, {rate}", positive=True),
+            smoothing_velocity=self.number("smoothing_velocity", speed, rate, positive=True),
         )
 
     def _place(self, model: Model) -> TreeCoordinate:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.contact import one_sided, progressive
 from mbd_bridge.forces.joint_element import Along
@@ -57,7 +57,6 @@ class PointStop(PointElement):
             raise StateError(
                 f"{self.label}: expected shortest below longest, got {shortest:g} and {longest:g} m"
             )
-        depth = self.number("depth", self.depth, "m")
         return replace(
             self,
             links=links,
@@ -66,7 +65,7 @@ class PointStop(PointElement):
             longest=longest,
             stiffness=progressive(self, self.stiffness),
             damping=self.number("damping", self.damping, "N s/m", 0.0),
-            depth=real_number(f"{self.label}: depth", depth, "a number above 0, m", positive=True),
+            depth=self.number("depth", self.depth, "m", positive=True),
         )
 
     def tension(self, t: Any, length: Any, rate: Any) -> Along:

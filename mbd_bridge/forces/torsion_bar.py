@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.joint_element import Along, JointElement
 from mbd_bridge.forces.joints import JointCoordinate
@@ -69,10 +69,7 @@ class TorsionBar(JointElement):
         )
 
     def _positive(self, name: str, value: Any, unit: str) -> float:
-        number = self.number(name, value, unit)
-        return real_number(
-            f"{self.label}: {name}", number, f"a number above 0, {unit}", positive=True
-        )
+        return self.number(name, value, unit, positive=True)
 
     @property
     def stiffness(self) -> float:

@@ -40,7 +40,7 @@ from mbd_bridge.simulate.inputs.outside import resolved
 from mbd_bridge.simulate.inputs.signal import Sampled, Signal, StateFunction, Table
 from mbd_bridge.simulate.inputs.table import check_covers
 from mbd_bridge.simulate.inputs.torques import Torque, TorquePart, torque_parts
-from mbd_bridge.simulate.inputs.within_elements import input_parts
+from mbd_bridge.simulate.inputs.within_elements import check_numbers, input_parts
 from mbd_bridge.simulate.inputs.wrenches import External, WrenchPart, wrench_parts
 from mbd_bridge.simulate.layout import Layout
 from mbd_bridge.simulate.machine import HasModel, agreed, model_of
@@ -137,6 +137,7 @@ class System:
             self.forces = self.elements.bound(self.forces, self.elements.values[0])
         torques, wrenches = element_parts(model, self.members)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
+        check_numbers(self)
         self.outputs = Outputs.of(model, loads, outputs)
         if end is not None:
             self.check_covers(start, end)

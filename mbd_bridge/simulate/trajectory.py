@@ -18,6 +18,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting, motions
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Table, jets
+from mbd_bridge.simulate.inputs.within_elements import with_inputs
 from mbd_bridge.simulate.inputs.wrenches import ADVICE
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.runge_kutta import Stage
@@ -48,7 +49,14 @@ class Trajectory:
     def forces_in_cuts(self) -> tuple[ForceElement, ...]:
         """The force elements that act in cut joints; see `System.forces_in_cuts`."""
         names = {element.name for element in self.system.forces_in_cuts}
-        return tuple(element for element in self.forces if element.name in names)
+        called = [one for one in self.system.torques if isinstance(one.signal, Sampled)]
+        if any(one.field.rpartition(".")[0] in names for one in called):
+            raise StateError(
+                "a force element in a cut joint has an input that Python computes: have the steps "
+                "tell the loads, simulate(..., loads=[joints])"
+            )
+        forces = with_inputs(self.system, self.forces, self.held)
+        return tuple(element for element in forces if element.name in names)
 
     def __reduce__(self) -> tuple[type[Trajectory], tuple[System, int]]:
         return Trajectory, (self.system, self.number)

@@ -80,7 +80,9 @@ class Inputs(NamedTuple):
             place = system.layout.held[number].start
             for k, (name, unit, text) in enumerate(_numbers(system, part)):
                 old = known.get(name)
-                if old is not None and old.unit != unit:
+                if old is not None and "" in (unit, old.unit):  # inside an element
+                    unit, text = max((unit, text), (old.unit, old.description))
+                elif old is not None and old.unit != unit:
                     raise StateError(f"input {name!r}: it stands for {old.unit} and for {unit}")
                 places = (*(old.places if old else ()), place + k)
                 known[name] = Variable(name, unit, text, float(values[place + k]), places)

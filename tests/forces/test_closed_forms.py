@@ -150,14 +150,17 @@ BAD = {
     "no diameter": (forces.TorsionBar("shoulder", 8e10, 1.0), "expected a diameter, or a polar"),
     "pipe": (forces.TorsionBar("shoulder", 8e10, 1.0, 0.01, 0.02), "less than the diameter"),
     "sliding bar": (forces.TorsionBar("rail", 8e10, 1.0, 0.01), "expected an angle, got 'rail'"),
-    "soft": (forces.TorsionBar("shoulder", -8e10, 1.0, 0.01), "shear_modulus: expected a number a"),
+    "soft": (
+        forces.TorsionBar("shoulder", -8e10, 1.0, 0.01),
+        "shear_modulus: expected one number a",
+    ),
     "no pressure": (
         forces.HydropneumaticUnit(("arm", "hand"), ENDS, 1e-3, 0.5, 1e-4),
         "expected a static_pressure, or a static_force",
     ),
     "vacuum": (
         forces.HydropneumaticUnit(("arm", "hand"), ENDS, 1e-3, 0.5, 1e-4, static_force=-500.0),
-        "static_pressure: expected a number above 0",
+        "static_pressure: expected one number above 0",
     ),
     "exponent": (
         forces.HydropneumaticUnit(("arm", "hand"), ENDS, 1e-3, 0.5, 1e-4, 1e5, exponent=0.5),

@@ -171,3 +171,52 @@ def test_an_input_of_an_element_takes_numbers_only():
     actuator = JointActuator("slide", force=mbd.Input("valve"))
     with pytest.raises(StateError, match=r"a formula or function of .* stands in the element"):
         mbd.simulate(rail(), 0.1, forces=[actuator], inputs={"valve": "5*sin(t)"})
+
+
+def test_loads_of_a_cut_joint_know_the_input_of_its_spring():
+    bar = mbd.load("urdf/four_bar.urdf")
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    cut = bar.model.cuts[0].name
+    start = {"q": at.q, "v": at.v}
+    found = []
+    for stiffness, inputs in ((mbd.Input("k", 1.0), {"k": 30.0}), (30.0, None)):
+        spring = JointSpring(cut, stiffness=stiffness, name="spring")
+        run = mbd.simulate(bar, 0.02, forces=[spring], inputs=inputs, **start)
+        found.append(run.joint_loads(cut).moment)
+    assert np.array_equal(*found) and np.abs(found[0]).max() > 1.0
+    spring = JointSpring(cut, stiffness=mbd.Input("k", 1.0), name="spring")
+    called = {"k": mbd.Sampled(lambda t, q, v: 30.0)}
+    run = mbd.simulate(bar, 0.02, forces=[spring], inputs=called, **start)
+    with pytest.raises(StateError, match="have the steps tell the loads"):
+        run.joint_loads(cut)
+
+
+def test_numbers_that_an_input_is_given_are_checked_by_the_element():
+    for value in (-5.0, [3.0, -5.0]):
+        with pytest.raises(StateError, match=r"stiffness: expected .* at least 0, got -5"):
+            mbd.System(rail(), forces=[coil(mbd.Input("k", 1.0))], inputs={"k": value})
+
+
+def test_one_input_acts_as_a_torque_and_inside_an_element():
+    actuator = JointActuator("slide", force=mbd.Input("u"))
+    system = mbd.System(rail(), torque={"slide": mbd.Input("u")}, forces=[actuator])
+    run = mbd.RealTime(system).run(0.5, rate=1000.0, inputs={"u": 2.0})
+    assert run.q[-1] == pytest.approx(0.5 * 2.0 * 0.25)
+
+
+def test_a_gas_volume_and_the_length_of_a_torsion_bar_vary():
+    bar = mbd.forces.TorsionBar("hinge", shear_modulus=8e10, length="2+t", polar_moment=1e-9)
+    gas = mbd.forces.HydropneumaticUnit(
+        ("ground", "arm"),
+        ((0.0, 0.0, 1.5), (0.4, 0.0, 0.0)),
+        area=1e-4,
+        static_length=1.5,
+        static_volume="5e-4*(1 + 0.1*sin(t))",
+        static_force=10.0,
+    )
+    built = mbd.Builder("door", root="frame").link("arm", 2.0, (0.3, 0, 0), (0.1, 0.1, 0.1))
+    built.joint("hinge", "revolute", "frame", "arm", axis=(0.0, 1.0, 0.0))
+    run = mbd.simulate(mbd.Mechanism.build(built), 0.1, forces=[bar, gas])
+    assert run.finished
+    k = 8e10 * 1e-9 / (2.0 + run.time)
+    assert np.abs(run.force_elements["TorsionBar 1"]["force"] + k * run.q[:, 0]).max() < 1e-12

@@ -240,12 +240,13 @@ class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
             model, joints, on=on, at=at, in_=in_, links=links, actuated=prescribed_velocities
         )
         in_cuts = system.forces_in_cuts
-        if in_cuts and system.elements is not None:
+        varies = any(part.signal.number > 1 for part in system.torques if part.field)
+        if in_cuts and (system.elements is not None or varies):
             raise StateError(
                 "a force element in a cut joint, and numbers of elements that differ: have the "
                 "steps tell the loads, simulate_batch(..., loads=[joints]), or ask each trajectory"
             )
-        request = replace(request, known=in_cuts)
+        request = replace(request, known=Trajectory(system).forces_in_cuts)
         solver = LoadSolver(model, request, self.parameters)
         known = [self.lam] if model.has_loops else []
         known += [self._acting[1].reshape(*self.q.shape[:2], -1)] if system.links else []

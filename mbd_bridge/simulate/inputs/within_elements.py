@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.varying import Varying
-from mbd_bridge.simulate.inputs.signal import HELD, Signal
+from mbd_bridge.simulate.inputs.signal import HELD, Constant, Signal
 from mbd_bridge.simulate.inputs.torques import TorquePart, force_signal
 from mbd_bridge.spatial import Array
 
@@ -39,6 +43,33 @@ def held_signal(field: str, given: Any) -> Signal:
     return signal
 
 
+def check_numbers(system: System) -> None:
+    """Let elements check the numbers that their inputs are given, the least and the largest."""
+    model = system.model
+    for pick in (np.min, np.max):
+        numbers: dict[int, list[float]] = {}
+        for part in system.torques:
+            if part.field:
+                value = float(pick(_values(system, part)))
+                numbers.setdefault(part.element, []).append(value)
+        for number, values in numbers.items():
+            varying = replace(_varying(system.forces[number]), inputs=tuple(values))
+            varying.at(model, 0.0, model.neutral(), np.zeros(model.nv))
+
+
+def _values(system: System, part: TorquePart) -> ArrayLike:
+    """Return what an input has; of what Python computes, the value that it has by itself."""
+    if isinstance(part.signal, Constant):
+        return part.signal.values
+    own = _varying(system.forces[part.element]).named_inputs[part.field.rpartition(".")[2]]
+    return part.signal.value if isinstance(part.signal, Input) else own.value
+
+
+def _varying(element: ForceElement) -> Varying:
+    assert isinstance(element, Varying), "it has inputs"
+    return element
+
+
 def with_inputs(
     system: System, elements: tuple[ForceElement, ...], held: Array
 ) -> tuple[ForceElement, ...]:
@@ -56,7 +87,5 @@ def with_inputs(
         return elements
     out = list(elements)
     for number, values in numbers.items():
-        element = out[number]
-        assert isinstance(element, Varying), "it has inputs"
-        out[number] = replace(element, inputs=tuple(values))
+        out[number] = replace(_varying(out[number]), inputs=tuple(values))
     return tuple(out)
