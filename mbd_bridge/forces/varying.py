@@ -17,7 +17,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.errors import FunctionError, MbdError, StateError
 from mbd_bridge.expressions.formula import Formula
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.bodies import Bodies
@@ -80,6 +80,8 @@ class Varying(ForceElement):
     def _function(self, model: Model, word: str, given: Any) -> Any:
         where = f"{self.label}: {word}"
         if isinstance(given, Input):
+            if not (isinstance(given.name, str) and given.name):
+                raise StateError(f"{where}: expected an Input with a name, got {given.name!r:.60}")
             if not isinstance(given.value, Real):
                 raise StateError(f"{where}: expected an Input of one number, got {given.value!r}")
             return given
@@ -120,8 +122,18 @@ class Varying(ForceElement):
         return own if self.inputs is None else self.inputs
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
-        """Return what it does with its numbers at this state."""
-        return self.at(model, t, q, v).effect(model, t, q, v, z)
+        """Return what it does with its numbers at this state.
+
+        Raises
+        ------
+        FunctionError
+            The element refuses a number that it has here.
+        """
+        try:
+            now = self.at(model, t, q, v)
+        except StateError as problem:
+            raise FunctionError(f"at t = {t} s: {problem}") from None
+        return now.effect(model, t, q, v, z)
 
     def within_cuts(
         self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES

@@ -1,5 +1,6 @@
 """Numbers of elements that vary: formulas, functions, inputs, on every road and in files."""
 
+import re
 import shutil
 
 import numpy as np
@@ -220,3 +221,20 @@ def test_a_gas_volume_and_the_length_of_a_torsion_bar_vary():
     assert run.finished
     k = 8e10 * 1e-9 / (2.0 + run.time)
     assert np.abs(run.force_elements["TorsionBar 1"]["force"] + k * run.q[:, 0]).max() < 1e-12
+
+
+@pytest.mark.parametrize("options", [{}, {"integrator": "newmark"}, {"method": "multipliers"}])
+def test_a_formula_that_ends_ends_the_motion_with_what_there_is(options):
+    """The machine's size is 1 m: messages still name metres, since the joint slides."""
+    given = {"q": [0.3], "forces": [coil("sqrt(0.05 - t)")], "check": False}
+    run = mbd.simulate(rail(), 0.1, **given, **options)
+    assert "stopped at t = 0.0" in run.status and 49 <= len(run.time) <= 52
+    assert re.search(
+        "expected finite numbers, got|numbers overflow, with 'slide' at .* m/s", run.status
+    )
+
+
+def test_a_step_that_errs_in_a_joint_that_slides_is_told_in_metres():
+    stiff = JointSpring("slide", stiffness=4e7)
+    run = mbd.simulate(rail(), 0.1, q=[0.3], forces=[stiff], check=False)
+    assert re.search(r"errs by [0-9.e+-]+ m in 'slide'|more than the mechanism's size", run.status)

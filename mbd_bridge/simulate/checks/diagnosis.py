@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd_bridge.errors import count
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import RATE, model_units
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.spatial import Array
 
@@ -90,7 +91,7 @@ def dependent_loops(model: Model, J: Array, rows: tuple[int, ...]) -> list[str]:
 def runs_away(model: Model, v: Array) -> str:
     """Say which joint was the fastest when numbers ceased to be finite."""
     worst = int(np.argmax(np.abs(v / model.velocity_scale)))
-    unit = "rad/s" if model.velocity_scale[worst] == 1.0 else "m/s"
+    unit = model_units(model)[1][worst] + RATE[1]
     return (
         f"the motion runs away: numbers overflow, with {model.velocity_names[worst]!r} at "
         f"{v[worst]:.3g} {unit} before. Look at the forces that act on it, or {SHORTER}"
