@@ -1,5 +1,6 @@
 """What does the driver of a tracked vehicle feel on a bump? Lee94 7.1: 13 bodies."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,63 +14,41 @@ vehicle = mbd.load(Path(__file__).parents[1] / "urdf" / "tracked_vehicle.urdf", 
 
 # The paper's bump is 20.8 m ahead and has a radius of 10 in. A wheel of 0.33 m, with the track
 # under it, meets an arc of the sum of both radii. Chosen: what its rubber and the soil resist, and
-# the band: its places on the hull, its tension and its stiffness.
+# the band: its ends on the hull, tension and stiffness.
 WHEEL, RADIUS, AT = 0.33, 0.254, 20.8
-STIFFNESS, DAMPING = 800e3, 4e3  # N/m, N s/m
+PADS = 800e3, 4e3  # N/m, N s/m
 TENSION, BAND = 30e3, 5e6  # N, N/m
 road = Bump(AT, 2 * np.sqrt((WHEEL + RADIUS) ** 2 - WHEEL**2), RADIUS, shape="arc")
-
-
-def tracks(tension: float, stiffness: float) -> list[Track]:
-    """Return both tracks: pads under the wheels, and a band that couples them if it is tight."""
-    return [
-        Track(
-            [(f"arm_{side}_{k}", (-0.45, 0.3 * sign, -0.2)) for k in range(1, 7)],
-            radius=WHEEL,
-            pad_stiffness=STIFFNESS,
-            pad_damping=DAMPING,
-            front=("hull", (3.3, 1.5 * sign, -0.1)),
-            rear=("hull", (-3.3, 1.5 * sign, -0.05)),
-            tension=tension,
-            stiffness=stiffness,
-            road=road,
-            name=f"track_{side}",
-        )
-        for side, sign in (("left", 1.0), ("right", -1.0))
-    ]
-
-
-# The driver's acceleration along the hull's z, from those of the hull; m/s²
-SEAT = np.array([1.3, 0.2, 0.1])
+loose, SEAT = [], np.array([1.3, 0.2, 0.1])
+for side, sign in (("left", 1.0), ("right", -1.0)):
+    wheels = [(f"arm_{side}_{k}", (-0.45, 0.3 * sign, -0.2)) for k in range(1, 7)]
+    ends = [("hull", (x, 1.5 * sign, z)) for x, z in ((3.3, -0.1), (-3.3, -0.05))]
+    loose.append(Track(wheels, WHEEL, *PADS, *ends, road=road, name=f"track_{side}"))
 
 
 def felt_in(run: mbd.Simulation) -> np.ndarray:
-    """Return it at all records."""
+    """Return the driver's acceleration along the hull's z, from those of the hull; m/s²."""
     turn, turning = run.v[:, 3:6], run.a[:, 3:6]
     swing = np.cross(turning, SEAT) + np.cross(turn, np.cross(turn, SEAT))
     return (run.a[:, :3] + np.cross(turn, run.v[:, :3]) + swing)[:, 2]
 
 
-# Without the band wheels are on the road one by one, and angles are zero in equilibrium
-loose = tracks(0.0, 0.0)
+# Without bands: angles are zero in equilibrium
 q, v = vehicle.neutral(), np.zeros(vehicle.nv)
 weight = (44000 + 12 * 450) * 9.81
-q[2], v[0] = 0.55 + WHEEL - weight / 12 / STIFFNESS, 11.0
+q[2], v[0] = 0.55 + WHEEL - weight / 12 / PADS[0], 11.0
 run = mbd.simulate(vehicle, 3.5, step=5e-4, every=4, q=q, v=v, forces=[*vehicle.forces, *loose])
-felt = felt_in(run)
-
-pads = [run.force_elements[track.name] for track in loose]
-load = np.array([part[f"normal_force_{k}"] for part in pads for k in range(1, 7)])
+felt, parts = felt_in(run), [run.force_elements[track.name] for track in loose]
+load = np.array([part[f"normal_force_{k}"] for part in parts for k in range(1, 7)])
 print(f"{vehicle.nq} coordinates, {len(vehicle.model.cuts)} loops")
 print(f"driver: {felt.min():.2f} ... {felt.max():.2f} m/s²")
 print(f"wheels: {load.max() / 1e3:.0f} kN at most; all twelve on the road: {(load > 0).all()}")
 print(f"hull: {np.ptp(run.q[:, 2]):.3f} m up and down, {v[0] - run.v[-1, 0]:.2f} m/s slower")
 
-# With the band: it pulls at the first and last arms, so that others carry more
-tight = [*vehicle.forces, *tracks(TENSION, BAND)]
+# With bands under tension, which couple the wheels, from their equilibrium
+tight = [*vehicle.forces, *(replace(one, tension=TENSION, stiffness=BAND) for one in loose)]
 rest = mbd.equilibrium(mbd.System(vehicle, forces=tight), near={"root_joint.z": float(q[2])})
-v[:3] = vehicle.placement(rest.q, "hull")[:3, :3].T @ [11.0, 0.0, 0.0]  # level, in its axes
+v[:3] = vehicle.placement(rest.q, "hull")[:3, :3].T @ [11.0, 0.0, 0.0]
 banded = mbd.simulate(vehicle, 3.5, step=5e-4, every=4, q=rest.q, v=v, forces=tight)
 pull = banded.force_elements["track_left"]["tension"]
-print(f"band: driver {felt_in(banded).min():.2f} ... {felt_in(banded).max():.2f} m/s²", end=", ")
-print(f"tension {pull.min() / 1e3:.0f} ... {pull.max() / 1e3:.0f} kN")
+print(f"bands: {felt_in(banded).max():.2f} m/s² at most, tension up to {pull.max() / 1e3:.0f} kN")
