@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import MbdError, StateError, unknown_name
+from mbd_bridge.errors import MbdError, StateError, real_number, unknown_name
 from mbd_bridge.external import ExternalForces, ExternalGiven
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.motions import Motion, Pieces
@@ -161,9 +161,12 @@ def named_motions(motion: Any, weights: Any) -> list[NamedMotion]:
     if not motion or not all(isinstance(name, str) and name for name in motion):
         raise StateError("motion: expected motions by name, {'pick': 'pick.csv', ...}")
     given = by_name("weights", weights, "{'pick': 2e6}")
-    for name in given:
+    for name, number in given.items():
         if name not in motion:
             raise StateError(f"weights: {unknown_name('load case', name, motion)}")
+        real_number(
+            f"weights: {name!r}", number, "one number of repetitions above 0", positive=True
+        )
     found = []
     for name, one in motion.items():
         pair = one if isinstance(one, tuple) and len(one) == 2 else (one, None)
