@@ -237,7 +237,12 @@ def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monke
     from mbd_bridge.view import record
 
     seen = []
-    monkeypatch.setattr(record, "still", lambda source, *_: seen.append(source))
+
+    def still(source, *_):
+        seen.append(source)
+        return np.zeros((8, 12, 3), dtype=np.uint8)
+
+    monkeypatch.setattr(record, "still", still)
     motion = mbd.load_motion(MOTION, arm)
     page = tmp_path / "page.html"
     for some in (JOINTS, None):
