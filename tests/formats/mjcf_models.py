@@ -172,6 +172,8 @@ class Twin:
     def _rows(self) -> np.ndarray:
         """Return the Jacobian of MuJoCo's constraints, dense."""
         data, nv = self.data, self.theirs.nv
+        if not data.nefc:
+            return np.zeros((0, nv))
         if not mujoco.mj_isSparse(self.theirs):
             return data.efc_J.reshape(-1, nv)[: data.nefc]
         rows = np.zeros((data.nefc, nv))

@@ -20,18 +20,25 @@ from mbd_bridge.bridges.mujoco.equalities import read_equalities
 from mbd_bridge.bridges.mujoco.left_out import list_left_out
 from mbd_bridge.bridges.mujoco.places import Names, motion, place
 from mbd_bridge.bridges.mujoco.shapes import read_shapes
+from mbd_bridge.errors import FileError
 from mbd_bridge.formats.checks import check_couplings, check_loops, check_tree
 from mbd_bridge.formats.description import Description, Joint, Limits, Link
-from mbd_bridge.formats.document import Document
+from mbd_bridge.formats.document import LARGEST, Document
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.xml_reader import MAX_BYTES, decode, parse, read_bytes
+from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, parse, read_bytes
 from mbd_bridge.spatial import Frame, Inertia
 
 TYPES = ("floating", "spherical", "prismatic", "revolute")
 """MuJoCo's joint types by number: free, ball, slide, hinge."""
 
 FREE, BALL, SLIDE, HINGE = range(4)
+
+FINITE = (
+    *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
+    *("jnt_pos", "jnt_axis", "qpos0", "qpos_spring", "eq_data"),
+)
+"""Arrays of a compiled model that make the mechanism."""
 
 
 def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Description:
@@ -50,9 +57,11 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
         The file cannot be read, or says something that no mechanism can be.
     """
     file = os.fsdecode(path)
-    parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)  # bounds, and our own words
+    root, _ = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)
     document, left_out = Document(file), LeftOut(file, "MJCF")
+    _refuse_nan(document, root)
     compiled = compile_mjcf(file, document)
+    _check_finite(compiled.model, file)
     names = Names(compiled)
     links, joints = _bodies(compiled, names, document, left_out)
     loops, couplings = read_equalities(compiled, names, joints, left_out, file)
@@ -74,6 +83,23 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
         format="MJCF",
         gravity=(x, y, z),
     )
+
+
+def _refuse_nan(document: Document, root: Element) -> None:
+    """Refuse nan, which MuJoCo takes for a number and computes with."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key != "name" and "nan" in str(value).lower().split():
+                raise document.error(element, f"{key}: expected a finite number, got nan")
+
+
+def _check_finite(model: Any, file: str) -> None:
+    """Refuse numbers whose products overflow (from included files, too)."""
+    for name in FINITE:
+        values = np.asarray(getattr(model, name), dtype=np.float64)
+        if not (np.abs(values) < LARGEST).all():
+            message = f"numbers of the compiled model ({name}) are not below {LARGEST:g}"
+            raise FileError(f"{message}; check units and digits", file)
 
 
 def _bodies(
