@@ -90,7 +90,7 @@ def _refuse_nan(document: Document, root: Element) -> None:
     for element in root.iter():
         for key, value in element.attrib.items():
             if key != "name" and "nan" in str(value).lower().split():
-                raise document.error(element, f"{key}: expected a finite number, got nan")
+                raise document.error(element, f"{key!s}: expected a finite number, got nan")
 
 
 def _check_finite(model: Any, file: str) -> None:
