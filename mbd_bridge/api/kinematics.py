@@ -70,6 +70,8 @@ class MechanismKinematics(MechanismDynamics):
         >>> motion = robot.complete({"crank": angles}, time)               # doctest: +SKIP
         """
         columns = by_name("recorded", recorded, "{'crank': angles}")
+        if not columns:
+            raise StateError("recorded: expected columns by name, {'crank': angles}, got none")
         times = finite_numbers("time", time)
         if times.ndim != 1 or not len(times):
             raise StateError(f"time: expected (N,) s, got the shape {times.shape}")

@@ -36,7 +36,7 @@ def external_from_file(
     reads : what sensors read; see `sensors`
     """
     how = how or How()
-    if not sensors:
+    if sensors is None or (isinstance(sensors, Mapping) and not sensors):
         return ExternalForces(model, forces_of(read_table(path), model, how))
     table = _sensor_table(path, sensors)
     forces = sensor_forces(table, model, sensors, reads, how.axes, how.point)

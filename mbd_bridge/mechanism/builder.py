@@ -233,18 +233,20 @@ class Builder:
             raise ModelError(f"there is a coupling {name!r} already; choose another name")
         where = f"coupling {name!r}: "
         _check_name(where + "joint", joint)
-        leaders = follows if isinstance(follows, Mapping) else {follows: ratio}
-        if isinstance(follows, Mapping) and (not follows or ratio != 1.0):
+        if not isinstance(follows, Mapping):
+            _check_name(where + "follows", follows)
+            follows, ratio = {follows: ratio}, 1.0
+        if not follows or ratio != 1.0:
             raise ModelError(f"{where}a mapping has one leader or more, and the ratio of each")
-        for leader in leaders:
+        for leader in follows:
             _check_name(where + "follows", leader)
         ratios = (
             float(finite_numbers(f"{where}ratio", one, (), error=ModelError))
-            for one in leaders.values()
+            for one in follows.values()
         )
         shift = float(finite_numbers(f"{where}offset", offset, (), error=ModelError))
         self._couplings[name] = Coupling(
-            name, joint, tuple(zip(leaders, ratios, strict=True)), shift
+            name, joint, tuple(zip(follows, ratios, strict=True)), shift
         )
         return self
 

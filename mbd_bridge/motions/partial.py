@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
 from mbd_bridge.assumptions import Assumption, Number
-from mbd_bridge.errors import ModelError, count, some, unknown_name
+from mbd_bridge.errors import ModelError, SolveError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.kinematics.completion import Completed, Completion
 from mbd_bridge.kinematics.frames import Frames
@@ -251,11 +251,19 @@ def completed_motion(
     options = options or CompletionOptions()
     columns = GivenColumns(model, table, options.frames)
     partial = PartialMotion(model, columns, options, rest)
-    given = motion_from_table(columns.of(table), columns.stand_in, smoothing=smoothing)
-    motion = partial.complete(given, check=check)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond all sizes are told below
+        given = motion_from_table(columns.of(table), columns.stand_in, smoothing=smoothing)
+        motion = partial.complete(given, check=check)
     warnings = MotionWarnings(model)
     assert motion.completed is not None
     reached = motion.completed.reached
+    numbers = np.concatenate([motion.q, motion.v, motion.a], axis=1)
+    overflown = np.flatnonzero(reached & ~np.isfinite(numbers).all(axis=1))
+    if len(overflown):
+        raise SolveError(
+            f"row {overflown[0]} (t = {motion.time[overflown[0]]:g} s): numbers so large that the "
+            f"machine's rates overflow; check the columns' units"
+        )
     warnings.add(motion.time[reached], motion.q[reached], ())
     return replace(motion, notes=(*motion.notes, *warnings.beyond_limits()))
 

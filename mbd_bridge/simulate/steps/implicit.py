@@ -16,7 +16,7 @@ by h.
 
 What a step hands on beside the state, its memory, is a and q̈ (ż likewise), λ (a first guess) and
 the generalised forces F of all that works, for the work δ · (F + F') / 2: of passive force elements
-the energy tells (`checks.passive`).
+the energy tells (`checks.balance`).
 """
 
 from __future__ import annotations
