@@ -55,17 +55,28 @@ def test_jacobians_of_frames_in_three_references(case: tuple) -> None:
     assert np.array_equal(own, bridge.computeFrameJacobian(fast, None, q, model.nframes - 1)[0])
 
 
-def test_placements_of_all_frames(case: tuple) -> None:
+def test_jacobians_of_joints_go_on_to_those_of_frames(case: tuple) -> None:
+    model, fast, q, _ = case
+    data, mine = model.createData(), fast.createData()
+    theirs = [pin.computeJointJacobians(model, data, one).copy() for one in q]
+    assert np.allclose(bridge.computeJointJacobians(fast, None, q), theirs, rtol=0, atol=1e-12)
+    bridge.computeJointJacobians(fast, mine, q[1])
+    for frame in range(0, model.nframes, 3):
+        expected = pin.computeFrameJacobian(model, data, q[1], frame)
+        assert np.allclose(bridge.getFrameJacobian(fast, mine, frame), expected, atol=1e-12)
+
+
+def test_placements_of_all_joints_and_frames(case: tuple) -> None:
     model, fast, q, _ = case
     data, mine = model.createData(), fast.createData()
     pin.framesForwardKinematics(model, data, q[0])
     bridge.framesForwardKinematics(fast, mine, q[0])
-    assert max(np.abs(a.homogeneous - b.homogeneous).max()
-               for a, b in zip(data.oMf, mine.oMf, strict=True)) < 1e-12  # fmt: skip
-    x, R = bridge.framesForwardKinematics(fast, mine, q)
+    for ours, theirs in ((mine.oMf, data.oMf), (mine.oMi, data.oMi)):
+        for a, b in zip(ours, theirs, strict=True):
+            assert np.allclose(a.homogeneous, b.homogeneous, rtol=0, atol=1e-12)
+    placed = bridge.framesForwardKinematics(fast, mine, q)
     pin.framesForwardKinematics(model, data, q[1])
-    assert np.allclose(x[1], [at.translation for at in data.oMf], atol=1e-12)
-    assert np.allclose(R[1], [at.rotation for at in data.oMf], atol=1e-12)
+    assert np.allclose(placed[1], [at.homogeneous for at in data.oMf], rtol=0, atol=1e-12)
 
 
 CALLS: dict[str, tuple[Callable, bool, str]] = {
@@ -74,6 +85,9 @@ CALLS: dict[str, tuple[Callable, bool, str]] = {
         lambda m, d, q, v: pin.jacobianCenterOfMass(m, d, q).copy(), False, "Jcom",
     ),
     "ccrba": (lambda m, d, q, v: pin.ccrba(m, d, q, v).copy(), True, "Ag"),
+    "computeCentroidalMap": (
+        lambda m, d, q, v: pin.computeCentroidalMap(m, d, q).copy(), False, "Ag",
+    ),
     "computeKineticEnergy": (pin.computeKineticEnergy, True, "kinetic_energy"),
     "computePotentialEnergy": (
         lambda m, d, q, v: pin.computePotentialEnergy(m, d, q), False, "potential_energy",

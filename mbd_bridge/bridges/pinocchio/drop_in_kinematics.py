@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.bridges.pinocchio.drop_in import PreparedModel, nle
 from mbd_bridge.equations.centroid import Centroid
-from mbd_bridge.equations.frames import Reference, frame_kinematics
-from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.equations.frames import Reference
 from mbd_bridge.errors import ModelError, whole_number
-from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kinematics.frames import NamedFrame, prepare_centroid, prepare_frames
-from mbd_bridge.mechanism import Model, digest, rebuilt
+from mbd_bridge.mechanism import Model, rebuilt
 from mbd_bridge.spatial import Array, Frame
 
 REFERENCES: dict[Any, Reference] = {
@@ -40,7 +39,9 @@ def computeFrameJacobian(
 ) -> Array:
     """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
-    frame, own = _named(model, number), model.twin.q_back(q)
+    theirs = model.twin.model.frames[number]
+    place = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
+    frame, own = _named(model, theirs.parentJoint, place), model.twin.q_back(q)
     if frame is None:
         return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
     kernel: Kernel = model.kept(
@@ -51,19 +52,58 @@ def computeFrameJacobian(
     return np.asarray(J[..., 0, :, :][..., model.order])
 
 
-def framesForwardKinematics(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike
-) -> tuple[Array, Array]:
-    """Return the positions (F, 3) and rotations (F, 3, 3) of all frames; (N, F, ...) of N states.
+def forwardKinematics(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return where the joints are, (njoints, 4, 4) or (N, njoints, 4, 4): ``data.oMi``."""
+    placed = _placed(*_joints(model, q)[:2])
+    if data is not None and placed.ndim == 3:
+        for number, matrix in enumerate(placed):
+            data.oMi[number] = pin.SE3(matrix)
+    return placed
 
-    For one state ``data.oMf`` is filled, as by ``pinocchio``'s function.
+
+def framesForwardKinematics(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return where the frames are, (nframes, 4, 4) or (N, nframes, 4, 4): ``data.oMf``.
+
+    ``data.oMi`` is filled, too.
     """
-    kernel: Kernel = model.kept("placements", lambda: _placements(model))
-    x, R = kernel(model.twin.q_back(q))
-    if data is not None and x.ndim == 2:
-        for number in range(model.twin.model.nframes):
-            data.oMf[number] = pin.SE3(R[number], x[number])
-    return x, R
+    frames = model.twin.model.frames
+    carriers = [frame.parentJoint for frame in frames]
+    own = np.array([frame.placement.homogeneous for frame in frames])
+    placed = np.asarray(forwardKinematics(model, data, q)[..., carriers, :, :] @ own)
+    if data is not None and placed.ndim == 3:
+        for number, matrix in enumerate(placed):
+            data.oMf[number] = pin.SE3(matrix)
+    return placed
+
+
+def computeJointJacobians(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return each joint's own columns (6, nv) or (N, 6, nv), at the world's origin: ``data.J``.
+
+    ``data.oMi`` is filled, too, so that `getFrameJacobian` can go on.
+    """
+    x, R, jacobians = _joints(model, q)
+    jacobians = jacobians[..., model.order]
+    found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
+    pinned = model.twin.model
+    for number in range(1, pinned.njoints):
+        own = slice(pinned.idx_vs[number], pinned.idx_vs[number] + pinned.nvs[number])
+        found[..., own] = jacobians[..., number, :, own]
+    if data is not None and found.ndim == 2:
+        data.J = found
+        for number, matrix in enumerate(_placed(x, R)):
+            data.oMi[number] = pin.SE3(matrix)
+    return found
+
+
+def getFrameJacobian(
+    model: PreparedModel,
+    data: pin.Data,
+    frame_id: int,
+    reference_frame: Any = pin.ReferenceFrame.LOCAL,
+) -> Array:
+    """Return the Jacobian (6, nv) of a frame from what `computeJointJacobians` left in `data`."""
+    number = _number(model, frame_id)
+    return np.asarray(pin.getFrameJacobian(model.twin.model, data, number, reference_frame))
 
 
 def centerOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
@@ -91,6 +131,14 @@ def ccrba(model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLik
     A = np.asarray(found.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
         data.Ag, data.hg = A, pin.Force(found.momentum)
+    return A
+
+
+def computeCentroidalMap(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return the same matrix, without a velocity: ``data.Ag``."""
+    A = np.asarray(_centroid(model, q).momentum_matrix[..., model.order])
+    if data is not None and A.ndim == 2:
+        data.Ag = A
     return A
 
 
@@ -148,51 +196,49 @@ def _number(model: PreparedModel, frame_id: int) -> int:
     return number
 
 
-def _placements(model: PreparedModel) -> Kernel:
-    """Return the kernel (q) -> positions (F, 3) and rotations (F, 3, 3) of all frames."""
-    ours = model.twin.ours
-    frames = [_named(model, number) for number in range(model.twin.model.nframes)]
-    still = [_placement(frame) for frame in model.twin.model.frames]
-
-    def function(q: Array) -> tuple[Array, Array]:
-        state = state_vectors(ours, q, np.zeros(ours.nv), "world")
-        places = []
-        for one, rest in zip(frames, still, strict=True):
-            if one is None:
-                places.append((rest.translation, rest.rotation))
-            else:
-                at = frame_kinematics(ours, state, one.body, one.place)
-                places.append((at.position, at.rotation))
-        return np.array([x for x, _ in places]), np.array([R for _, R in places])
-
-    return compile_kernel(
-        function,
-        {"q": ours.nq},
-        outputs=("position", "rotation"),
-        name="placements",
-        identity=f"{digest(ours)} placements "
-        + " ".join(
-            repr((rest.translation.tolist(), rest.rotation.tolist()))
-            if one is None
-            else one.identity
-            for one, rest in zip(frames, still, strict=True)
-        ),
+def _joints(model: PreparedModel, q: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return positions, rotations and Jacobians ("world") of pinocchio's joints, the universe's
+    with them.
+    """
+    moving = [_named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)]
+    kernel: Kernel = model.kept(
+        "joints",
+        lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
     )
+    own = model.twin.q_back(q)
+    found = kernel(own, np.zeros((*own.shape[:-1], model.twin.ours.nv)))
+    still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv))
+    lead, place = own.ndim - 1, np.cumsum([one is not None for one in moving]) - 1
+    x, R, J = (
+        np.stack(
+            [
+                np.broadcast_to(rest, (*own.shape[:-1], *rest.shape))
+                if one is None
+                else np.take(part, place[number], axis=lead)
+                for number, one in enumerate(moving)
+            ],
+            axis=lead,
+        )
+        for part, rest in zip(found[:3], still, strict=True)
+    )
+    return x, R, J
 
 
-def _named(model: PreparedModel, number: int) -> NamedFrame | None:
-    """Return a frame of pinocchio's, where our body has it; None of one that stands still."""
-    frame = model.twin.model.frames[number]
-    at = [one for one in model.twin.places if one.joint == frame.parentJoint]
+def _placed(x: Array, R: Array) -> Array:
+    """Return homogeneous matrices (..., 4, 4)."""
+    out = np.zeros((*x.shape[:-1], 4, 4))
+    out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = R, x, 1.0
+    return out
+
+
+def _named(model: PreparedModel, joint: int, place: Frame) -> NamedFrame | None:
+    """Return a frame on one of pinocchio's joints, where our body has it; None on the universe."""
+    at = [one for one in model.twin.places if one.joint == joint]
     if not at:
         return None
-    joint = model.twin.ours.joints[at[-1].body.joint]
+    own = model.twin.ours.joints[at[-1].body.joint]
     turned = Frame(at[-1].turn, np.zeros(3))
-    return NamedFrame(frame.name, joint.body, joint.frame @ turned @ _placement(frame))
-
-
-def _placement(frame: Any) -> Frame:
-    return Frame(frame.placement.rotation.copy(), frame.placement.translation.copy())
+    return NamedFrame(model.twin.model.names[joint], own.body, own.frame @ turned @ place)
 
 
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
