@@ -29,10 +29,10 @@ Show a machine in a window of pybullet: along a motion, or posed by sliders; wit
   mbd view urdf/kuka_iiwa.urdf --web --loads all
 
 With MOTION (as for mbd loads) or --seconds (simulated as by mbd simulate) it is played: space plays
-and pauses, the arrow keys go on and back, + and - change the speed, r begins again. Without, each
-degree of freedom has a slider, loops stay closed, and --loads are those at rest under gravity. c
-shows the centre of mass, j the joints, f the links' frames, n the numbers; Escape closes the
-window.
+and pauses, the arrow keys go on and back, + and - change the speed, r begins again. Without, up and
+down choose a joint, left and right move it, loops stay closed, and --loads are those at rest under
+gravity. p shows sliders, c the centre of mass, j the joints, f the links' frames, n the numbers;
+Escape closes the window.
 
 --web shows the same in the browser, without pybullet: for this computer only, at an address with
 a random port and token, until the page is closed. Over SSH forward the port (--port 8000, and
@@ -160,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
         elif options.web:
             _serve(api.web_view(what, playing=True, **page), options.port or 0)
         elif options.record is None:
-            with screen.waiting("the window is open; Escape or Ctrl-C closes it"):
+            with screen.waiting("opening the window; Escape or Ctrl-C closes it"):
                 api.show(what, **common)
         else:
             frames = _frames(time, options)

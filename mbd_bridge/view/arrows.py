@@ -89,6 +89,14 @@ class Arrows:
         for k in range(int(length / (2.0 * dash) + 0.5)):
             yield surface, 2.0 * k * dash
 
+    def arc_tip(self, centre: Array, axis: Array, share: float) -> Array | None:
+        """Return where an arc's head is, (3,) m; None of one that is not drawn (`actuation`)."""
+        angle = FULL * min(abs(share), 1.0)
+        if not angle >= FULL * SHORTEST:
+            return None
+        across = along(axis if share > 0.0 else -axis)[:, :2]
+        return np.asarray(centre + self.radius * across @ [np.cos(angle), np.sin(angle)])
+
     def actuation(self, centre: Array, axis: Array, share: float) -> list[Piece]:
         """Return the pieces of an arc about an axis with a head where it turns to.
 

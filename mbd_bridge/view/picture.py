@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.camera import Camera
+from mbd_bridge.view.labels import Area, arranged
 from mbd_bridge.view.pieces import Piece, Stage
 from mbd_bridge.view.rays import RayCanvas, Seen
 from mbd_bridge.view.take import Label, Moment, Take
@@ -181,16 +182,10 @@ def _write_legend(image: Image, seen: Array, legend: list[tuple[str, Colour]]) -
 def _write_labels(image: Image, camera: Camera, labels: list[Label]) -> None:
     """Write numbers at arrows, none on another."""
     pen = _Pen(image)
-    height = pen.height
-    taken: list[tuple[float, float, float]] = []
-    for label in labels:
-        x, y = camera.pixels(label.point, image.size)
-        width = pen.width(label.text)
-        left = float(np.clip(x + 0.4 * height, 0.0, image.width - width - 2.0))
-        top = float(np.clip(y - 1.2 * height, 0.0, image.height - 1.3 * height))
-        for _ in taken:  # below those that are there, each of which it can meet once
-            for start, end, line in taken:
-                if left < end and start < left + width and abs(top - line) < height:
-                    top = line + 1.1 * height
-        taken.append((left, left + width, top))
-        pen.write((left, top), label.text, label.colour)
+    height = float(pen.height)
+    seen = [camera.pixels(label.point, image.size) for label in labels]
+    widths = [pen.width(label.text) for label in labels]
+    area = Area(0.0, 0.0, image.width - 2.0, image.height - 0.3 * height)
+    corners = [(x + 0.4 * height, y - 1.2 * height) for x, y in seen]
+    for place, label in zip(arranged(corners, widths, height, area), labels, strict=True):
+        pen.write(place, label.text, label.colour)

@@ -26,12 +26,14 @@ class Knob:
     Attributes
     ----------
     index : of the coordinate among the velocities
+    unit : rad or m
     """
 
     name: str
     index: int
     low: float
     high: float
+    unit: str
 
 
 class Poser:
@@ -111,5 +113,5 @@ def knobs(model: Model) -> list[Knob]:
                 high = high if own.upper is None else own.upper
             if not low < high:
                 low, high = low - 1e-3, low + 1e-3
-            found.append(Knob(joint.name + suffix, index, low, high))
+            found.append(Knob(joint.name + suffix, index, low, high, "m" if slides else "rad"))
     return found

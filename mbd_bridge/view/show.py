@@ -45,7 +45,7 @@ def show(
 
     Parameters
     ----------
-    rest : how loads at rest are found; given, the machine is posed by sliders
+    rest : how loads at rest are found; given, the machine is posed by keys and sliders
     view : yaw and pitch of the camera, degrees; None: chosen for the machine
 
     Raises

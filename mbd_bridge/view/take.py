@@ -266,7 +266,20 @@ class Take:
             if np.linalg.norm(way[0]) >= look.SHORTEST * self._arrows.longest:
                 text = f"{in_figures(float(np.linalg.norm(vectors[0])))} {unit}"
                 found.append(Label(load.point[0] + way[0], text, colour))
-        return found
+        return found + self._actuation_number(load)
+
+    def _actuation_number(self, load: ShownLoad) -> list[Label]:
+        """Return the number at the head of an actuation's arc or arrow."""
+        if load.axis is None or load.actuation is None:
+            return []
+        value, axis, tip = float(load.actuation[0]), load.axis[0], None
+        if load.turns:
+            tip = self._arrows.arc_tip(load.point[0], axis, self.scale.actuation * value)
+        elif self.scale.force * abs(value) >= look.SHORTEST * self._arrows.longest:
+            tip = load.point[0] + self.scale.force * value * axis
+        unit = "N m" if load.turns else "N"
+        text = f"{in_figures(value)} {unit}"
+        return [] if tip is None else [Label(tip, text, look.ACTUATION)]
 
     def legend(self) -> list[tuple[str, Colour]]:
         """Return what the arrows' colours mean, how long they are, and what is exaggerated."""

@@ -23,7 +23,16 @@ import numpy as np
 
 from mbd_bridge.errors import MbdError
 from mbd_bridge.spatial import Array
-from mbd_bridge.view.camera import Camera, direction, framing
+from mbd_bridge.view.camera import Camera, direction
+from mbd_bridge.view.layout import (
+    FIELD,
+    HIDDEN,
+    PANELS,
+    camera_of,
+    numbers,
+    row_below,
+    rows_above,
+)
 from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.player import SPEEDS, Player
 from mbd_bridge.view.posing import Poser
@@ -49,26 +58,14 @@ SETTLED = 0.6
 WARMING = 15
 """Moments of a motion that are shown behind the scenes, so that their arrows are there."""
 
-SIDE = 250
-"""Width of the panels on either side of the window, pixels."""
-
-LEVELS = (104, 122)
-"""Heights of what is above and below: menu and texts, and pybullet's panels, pixels."""
-
-MENU, ROW = 22, 20
-"""Heights of the menu and of a row of text, of which there are four at most, pixels."""
-
-NEARER = 0.4
-"""How much nearer than the machine its texts are, so that it does not hide them."""
-
-ROOM = 1.4
-"""How much more than the machine the window shows of one that will be posed."""
-
-FIELD = 90.0
-"""Angle of view of pybullet's window from bottom to top, degrees."""
-
 TEXT = 1.3
 """Size of texts."""
+
+POSE_KEYS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+"""By how many joints, and by how many steps of the chosen one."""
+
+POSE_STEPS = 100
+"""Key presses from one end of a joint's range to the other."""
 
 
 class Order(NamedTuple):
@@ -108,6 +105,7 @@ def main() -> int:
         with contextlib.suppress(WindowClosed), Window(order.size) as window:
             talk.write(f"{READY}\n")
             talk.flush()
+            window.message(f"loading {order.source.model.name} ...")
             if frames is not None:
                 _Live(window, order, frames).run()
             (_Posing if order.rest else _Playing)(window, order).run()
@@ -149,38 +147,26 @@ class Frames:
         os._exit(0)
 
 
-def camera_of(take: Take, order: Order) -> Camera:
-    """Return the window's camera: it sees the whole motion between the window's panels."""
-    wide, high, up = free_part(order.size)
-    field = 2.0 * float(np.rad2deg(np.arctan(high)))
-    aspect = round(1000.0 * wide / high), 1000
-    seen = take.seen
-    if order.rest is not None or order.live:  # nobody knows yet where it will be
-        middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
-        seen = middle + ROOM * (seen - middle)
-    found = framing(seen, direction(*order.view), aspect, field)
-    down = up * float(np.linalg.norm(found.eye - found.target)) * found.axes()[1]
-    return Camera(found.eye - down, found.target - down, FIELD)
-
-
-def free_part(size: tuple[int, int]) -> tuple[float, float, float]:
-    """Return half the width and height that panels leave free, and its middle, at distance 1."""
-    (width, height), (top, bottom) = size, LEVELS
-    pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height
-    wide, high = max(width - 2 * SIDE, width // 4), max(height - top - bottom, height // 4)
-    return 0.5 * wide * pixel, 0.5 * high * pixel, 0.5 * (bottom - top) * pixel
-
-
 class _Screen:
-    """What playing and posing share: the stage, texts that come and go, keys."""
+    """What playing and posing share: the stage, texts that come and go, keys.
+
+    Attributes
+    ----------
+    keys : what keys do
+    panels : whether pybullet's panels are shown, with the sliders
+    """
+
+    keys = ""
 
     def __init__(self, window: Window, order: Order) -> None:
         self.window, self.order = window, order
         self.take = Take(order.source, order.overlays)
         self._stage = Stage(window)
         self._floor = self.take.floor()
-        self._camera = camera_of(self.take, order)
+        moves = order.rest is not None or order.live
+        self._camera = camera_of(self.take, order.view, order.size, moves)
         self._written: set[str] = set()
+        self.panels = False
         self._shadows, self._open = True, False
 
     def opened(self) -> None:
@@ -199,7 +185,10 @@ class _Screen:
             self._camera = Camera(target + distance * direction(yaw, pitch), target, FIELD)
         self.window.drawing(False)  # or a picture is taken while half of it has moved
         self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
-        self._write([*(self._nearer(label) for label in moment.labels), *self._top(headline)])
+        place = self._camera, self.order.size, PANELS if self.panels else HIDDEN
+        keys = row_below(self.keys, *place)
+        above = rows_above(self._rows(headline), *place)
+        self._write([*numbers(moment.labels, *place), *above, keys])
         self.window.drawing(self._open)
         if self._shadows and self._open and time.monotonic() - began > SLOW:
             self._shadows = False
@@ -213,27 +202,11 @@ class _Screen:
             self.window.write(str(k), f" {label.text}", label.point, label.colour, TEXT)
         self._written = keys
 
-    def _nearer(self, label: Label) -> Label:
-        """Return a label at the same place of the picture, before the machine."""
-        way = self._camera.eye - label.point
-        return label._replace(point=label.point + NEARER * way)
-
-    def _top(self, text: str) -> list[Label]:
+    def _rows(self, text: str) -> list[str]:
         """Return rows of text above the machine: what is shown, and how long the arrows are."""
         title = self.take.source.loads is not None  # on whom the loads act: no room for it
         legend = (words for words, _ in self.take.legend()[title:])
-        rows = [text, *(words for words in legend if words != ACTUATION)]
-        height, wide, high, middle = self.order.size[1], *free_part(self.order.size)
-        pixel = 2.0 * float(np.tan(np.deg2rad(FIELD) / 2.0)) / height
-        eye, (right, up, back) = self._camera.eye, self._camera.axes()
-        corner = (
-            (middle + high + (LEVELS[0] - MENU - ROW) * pixel) * up - 0.97 * wide * right - back
-        )
-        size = (1.0 - NEARER) * float(np.linalg.norm(eye - self._camera.target))
-        return [
-            Label(eye + size * (corner - k * ROW * pixel * up), row, (0.1, 0.1, 0.1, 1.0))
-            for k, row in enumerate(filter(None, rows))
-        ]
+        return [row for row in (text, *legend) if row and row != ACTUATION]
 
     def switched(self, key: str) -> bool:
         """Obey a key that changes what is shown; return whether it does."""
@@ -249,6 +222,9 @@ class _Screen:
                 overlays = overlays._replace(frames=() if overlays.frames else links)
             case "n":
                 overlays = overlays._replace(labels=not overlays.labels)
+            case "p":
+                self.panels = not self.panels
+                self.window.panels(self.panels)
             case _:
                 return False
         self.take = self.take.with_overlays(overlays)
@@ -256,7 +232,9 @@ class _Screen:
 
 
 class _Playing(_Screen):
-    """A motion: buttons and sliders for time and speed."""
+    """A motion: keys, buttons and sliders for time and speed."""
+
+    keys = "space: play, pause   left, right: time   + -: speed   r: restart   p: sliders"
 
     def __init__(self, window: Window, order: Order) -> None:
         super().__init__(window, order)
@@ -314,6 +292,8 @@ class _Playing(_Screen):
 class _Live(_Screen):
     """A machine that somebody else moves, as it is now."""
 
+    keys = "c: centre of mass   j: joints   f: frames"
+
     def __init__(self, window: Window, order: Order, frames: Frames) -> None:
         super().__init__(window, order)
         self._frames = frames
@@ -336,11 +316,15 @@ class _Live(_Screen):
 
 
 class _Posing(_Screen):
-    """A machine at rest: a slider for each of its degrees of freedom."""
+    """A machine at rest: keys, and a slider for each of its degrees of freedom."""
+
+    keys = "up, down: another joint   left, right: move it   p: sliders"
 
     def __init__(self, window: Window, order: Order) -> None:
         super().__init__(window, order)
         self.poser = Poser(order.source.model, order.source.q[0])
+        self._state = order.source
+        self._chosen = 0
         self._knobs: list[int] = []
         self._read: list[float] = []
 
@@ -348,11 +332,9 @@ class _Posing(_Screen):
         """Pose until the window is closed (`WindowClosed`)."""
         self._sliders()
         first, moved = True, None
-        state = self.order.source
         while True:
             now = time.monotonic()
-            text = "" if state.loads is None else "loads at rest under gravity"
-            self.show(self.take.of(state), text)
+            self.show(self.take.of(self._state), self._headline())
             if first:
                 self.opened()
                 first = False
@@ -360,18 +342,46 @@ class _Posing(_Screen):
             turned = [k for k, (a, b) in enumerate(zip(values, self._read, strict=True)) if a != b]
             if turned:
                 self._read = values
-                self.poser.turn(values, turned[0])
-                assert self.order.rest is not None
-                state = self.order.rest.at(self.poser.q)
-                self.take = self.take.followed_by(state)
+                self._turn(values, turned[0])
                 moved = now
             elif moved is not None and now - moved > SETTLED:
                 moved = None
                 if self.poser.model.has_loops:
                     self._sliders()  # the others have given way
             for key in self.window.pressed():
-                self.switched(key)
+                if not self.switched(key):
+                    self._key(key)
             time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+
+    def _headline(self) -> str:
+        """Return the chosen joint's coordinate, and which loads are shown."""
+        text = "" if self._state.loads is None else "loads at rest under gravity"
+        if not self.poser.knobs:
+            return text
+        knob, value = self.poser.knobs[self._chosen], self.poser.values()[self._chosen]
+        return f"{knob.name} = {value:.3f} {knob.unit}" + (f", {text}" if text else "")
+
+    def _turn(self, values: list[float], moved: int) -> None:
+        """Go to where the knobs stand, of which one was moved."""
+        self._chosen = moved
+        self.poser.turn(values, moved)
+        assert self.order.rest is not None
+        self._state = self.order.rest.at(self.poser.q)
+        self.take = self.take.followed_by(self._state)
+
+    def _key(self, key: str) -> None:
+        """Choose another joint, or move the chosen one."""
+        if not self.poser.knobs or key not in POSE_KEYS:
+            return
+        other, way = POSE_KEYS[key]
+        if other:
+            self._chosen = (self._chosen + other) % len(self.poser.knobs)
+            return
+        knob, values = self.poser.knobs[self._chosen], self.poser.values()
+        step = way * (knob.high - knob.low) / POSE_STEPS
+        values[self._chosen] = min(max(values[self._chosen] + step, knob.low), knob.high)
+        self._turn(values, self._chosen)
+        self._sliders()
 
     def _sliders(self) -> None:
         window = self.window

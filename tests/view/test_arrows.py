@@ -16,7 +16,7 @@ from mbd_bridge.view.rays import RayCanvas
 from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.scale import Scale, round_number
 from mbd_bridge.view.source import Rest, of_simulation
-from mbd_bridge.view.take import Take
+from mbd_bridge.view.take import LONGEST, Overlays, Take
 from tests.robots import own_urdfs
 from tests.trees import random_state, random_tree
 
@@ -239,3 +239,17 @@ def test_rounding_errors_are_no_loads():
     assert Scale.of(rod.model, loads, 1.0).moment == 0.0
     assert Scale.of(rod.model, loads, 1.0).force > 0.0
     assert {p.colour for p in Take(source).of(source).over} == {look.FORCE}
+
+
+def test_an_actuation_has_its_torque_with_unit_at_its_head():
+    bar = mbd.load(own_urdfs()["crank_rocker"])
+    source = Rest(bar.model, ("crank",), ("crank",)).start()
+    take = Take(source)
+    moment = take.of(source)
+    (label,) = (label for label in moment.labels if label.colour == look.ACTUATION)
+    value = float(source.loads.actuation[0, 0])
+    assert float(label.text.removesuffix(" N m")) == pytest.approx(value, rel=2e-3)
+    head = [piece.pose[:3, 3] for piece in moment.over if piece.colour == look.ACTUATION][-1]
+    assert np.linalg.norm(label.point - head) < 0.7 * Arrows(LONGEST * take.span).head
+    unlabelled = take.with_overlays(Overlays(labels=False)).of(source)
+    assert not unlabelled.labels

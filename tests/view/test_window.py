@@ -19,6 +19,7 @@ from mbd_bridge.bridges.pybullet.canvas import Canvas
 from mbd_bridge.bridges.pybullet.window import Window, WindowClosed
 from mbd_bridge.errors import MbdError, NoDisplayError
 from mbd_bridge.view import window as held
+from mbd_bridge.view.layout import camera_of
 from mbd_bridge.view.marks import CUT
 from mbd_bridge.view.source import Rest, of_simulation
 from mbd_bridge.view.take import Overlays, Take
@@ -72,17 +73,25 @@ def orange(picture):
     return (red > 100) & (np.abs(green - CUT[1] * red) < 0.13 * red) & (blue < 0.25 * red)
 
 
+def only_a_message(picture):
+    """Some dark pixels in the middle before plain sky."""
+    middle = picture[SIZE[1] // 2 - 30 : SIZE[1] // 2 + 30, 200:700].max(axis=-1)
+    around = picture[: SIZE[1] // 2 - 40, : SIZE[0]]
+    return 20 < (middle < 120).sum() < 3000 and around.min() > 200 and np.ptp(around[..., 0]) < 20
+
+
 @screen
 def test_the_window_shows_the_loop_closed_where_our_camera_says(bar, run, display):
     shown = Shown(run, playing=False)
+    display.wait(40, only_a_message, every=0.03)
     picture = display.wait(40, lambda seen: orange(seen[:, 250:650]).sum() > 20)
     take = Take(of_simulation(run))
-    order = held.Order(take.source, Overlays(), None, (18.0, 12.0), SIZE, 1.0, False)
     pin = bar.placement(run.q[0], "coupler") @ np.array([1.0, 0.0, 0.0, 1.0])
-    expected = held.camera_of(take, order).pixels(pin[:3], SIZE)
+    expected = camera_of(take, (18.0, 12.0), SIZE, moves=False).pixels(pin[:3], SIZE)
     rows, columns = np.nonzero(orange(picture[:, 250:650]))
     assert np.median(columns) + 250 == pytest.approx(expected[0], abs=8)
     assert np.median(rows) == pytest.approx(expected[1], abs=8)
+    assert (picture[: SIZE[1], : SIZE[0]] == 239).all(axis=-1).mean() < 1e-3  # grey of panels
     display.process.kill()  # whoever closes the screen closes the window: no error
     shown.join(20)
     assert not shown.is_alive()
@@ -103,9 +112,9 @@ def test_the_window_shows_a_force_along_the_load_that_we_compute(bar, display):
     picture = display.wait(40, lambda seen: red(seen[FREE]).sum() > 40)
     rest = Rest(bar.model, ("crank",), ("crank",))
     take = Take(rest.start(q))
-    order = held.Order(take.source, Overlays(), rest, (18.0, 12.0), LARGE, 1.0, True)
     force = bar.joint_loads(q, q * 0, q * 0, ["crank"], actuated="crank", in_="world").force[0]
-    tail, tip = held.camera_of(take, order).pixels([q * 0, take.scale.force * force], LARGE)
+    camera = camera_of(take, (18.0, 12.0), LARGE, moves=True)
+    tail, tip = camera.pixels([q * 0, take.scale.force * force], LARGE)
     rows, columns = np.nonzero(red(picture[FREE]))
     along = (np.column_stack([columns + 250, rows + 110]) - tail) @ (tip - tail)
     along /= (tip - tail) @ (tip - tail)
@@ -225,6 +234,9 @@ class Paper(Canvas):
     def shadows(self, on):
         pass
 
+    def panels(self, on):
+        self.with_panels = on
+
     def look(self, *where):
         self.looked = where
 
@@ -314,7 +326,7 @@ def test_a_slider_is_asked_for_until_there_is_one():
     window = object.__new__(Window)
     window._ask = Forgetful((1, 2))
     assert window.slider("time, s", 0.0, 1.0, 0.0) == 3
-    assert window._ask.sliders == ["time, s"]
+    assert window._ask.sliders == [" time, s"]  # pybullet clips the first letter
 
 
 def test_keys_and_sliders_move_the_time(run):
@@ -342,6 +354,21 @@ def test_keys_and_sliders_move_the_time(run):
     assert made.player.playing
     assert made.player.speed == 2.5
     assert made.player.time > 0.0
+
+
+def test_arrow_keys_choose_a_joint_and_move_it_and_p_shows_the_sliders():
+    bar = mbd.load(own_urdfs()["crank_rocker"])
+    rest = Rest(bar.model)
+    start = rest.start()
+    order = held.Order(start, Overlays(), rest, (20.0, 15.0), SIZE, 1.0, False)
+    knob = held.Poser(bar.model, start.q[0]).knobs[2]
+    script = {1: {"up"}, 2: {"right"}, 3: {"p"}}
+    paper, made = follow(held._Posing, order, script, frames=4)
+    step = (knob.high - knob.low) / held.POSE_STEPS
+    assert made.poser.values()[2] == pytest.approx(step + start.q[0, 2])
+    assert paper.sliders["rocker"] == pytest.approx(made.poser.values()[2])
+    assert any(f"rocker = {made.poser.values()[2]:.3f} rad" in x for x in paper.texts.values())
+    assert paper.with_panels
 
 
 def test_a_posed_machine_stays_closed_and_its_loads_are_those_there():

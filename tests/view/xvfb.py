@@ -45,12 +45,12 @@ class Xvfb:
         rows = np.frombuffer(data, np.uint8, int(height) * int(line), start).reshape(height, line)
         return rows[:, : 4 * width].reshape(height, width, 4)[..., 2::-1]
 
-    def wait(self, seconds, seen):
+    def wait(self, seconds, seen, every=0.2):
         """Wait until a picture is as wanted, and return it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             picture = self.picture()
             if seen(picture):
                 return picture
-            time.sleep(0.2)
+            time.sleep(every)
         raise AssertionError("it was not seen in time")

@@ -7,6 +7,7 @@ So only a process of its own opens a window (`view.window`).
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,13 @@ NO_ITEM = -1
 
 TRIALS = 5
 """For a slider."""
+
+
+MESSAGE, LETTER = 1.6, 0.03
+"""Size of a message, and width of its letters at distance 1."""
+
+PAUSE = 0.2
+"""Time in which a message is drawn, s."""
 
 
 class WindowClosed(Exception):  # noqa: N818 (no error: somebody has seen enough)
@@ -41,6 +49,7 @@ class Window(Canvas):
         super().__init__()
         gui = self.engine
         for flag in (
+            gui.COV_ENABLE_GUI,
             gui.COV_ENABLE_KEYBOARD_SHORTCUTS,
             gui.COV_ENABLE_RGB_BUFFER_PREVIEW,
             gui.COV_ENABLE_DEPTH_BUFFER_PREVIEW,
@@ -78,6 +87,18 @@ class Window(Canvas):
         """Draw shadows, which take their time without a graphics card."""
         self._set(self.engine.COV_ENABLE_SHADOWS, int(on))
 
+    def panels(self, on: bool) -> None:
+        """Show or hide pybullet's panels, its grid and axes; sliders are among the panels."""
+        self._set(self.engine.COV_ENABLE_GUI, int(on))
+
+    def message(self, text: str) -> None:
+        """Show a text alone, until something else is written."""
+        self.look(np.zeros(3), 1.0, 0.0, 0.0)
+        self.drawing(True)
+        left = -0.5 * LETTER * len(text)
+        self.write("0", text, np.array([left, 0.0, 0.0]), (0.1, 0.1, 0.1), MESSAGE)
+        time.sleep(PAUSE)
+
     def place(self, body: int, position: Array, quaternion: Array) -> None:
         """Put a body somewhere: (3,) m, and (4,) x, y, z, w."""
         self._ask("resetBasePositionAndOrientation", body, position.tolist(), quaternion.tolist())
@@ -94,10 +115,11 @@ class Window(Canvas):
 
     def slider(self, name: str, low: float, high: float, start: float) -> int:
         """Return the number of a new slider."""
+        # The first letter of a name is clipped: a blank.
         slider = NO_ITEM
         for _ in range(TRIALS):
             if slider == NO_ITEM:
-                slider = self._ask("addUserDebugParameter", name, low, high, start)
+                slider = self._ask("addUserDebugParameter", f" {name}", low, high, start)
         return slider
 
     def button(self, name: str) -> int:
@@ -143,12 +165,17 @@ class Window(Canvas):
             self._ask("removeUserDebugItem", self._texts.pop(key))
 
     def pressed(self) -> set[str]:
-        """Return the keys that went down since the last call: letters, "left", "right", " ".
+        """Return the keys that went down since the last call: letters, arrows ("left"), " ".
 
         Of a key that went down and up since then the engine only tells that it came up.
         """
         gui, events = self.engine, self._ask("getKeyboardEvents")
-        arrows = {gui.B3G_LEFT_ARROW: "left", gui.B3G_RIGHT_ARROW: "right"}
+        arrows = {
+            gui.B3G_LEFT_ARROW: "left",
+            gui.B3G_RIGHT_ARROW: "right",
+            gui.B3G_UP_ARROW: "up",
+            gui.B3G_DOWN_ARROW: "down",
+        }
         down = {code for code, state in events.items() if state & gui.KEY_IS_DOWN}
         up = {code for code, state in events.items() if state & gui.KEY_WAS_RELEASED}
         struck = {code for code, state in events.items() if state & gui.KEY_WAS_TRIGGERED}
