@@ -24,6 +24,7 @@ TOPICS: dict[str, str] = {
     "friction": "Friction and damping",
     "rotors": "Rotors and gears",
     "limits": "Limits of the file",
+    "efforts": "Measured efforts",
     "rigid": "Stiffness",
     "planar": "Planar",
     "loops": "Loops",

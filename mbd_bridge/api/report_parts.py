@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -78,10 +78,7 @@ class Worst:
             self.time, self.q = float(states.time[row]), np.array(states.q[row])
             self.shown = loads.joints if len(loads.joints) <= MOST_DRAWN else (self.joint,)
             if isinstance(states, Motion):
-                time, q, v, a = (
-                    np.array(x[row : row + 1]) for x in (states.time, states.q, states.v, states.a)
-                )
-                self.motion = replace(states, time=time, q=q, v=v, a=a)
+                self.motion = states.part(np.array([row]))
 
 
 @dataclass

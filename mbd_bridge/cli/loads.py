@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbd_bridge.assumptions import Assumptions
     from mbd_bridge.external import ExternalForces
     from mbd_bridge.loads import LoadSolver
+    from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.motions import Pieces
 
@@ -129,10 +130,11 @@ def run(options: argparse.Namespace) -> int:
         counter = None
         if options.output and robot.has_motors:
             counter = robot.motors_counter(loop_loads.inputs(options, robot, forces))
-        rows, peaks, lost, assumed = _write(solver, pieces, options, forces, counter)
+        rows, peaks, lost, assumed, efforts = _write(solver, pieces, options, forces, counter)
     notes = (*pieces.notes, *lost)
     if options.output is None:
         notes += () if forces is None else forces.said
+        notes += () if efforts is None else tuple(map(str, efforts))
         unused = left_out(model, "these loads", replaced_by(model, robot.forces))
         notes += (*screen.forces_said(robot), unused)
     else:
@@ -141,6 +143,8 @@ def run(options: argparse.Namespace) -> int:
         screen.say(note)
     if options.output is not None:
         screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
+        if efforts:
+            screen.show(screen.stderr(), "", loop_tables.efforts(efforts))
         if counter is not None:
             motors = counter.motors()
             screen.show(screen.stderr(), "", *motor_tables(motors))
@@ -156,17 +160,18 @@ def _write(
     options: argparse.Namespace,
     forces: ExternalForces | None,
     motors: MotorsCounter | None,
-) -> tuple[int, Peaks, tuple[str, ...], Assumptions]:
-    """Write the loads piece by piece; return rows, peaks, what to say, and what they assume."""
+) -> tuple[int, Peaks, tuple[str, ...], Assumptions, EffortDifferences | None]:
+    """Write the loads piece by piece; return rows, peaks, notes, assumptions, efforts."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.assumed import assumptions_of, undetermined_components
+    from mbd_bridge.loads.efforts import EffortCounter
     from mbd_bridge.loads.export import load_rows
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.loads.streaming import loads_writer, lost_components
 
     target = options.output or screen.data_stdout()
     with contextlib.ExitStack() as stack:
-        out, peaks, rows = None, None, 0
+        out, peaks, rows, counter = None, None, 0, EffortCounter()
         for motion in pieces:
             loads = solver.along(motion, forces, threads=options.threads)
             if out is None or peaks is None:
@@ -177,13 +182,17 @@ def _write(
             sure &= loads.determined
             out.append(np.column_stack([motion.time, load_rows(loads, bands)]))
             peaks.add(motion.time, loads)
+            counter.add(loads)
             if motors is not None:
                 motors.add(motion)
             rows += len(motion.time)
     assert peaks is not None
     lost = lost_components(solver.joints, named, sure)
     unsure = undetermined_components(solver.joints, sure)
-    return rows, peaks, lost, assumptions_of(loads, unsure, pieces.assumed, peaks.round_off)
+    efforts = counter.differences()
+    known = (*pieces.assumed, *(() if efforts is None else efforts.assumed))
+    said_of_all = assumptions_of(loads, unsure, known, peaks.round_off)
+    return rows, peaks, lost, said_of_all, efforts
 
 
 def _digits(text: str) -> int:

@@ -13,6 +13,7 @@ from mbd_bridge.readable import number, shown_in
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
+    from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.mechanism import Model
     from mbd_bridge.solve import Assembly, LoopReport
@@ -105,3 +106,21 @@ def peaks(found: Peaks) -> Table:
     headings = ("joint", "", ">peak", ">± 95 %", ">RMS", "unit", ">at, s", "without (undetermined)")
     used = [k for k in range(len(headings)) if k not in (3, 7) or any(row[k] for row in rows)]
     return screen.table([headings[k] for k in used], [tuple(row[k] for k in used) for row in rows])
+
+
+def efforts(found: EffortDifferences) -> Table:
+    """Return how far measured efforts are from the computed actuation."""
+    heads = ("measured effort of", ">RMS", ">differs, RMS", ">%", ">at most", "unit", ">at, s")
+    rows = [
+        (
+            one.name,
+            number(one.measured_rms),
+            number(one.rms),
+            f"{100.0 * one.share:.2g}",
+            number(one.largest),
+            one.unit,
+            f"{one.time:g}",
+        )
+        for one in found
+    ]
+    return screen.table(heads, rows)

@@ -1,7 +1,8 @@
 """Joint states in ROS bags (rosbag2 folders, .mcap, .db3, .bag) as a table.
 
 The messages are ``sensor_msgs/msg/JointState``: names, positions (rad or m) and, where the
-publisher fills them in, velocities, in an order that may change from message to message.
+publisher fills them in, velocities and efforts (N m or N), in an order that may change from message
+to message.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ METADATA = "metadata.yaml"
 OTHERS = "joints that are left out"
 """Key of a table's attribute: what else there is in the messages."""
 CLOCK, HEADER, RECORDED = "clock", "stamps in the messages", "when messages were recorded"
+EFFORT = ".effort"
 SHOWN = 8
 SECOND = 1_000_000_000
 
@@ -35,7 +37,8 @@ class Bag(NamedTuple):
 
     Attributes
     ----------
-    table : time [s] from the first message on, positions, and velocities as ``<name>.vel``
+    table : time [s] from the first message on, positions, velocities as ``<name>.vel``, and
+        efforts as ``<name>.effort``
     notes : what was left out
     """
 
@@ -44,12 +47,13 @@ class Bag(NamedTuple):
 
 
 class StateSample(NamedTuple):
-    """What one message says of the joints wanted: velocities are empty where it says none."""
+    """What one message says of the joints wanted; velocities, efforts: empty where it has none."""
 
     stamp: int
     recorded: int
     positions: Floats
     velocities: Floats
+    efforts: Floats
 
 
 class Said(NamedTuple):
@@ -59,12 +63,14 @@ class Said(NamedTuple):
     names: tuple[str, ...]
     positions: Floats
     velocities: Floats
+    efforts: Floats
 
     @staticmethod
     def of(message: Any) -> Said:
         """Return what a message of `MESSAGE` says."""
         stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
-        numbers = (np.asarray(x, dtype=np.float64) for x in (message.position, message.velocity))
+        parts = message.position, message.velocity, message.effort
+        numbers = (np.asarray(x, dtype=np.float64) for x in parts)
         return Said(stamp, tuple(message.name), *numbers)
 
 
@@ -128,10 +134,13 @@ def read_bag(
     notes.append(f"t = 0 s is {stamps[0] // SECOND}.{stamps[0] % SECOND:09} s of the bag's clock")
     columns = [Column("time", "s"), *map(Column, reader.names)]
     parts = [(stamps - stamps[0]) / SECOND, np.array([state.positions for state in states])]
-    rates, which = _velocities(states, reader.names, notes)
+    rates, which = _where_given([s.velocities for s in states], reader.names, "velocities", notes)
     columns += [Column(f"{joint}.vel") for joint in which]
     values = np.column_stack([*parts, rates])
     check_finite(values, columns, name, 0, None)
+    efforts, which = _where_given([s.efforts for s in states], reader.names, "efforts", notes)
+    columns += [Column(joint + EFFORT) for joint in which]
+    values = np.column_stack([values, efforts])
     said = {CLOCK: HEADER if clock == "header" else RECORDED, OTHERS: ", ".join(reader.others())}
     return Bag(Table(tuple(columns), values, None, name, said), tuple(notes))
 
@@ -208,7 +217,7 @@ class _Reader:
 
     def _state(self, said: Said, recorded: int) -> StateSample | None:
         """Return the joints wanted, in one order."""
-        stamp, named, positions, velocities = said
+        stamp, named, positions = said[:3]
         if len(positions) != len(named):
             raise self._error(
                 f"expected a position of each of its {len(named)} joints, got {len(positions)}",
@@ -218,8 +227,9 @@ class _Reader:
         if order is None:
             self._skipped += 1
             return None
-        rates = velocities[order] if len(velocities) == len(named) else np.zeros(0)
-        return StateSample(stamp, recorded, positions[order], rates)
+        more = said.velocities, said.efforts
+        rates, efforts = (x[order] if len(x) == len(named) else np.zeros(0) for x in more)
+        return StateSample(stamp, recorded, positions[order], rates, efforts)
 
     def _order(self, named: tuple[str, ...]) -> NDArray[np.intp] | None:
         """Return where the joints wanted stand in a message, None if it has none of them."""
@@ -253,20 +263,20 @@ class _Reader:
         return FileError(message, self.path, element=place)
 
 
-def _velocities(
-    states: Sequence[StateSample], names: Sequence[str], notes: list[str]
+def _where_given(
+    each: Sequence[Floats], names: Sequence[str], what: str, notes: list[str]
 ) -> tuple[Floats, list[str]]:
-    """Return the velocities (N, n) and whose they are: those that the publisher gives."""
-    given = [state.velocities for state in states if len(state.velocities)]
-    if len(given) < len(states):
+    """Return velocities or efforts (N, n) and whose they are: those that the publisher gives."""
+    given = [one for one in each if len(one)]
+    if len(given) < len(each):
         if given:
-            notes.append(f"velocities stand in {len(given)} of {len(states)} messages: left out")
-        return np.zeros((len(states), 0)), []
+            notes.append(f"{what} stand in {len(given)} of {len(each)} messages: left out")
+        return np.zeros((len(each), 0)), []
     rates = np.array(given)
     kept = [k for k in range(len(names)) if not np.isnan(rates[:, k]).all()]
     absent = [name for k, name in enumerate(names) if k not in kept]
     if absent:
-        notes.append(f"velocities that are nan throughout: {some(absent, SHOWN)}; left out")
+        notes.append(f"{what} that are nan throughout: {some(absent, SHOWN)}; left out")
     return rates[:, kept], [names[k] for k in kept]
 
 

@@ -67,7 +67,9 @@ def assumptions_of(
         loads.round_off if round_off is None else round_off,
     )
     default = Assumptions(tuple(provider(basis) for provider in PROVIDERS.values()))
-    return default.stating(*loads.assumed).stating(*assumed)
+    efforts = loads.effort_differences
+    measured = () if efforts is None else efforts.assumed
+    return default.stating(*loads.assumed, *measured).stating(*assumed)
 
 
 def undetermined_components(joints: Sequence[str], sure: np.ndarray) -> tuple[str, ...]:
@@ -170,6 +172,10 @@ def _limits(basis: LoadBasis) -> Assumption:
     return Assumption("limits", "of position, speed and effort: compared with, never enforced")
 
 
+def _efforts(basis: LoadBasis) -> Assumption:
+    return Assumption("efforts", NONE)
+
+
 def _rigid(basis: LoadBasis) -> Assumption:
     model = basis.model
     bent = [f"{model.links[one.link].name} ({len(one.stiffness)} modes)" for one in model.flexible]
@@ -266,6 +272,7 @@ PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
     "friction": _friction,
     "rotors": _rotors,
     "limits": _limits,
+    "efforts": _efforts,
     "rigid": _rigid,
     "planar": _planar,
     "loops": _loops,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mbd_bridge.loads.durability import LoadSpectra
+    from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.request import LoadRequest
     from mbd_bridge.loads.uncertainty import LoadUncertainty
     from mbd_bridge.motions import Motion
@@ -83,6 +84,8 @@ class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
     request : what was asked for; None: the loads were read from a file
     assumed : contributions to `assumptions` of the motion and of what acted during it
     uncertainty : standard deviations from the noise of the motion; None: nothing is known of it
+    measured_efforts : shaped as `actuation`, of the motion's recording, nan where not measured;
+        None: none. They are compared with `actuation` (`effort_differences`) and not used
     """
 
     joints: tuple[str, ...]
@@ -105,6 +108,7 @@ class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
     request: LoadRequest | None = None
     assumed: tuple[Assumption, ...] = ()
     uncertainty: LoadUncertainty | None = None
+    measured_efforts: Array | None = None
 
     def __getitem__(self, joint: str) -> OneJoint:
         """Return the load of one joint by name."""
@@ -153,7 +157,20 @@ class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
 
     def along_motion(self, motion: Motion) -> JointLoads:
         """Return these loads with the times, velocities and assumptions of their motion."""
-        return replace(self.along(motion.time, motion.v), assumed=(*self.assumed, *motion.assumed))
+        from mbd_bridge.loads.efforts import measured_actuation
+
+        return replace(
+            self.along(motion.time, motion.v),
+            assumed=(*self.assumed, *motion.assumed),
+            measured_efforts=measured_actuation(self, motion),
+        )
+
+    @property
+    def effort_differences(self) -> EffortDifferences | None:
+        """How far the efforts of the recording are from `actuation`; None: none were measured."""
+        from mbd_bridge.loads.efforts import effort_differences
+
+        return effort_differences(self)
 
     @property
     def round_off(self) -> RoundOff:

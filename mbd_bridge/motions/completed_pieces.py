@@ -11,6 +11,7 @@ from mbd_bridge.assumptions import Assumption
 from mbd_bridge.formats.table import Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.names import Naming, named_columns
@@ -48,7 +49,7 @@ def motion_pieces(
         return MotionPieces(
             source, model, rest=rest, rows=rows, smoothing=smoothing, progress=progress
         )
-    columns = GivenColumns(model, empty, options.frames)
+    columns = GivenColumns(model, without_efforts(empty, model)[0], options.frames)
     recorded = MotionPieces(
         source,
         columns.stand_in,
@@ -56,6 +57,7 @@ def motion_pieces(
         smoothing=smoothing,
         progress=progress,
         of=columns.of,
+        machine=model,
     )
     return CompletedPieces(recorded, PartialMotion(model, columns, options, rest))
 

@@ -6,6 +6,7 @@ It is read from a table whose columns are named after the model's coordinates:
     <coordinate>               rad or m, e.g. elbow; a ball joint has hip.qx, .qy, .qz, .qw
     <velocity>.vel             rad/s or m/s, e.g. elbow.vel, hip.wx.vel
     <velocity>.acc             rad/s² or m/s², e.g. elbow.acc, hip.wx.acc
+    <velocity>.effort          N m or N that was measured, e.g. elbow.effort (see `efforts`)
 
 A unit in brackets is obeyed: ``elbow [deg]``. Velocities and accelerations that are not there are
 derived. Where positions (and velocities) are exact, by an interpolating spline (see
@@ -33,6 +34,8 @@ from mbd_bridge.mechanism.units import RATE, UNITS, model_units
 from mbd_bridge.motions.closing import onto_loops
 from mbd_bridge.motions.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motions.derivatives import FEWEST, degree, derivatives, rates_of
+from mbd_bridge.motions.efforts import saved_efforts, without_efforts
+from mbd_bridge.motions.quaternions import unit_quaternions
 from mbd_bridge.motions.smoothing import (
     OFF,
     Channel,
@@ -59,9 +62,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LENGTH = 1e-3
-"""How far from 1 the length of a quaternion may be: files round to a few digits."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
@@ -79,6 +79,7 @@ class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
     completed : how well the recorded part determines it, of a motion that was completed; else None
     noise : found in the data, and what was done about it; None: nobody looked for noise
     uncertainty : how exactly the states are known; None: as exactly as the numbers
+    efforts : (N, nv) N m or N measured, nan where not; None: none. Loads are compared with them
     """
 
     time: Floats
@@ -93,6 +94,12 @@ class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
     completed: Completed | None = None
     noise: MotionNoise | None = None
     uncertainty: MotionUncertainty | None = None
+    efforts: Floats | None = None
+
+    def part(self, rows: slice | NDArray[np.intp]) -> Motion:
+        """Return some of the states."""
+        names = ("time", "q", "v", "a", *(("efforts",) if self.efforts is not None else ()))
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
         """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.
@@ -104,7 +111,9 @@ class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
         if self.model is None:
             raise StateError("this motion does not know its mechanism, so its units neither")
         parts = [self.time, self.q, self.v, self.a]
-        save_motion(path, self.model, parts, digits=digits, notes=self.notes)
+        measured, own = saved_efforts(self.model, self.efforts), self.notes
+        gaps = measured is not None
+        save_motion(path, self.model, parts, beside=measured, digits=digits, notes=own, gaps=gaps)
 
     def plot(
         self,
@@ -161,8 +170,10 @@ def motion_from_table(
         few rows to derive what is missing. The row's line and the column are named.
     """
     found = MotionWarnings(model) if warnings is None else warnings
-    reader = _Reader(in_our_words(table, model), model, rest)
+    table, efforts = without_efforts(in_our_words(table, model), model)
+    reader = _Reader(table, model, rest)
     motion = onto_loops(reader.motion(Smoothing() if smoothing is None else smoothing, found))
+    motion = motion if efforts is None else replace(motion, efforts=efforts)
     return (
         motion if warnings is not None else replace(motion, notes=(*motion.notes, *found.notes()))
     )
@@ -175,7 +186,7 @@ def measured_states(
 
     From some such pieces of a motion a `smoothing.Plan` is made; see `motion_from_table`.
     """
-    reader = _Reader(in_our_words(table, model), model, rest)
+    reader = _Reader(without_efforts(in_our_words(table, model), model)[0], model, rest)
     return States(reader.time, reader.q, reader.v), reader.to_smooth()
 
 
@@ -195,7 +206,8 @@ class _Reader:
         self._hold(rest)
         for joint, body in _independent(model):
             if joint.type.nq > joint.type.nv:
-                self._unit_quaternion(joint, body)
+                place = slice(body.q.stop - 4, body.q.stop)
+                unit_quaternions(self.table, model.coordinate_names[place], self.q[:, place])
 
     def motion(self, smoothing: Smoothing | Plan, warnings: MotionWarnings) -> Motion:
         """Return the whole motion."""
@@ -313,21 +325,6 @@ class _Reader:
                         column=self.model.velocity_names[k] + suffix,
                     )
                 known[k] = True  # it is zero
-
-    def _unit_quaternion(self, joint: ModelJoint, body: Body) -> None:
-        """Scale a joint's quaternion to length 1."""
-        part = self.q[:, body.q.stop - 4 : body.q.stop]
-        length = np.linalg.norm(part, axis=1)
-        bad = np.flatnonzero(np.abs(length - 1.0) > LENGTH)
-        if len(bad):
-            row = int(bad[0])
-            names = self.model.coordinate_names[body.q.stop - 4 : body.q.stop]
-            raise self.table.error(
-                f"expected a unit quaternion in {', '.join(names)}, got the length "
-                f"{length[row]:.6g}; the order is x, y, z, w",
-                row,
-            )
-        part /= length[:, None]
 
     def _derive(self) -> list[ModelJoint]:
         """Derive unknown rates; return the joints whose positions were differentiated."""

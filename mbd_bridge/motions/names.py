@@ -10,24 +10,24 @@ goes into the notes, and so does what was left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mbd_bridge.arguments import by_name, name_list
-from mbd_bridge.errors import FileError, StateError, count, some, unknown_name
+from mbd_bridge.errors import FileError, StateError, some, unknown_name
 from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables.source import Block, TableSource
+from mbd_bridge.formats.tables.source import TableSource
 from mbd_bridge.kinematics.frames import Frames, is_frame
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.motions.efforts import EFFORT, effort_columns, measures_effort
+from mbd_bridge.motions.named_source import NamedColumns
 from mbd_bridge.motions.numbered_columns import numbered
 from mbd_bridge.motions.spellings import (
+    MEASURED_IN,
     TIMES,
     kind_and_base,
     known_unit,
@@ -90,74 +90,6 @@ class Naming:
         return Naming(renamed, name_list("ignore", ignore, "columns"), units, gaps == "drop")
 
 
-class NamedColumns(TableSource):
-    """A file whose columns have the names and units that they have here; others are left out.
-
-    Attributes
-    ----------
-    dropped : rows that were left out, since a column that is read has no number there
-    repeated : rows that were left out, since they are copies of the row before (with `drop_gaps`:
-        since they have its time stamp)
-    """
-
-    def __init__(
-        self,
-        source: TableSource,
-        places: Sequence[int],
-        columns: Sequence[Column],
-        notes: Sequence[str],
-        drop_gaps: bool,
-    ) -> None:
-        super().__init__(source.path, columns, source.attributes, source.rows)
-        self._source, self._places, self._drop = source, list(places), drop_gaps
-        self._said = self.notes = (*source.notes, *notes)
-        self.dropped, self.repeated, self.once = 0, 0, source.once
-
-    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
-        """Yield blocks of rows of the columns at some places."""
-        self.dropped, self.repeated, last = 0, 0, np.empty((0, len(places)))
-        clock = [k for k, place in enumerate(places) if self.columns[place].name == "time"]
-        for block in self._source.blocks(rows, [self._places[k] for k in places]):
-            keep = np.asarray(np.isfinite(block.values).all(axis=1) | (not self._drop))
-            self.dropped += int((~keep).sum())
-            if clock:
-                again = _again(last, block.values[keep], clock[0], self._drop)
-                keep[keep] = ~again
-                self.repeated += int(again.sum())
-                last = block.values[keep][-1:] if keep.any() else last
-            self.notes = (*self._said, *self._left_out())
-            if keep.all():
-                yield block
-                continue
-            lines = None if block.lines is None else block.lines[keep]
-            yield Block(block.values[keep], lines, block.size)
-
-    def _left_out(self) -> Iterator[str]:
-        """Yield sentences about the rows that were left out so far."""
-        if self.dropped:
-            yield f"{count(self.dropped, 'row')} with gaps left out"
-        if self.repeated:
-            yield f"{count(self.repeated, 'row')} with the time stamp of the row before left out"
-
-
-def _again(
-    last: NDArray[np.float64], values: NDArray[np.float64], clock: int, stamps: bool
-) -> NDArray[np.bool_]:
-    """Return which rows (N, n) are copies of the row before, or only have its time stamp.
-
-    Parameters
-    ----------
-    last : (1, n) the row before them, or (0, n)
-    stamps : whether the time stamp is enough
-    """
-    joined = np.concatenate([last, values])
-    same = joined[1:, clock : clock + 1] == joined[:-1, clock : clock + 1]
-    if not stamps:
-        same = same & (joined[1:] == joined[:-1])
-    again = same.all(axis=1)
-    return again if len(last) else np.append(np.zeros(min(len(values), 1), dtype=bool), again)
-
-
 def named_columns(
     source: TableSource,
     model: Model,
@@ -192,7 +124,11 @@ def named_columns(
             extra.append(place)
             continue
         ours, unit = said
-        found[place] = Column(ours, column.unit if column.unit is not None else unit)
+        unit = column.unit if column.unit is not None else unit
+        if ours.endswith(EFFORT) and not measures_effort(Column(ours, unit), model):
+            extra.append(place)  # a current, say: no effort
+            continue
+        found[place] = Column(ours, unit)
     exact = {name for place, name in kept.items() if place in found and found[place].name == name}
     for place in [k for k, c in found.items() if c.name in exact and kept[k] != c.name]:
         del found[place]
@@ -221,6 +157,7 @@ def named_columns(
         others += [source.columns[k].name for k in loads]
     if others:
         notes.append(f"columns left out, which are no part of the motion: {some(others, NAMED)}")
+    source.gaps |= any(name.endswith(EFFORT) for name in names)
     return NamedColumns(source, list(found), list(found.values()), notes, naming.drop_gaps)
 
 
@@ -242,7 +179,7 @@ class _Words:
         rates += [(name, self.measures[name]) for name in followers]
         for suffix, per in zip((".vel", ".acc"), RATE[1:], strict=True):
             self.measures |= {name + suffix: unit + per for name, unit in rates}
-        self.measures["time"] = "s"
+        self.measures |= effort_columns(model) | {"time": "s"}
         self._plain: dict[str, list[str]] = {}
         for name in self.measures:
             self._plain.setdefault(plain(name), []).append(name)
@@ -274,8 +211,12 @@ class _Words:
         for base, kind in kind_and_base(name):
             for form in (base, last_part(base)):
                 ours = self._plainly(form)
-                if ours in self._model.coordinate_names and ours + kind in self.measures:
-                    return ours + kind
+                if ours not in self._model.coordinate_names:
+                    continue
+                column = ours + (EFFORT if kind in MEASURED_IN else kind)
+                measure = self.measures.get(column)
+                if measure is not None and MEASURED_IN.get(kind, measure) == measure:
+                    return column
         return None
 
     def _is_pose(self, name: str) -> bool:
@@ -361,7 +302,8 @@ def _check_twice(source: TableSource, found: Mapping[int, Column]) -> None:
 
 def _check_near(source: TableSource, others: Sequence[str], words: _Words, names: set[str]) -> None:
     """Refuse a column that has nearly the name of one that is missing: it may be misspelt."""
-    missing = {plain(name): name for name in words.measures if name not in names}
+    needed = (name for name in words.measures if not name.endswith(EFFORT))
+    missing = {plain(name): name for name in needed if name not in names}
     for name in others:
         near = get_close_matches(plain(name), missing, n=1, cutoff=NEAR)
         if near:

@@ -23,6 +23,7 @@ from mbd_bridge.kinematics.given import GivenMotion, GivenRows
 from mbd_bridge.kinematics.selection import ACTUATED, GIVEN, REST, Selection, select
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.completed_uncertainty import completed_uncertainty
+from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
@@ -129,6 +130,7 @@ class PartialMotion:
             found,
             motion.noise,
             uncertainty,
+            motion.efforts,
         )
 
     def _given(self, motion: Motion) -> GivenMotion:
@@ -249,11 +251,12 @@ def completed_motion(
         The machine cannot be where a row has it.
     """
     options = options or CompletionOptions()
+    table, efforts = without_efforts(table, model)
     columns = GivenColumns(model, table, options.frames)
     partial = PartialMotion(model, columns, options, rest)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond all sizes are told below
         given = motion_from_table(columns.of(table), columns.stand_in, smoothing=smoothing)
-        motion = partial.complete(given, check=check)
+        motion = partial.complete(replace(given, efforts=efforts), check=check)
     warnings = MotionWarnings(model)
     assert motion.completed is not None
     reached = motion.completed.reached

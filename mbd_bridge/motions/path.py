@@ -17,6 +17,7 @@ from mbd_bridge.kinematics.given import FrameRows, GivenMotion
 from mbd_bridge.kinematics.inverse import InversePath
 from mbd_bridge.kinematics.paths import inverse_path
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.given_columns import ORIGIN, QUATERNION, GivenColumns
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
@@ -46,6 +47,7 @@ def motion_along_path(
     table : time, and <frame>.x, ... as in `given_columns`, of one frame
     near, frames, limits, weights, tolerance, check : see `Mechanism.inverse_kinematics`
     """
+    table, _ = without_efforts(table, model)
     columns = GivenColumns(model, table, frames)
     rows = frame_rows(model, columns, frames)
     if columns.joints or len(rows) != 1:

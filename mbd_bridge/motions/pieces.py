@@ -22,6 +22,7 @@ from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.formats.tables.source import Block
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.derivatives import FEWEST
+from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.motion import Motion, measured_states, motion_from_table
 from mbd_bridge.motions.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motions.smoothing.plan import BLOCKS, WHOLE
@@ -87,7 +88,7 @@ class MotionParts:
 
     def __iter__(self) -> Iterator[Motion]:
         for begin in range(0, len(self._motion.time), self._rows):
-            yield _part(self._motion, begin, begin + self._rows)
+            yield self._motion.part(slice(begin, begin + self._rows))
 
 
 class MotionPieces:
@@ -101,6 +102,7 @@ class MotionPieces:
     smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
+    machine : whose efforts are measured; None: the model's
 
     Attributes
     ----------
@@ -120,8 +122,9 @@ class MotionPieces:
         smoothing: Smoothing | None = None,
         progress: Callable[[float], None] | None = None,
         of: Callable[[Table], Table] | None = None,
+        machine: Model | None = None,
     ) -> None:
-        self._of = of
+        self._of, self._machine = of, machine or model
         self.name, self.model = source.path, model
         self._source, self._rest = source, rest
         self._smoothing = Smoothing() if smoothing is None else smoothing
@@ -155,14 +158,16 @@ class MotionPieces:
         last: Motion | None = None
         plan = self._plan()
         for table, begin, end in self._tables():
+            table, efforts = without_efforts(table, self._machine)
             table = table if self._of is None else self._of(table)
             whole = motion_from_table(
                 table, self.model, rest=self._rest, smoothing=plan, warnings=self._warnings
             )
+            whole = replace(whole, efforts=efforts)
             self._said, self._assumed = self._said or whole.notes, self._assumed or whole.assumed
             if last is not None:
-                self._compare(last, _part(whole, begin - 1, begin))
-            last = _part(whole, begin, end)
+                self._compare(last, whole.part(slice(begin - 1, begin)))
+            last = whole.part(slice(begin, end))
             yield last
 
     def _compare(self, before: Motion, again: Motion) -> None:
@@ -182,7 +187,7 @@ class MotionPieces:
             return OFF
         blocks = self._sample()
         if self._of is not None:
-            blocks = [self._of(table) for table in blocks]
+            blocks = [self._of(without_efforts(table, self._machine)[0]) for table in blocks]
         read = [measured_states(table, self.model, self._rest) for table in blocks]
         if len(read[0][0].time) < FEWEST:
             return OFF  # and the error that too few rows make is raised where they are read
@@ -262,10 +267,3 @@ def _joined(first: Table, second: Table) -> Table:
 def _rows(table: Table, begin: int, end: int | None) -> Table:
     lines = None if table.lines is None else table.lines[begin:end]
     return replace(table, values=table.values[begin:end], lines=lines)
-
-
-def _part(motion: Motion, begin: int, end: int) -> Motion:
-    rows = slice(begin, end)
-    return replace(
-        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
-    )

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.formats.table import Table
+
 Floats = NDArray[np.float64]
+
+LENGTH = 1e-3
+"""How far from 1 the length of a quaternion may be: files round to a few digits."""
+
+
+def unit_quaternions(table: Table, names: Sequence[str], quaternions: Floats) -> None:
+    """Scale a table's quaternions (N, 4), in the columns of these names, to length 1, in place."""
+    length = np.linalg.norm(quaternions, axis=1)
+    bad = np.flatnonzero(np.abs(length - 1.0) > LENGTH)
+    if len(bad):
+        row = int(bad[0])
+        raise table.error(
+            f"expected a unit quaternion in {', '.join(names)}, got the length "
+            f"{length[row]:.6g}; the order is x, y, z, w",
+            row,
+        )
+    quaternions /= length[:, None]
 
 
 def near_signs(quaternions: Floats) -> Floats:

@@ -27,11 +27,11 @@ class MotionSample:
     def add(self, motion: Motion) -> None:
         """Take in the next piece."""
         first = -self._rows % self._step
-        self._kept.append(_rows(motion, slice(first, None, self._step)))
+        self._kept.append(motion.part(slice(first, None, self._step)))
         self._rows += len(motion.time)
         while sum(len(piece.time) for piece in self._kept) > self._most:
             whole = joined(self._kept)
-            self._kept, self._step = [_rows(whole, slice(None, None, 2))], 2 * self._step
+            self._kept, self._step = [whole.part(slice(None, None, 2))], 2 * self._step
 
     def motion(self, *others: Motion) -> Motion | None:
         """Return what was kept, with other states of the motion in their places; None of nothing.
@@ -45,7 +45,7 @@ class MotionSample:
             return None
         motion = joined(whole)
         _, rows = np.unique(motion.time, return_index=True)
-        return _rows(motion, rows)
+        return motion.part(rows)
 
 
 def joined(pieces: list[Motion]) -> Motion:
@@ -54,10 +54,7 @@ def joined(pieces: list[Motion]) -> Motion:
         np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ("time", "q", "v", "a")
     )
-    return replace(pieces[0], time=time, q=q, v=v, a=a)
-
-
-def _rows(motion: Motion, rows: slice | np.ndarray) -> Motion:
-    return replace(
-        motion, time=motion.time[rows], q=motion.q[rows], v=motion.v[rows], a=motion.a[rows]
-    )
+    each = [piece.efforts for piece in pieces]
+    measured = [one for one in each if one is not None]
+    efforts = np.concatenate(measured) if len(measured) == len(each) else None
+    return replace(pieces[0], time=time, q=q, v=v, a=a, efforts=efforts)

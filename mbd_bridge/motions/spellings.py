@@ -18,8 +18,14 @@ KINDS = {
     "": ("position", "positions", "pos", "angle", "ang", "q"),
     ".vel": ("velocity", "velocities", "vel", "speed", "rate", "qd", "dq", "qdot"),
     ".acc": ("acceleration", "accelerations", "acc", "accel", "qdd", "ddq"),
+    ".effort": ("effort", "efforts", "tau"),
+    ".torque": ("torque", "torques"),
+    ".force": ("force", "forces"),
 }
 """What is behind or before a joint's name, by what it is called here."""
+
+MEASURED_IN = {".torque": "N m", ".force": "N"}
+"""What is an effort of a joint whose efforts are measured in this unit, and nothing of others."""
 
 _KIND = {word: kind for kind, words in KINDS.items() for word in words}
 _WORDS = "|".join(sorted(_KIND, key=len, reverse=True))

@@ -12,6 +12,7 @@ from mbd_bridge.actuators import Use
 from mbd_bridge.assumptions import Assumptions
 from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.durability import Spectrum
+from mbd_bridge.loads.efforts import EffortDifferences
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
 from mbd_bridge.readable import Shown, number, quantity, shown_in
@@ -261,3 +262,24 @@ def spectra(history: LoadHistory) -> str:
 
 def _equivalent(one: Spectrum, exponent: float) -> float:
     return one.damage_equivalent(exponent) if one.duration > 0.0 else float("nan")
+
+
+def efforts(found: EffortDifferences) -> str:
+    """Return how far measured efforts are from the computed actuation."""
+    heads = ("degree of freedom", ">measured, RMS", ">difference, RMS", ">share", ">largest", ">at")
+    rows = [
+        (
+            one.name,
+            quantity(one.measured_rms, one.unit),
+            quantity(one.rms, one.unit),
+            f"{100.0 * one.share:.2g} %" if one.measured_rms else "",
+            quantity(one.largest, one.unit),
+            f"{one.time:g} s",
+        )
+        for one in found
+    ]
+    said = (
+        "Measured efforts of the recording, taken to be at the joint, minus the computed "
+        "actuation. They are compared, and not used for the loads."
+    )
+    return table(heads, rows, said)

@@ -86,6 +86,7 @@ def report_page(subject: Subject) -> str:
     ]
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
         ("Actuators", partial(_actuators, model)),
+        ("Measured efforts", _efforts),
         ("Motors", _motors),
         ("Bearings", _bearings),
         ("Durability", _durability),
@@ -112,6 +113,11 @@ def _actuators(model: Model, history: LoadHistory) -> str:
 
 def _motors(history: LoadHistory) -> str:
     return motors_section(history.motors) if history.motors else ""
+
+
+def _efforts(history: LoadHistory) -> str:
+    found = history.effort_differences
+    return tables.efforts(found) if found else ""
 
 
 def _bearings(history: LoadHistory) -> str:

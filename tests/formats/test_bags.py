@@ -22,12 +22,12 @@ START = 1_700_000_000_123_456_789
 STORAGES = {"mcap": StoragePlugin.MCAP, "db3": StoragePlugin.SQLITE3}
 
 
-def joint_state(stamp, names, positions, velocities=()):
+def joint_state(stamp, names, positions, velocities=(), efforts=()):
     types = STORE.types
     header = types["std_msgs/msg/Header"](
         stamp=types["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9), frame_id=""
     )
-    numbers = [np.asarray(values, dtype=float) for values in (positions, velocities, ())]
+    numbers = [np.asarray(values, dtype=float) for values in (positions, velocities, efforts)]
     return types[JOINT_STATE](header, list(names), *numbers)
 
 
@@ -263,3 +263,18 @@ def test_the_package_is_named_if_it_is_missing_and_bag_words_need_a_bag(tmp_path
     (tmp_path / "m.csv").write_text("time,hinge\n0,0\n")
     with pytest.raises(FileError, match="topic: only for ROS bags"):
         mbd.load_motion(tmp_path / "m.csv", mbd.load(own_urdfs()["pendulum"]), topic="/x")
+
+
+def test_efforts_of_joint_states_are_read_beside_the_motion(tmp_path):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    names, messages = arm.coordinate_names, []
+    for k in range(12):
+        stamp, efforts = START + 10_000_000 * k, 0.5 * k + np.arange(7.0)
+        efforts[2] = np.nan
+        own = joint_state(stamp, names[::-1], np.full(7, 0.1), np.zeros(7), efforts[::-1])
+        messages.append((stamp, own))
+    motion = mbd.load_motion(write(tmp_path / "bag", messages), arm)
+    there = [0, 1, 3, 4, 5, 6]
+    assert np.array_equal(motion.efforts[:, there], 0.5 * np.arange(12)[:, None] + there)
+    assert np.isnan(motion.efforts[:, 2]).all()
+    assert any("efforts that are nan throughout" in note for note in motion.notes)

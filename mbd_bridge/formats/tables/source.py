@@ -94,13 +94,18 @@ class TableSource(ABC):
 
     def checked(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of finite numbers."""
-        start, columns = 0, [self.columns[k] for k in places]
+        start = 0
         for block in self.blocks(min(rows, BLOCK_CELLS // len(self.columns)), places):
-            check_finite(block.values, columns, self.path, start, block.lines)
+            self.check(block, places, start)
             start += len(block.values)
             yield block
         if start == 0:
             raise FileError("the table has a header but no rows", self.path)
+
+    def check(self, block: Block, places: Sequence[int], start: int) -> None:
+        """Refuse gaps in a block of some columns, of which the first row is the row `start`."""
+        columns = [self.columns[k] for k in places]
+        check_finite(block.values, columns, self.path, start, block.lines)
 
     def chunks(
         self, rows: int = BLOCK, columns: Sequence[str] | None = None

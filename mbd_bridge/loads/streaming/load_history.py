@@ -14,6 +14,7 @@ from mbd_bridge.errors import StateError, count, unknown_name
 from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.loads.efforts import EffortCounter, EffortDifferences
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signals, times_of
@@ -46,6 +47,7 @@ class LoadHistory(Tabular, rows="mbd_bridge.loads.streaming.rows"):
     file : where the loads themselves were written, or None
     motors : what motors have to do, where that was computed, or None
     bearings : what bearings carry, and their lives, likewise
+    effort_differences : measured efforts minus computed actuation, or None: none were measured
 
     Raises
     ------
@@ -68,6 +70,7 @@ class LoadHistory(Tabular, rows="mbd_bridge.loads.streaming.rows"):
     file: str | None = None
     motors: Motors | None = None
     bearings: Bearings | None = None
+    effort_differences: EffortDifferences | None = None
 
     def __post_init__(self) -> None:
         for what in (self.motors, self.bearings):
@@ -139,6 +142,7 @@ class LoadHistoryCounter:
         self._signals: Signals | None = None
         self._sure: Flags = np.zeros(0, dtype=bool)
         self._envelopes: list[EnvelopeCounter] = []
+        self._efforts = EffortCounter()
 
     def add(self, loads: JointLoads) -> None:
         """Take in loads along the next piece of a motion; they know their times."""
@@ -153,6 +157,7 @@ class LoadHistoryCounter:
         self._end = float(time[-1])
         self._sure &= self._signals.determined(loads)
         self._spectra.add(loads)
+        self._efforts.add(loads)
         columns = self._signals.columns(loads)
         self._statistics.add(time, columns, self._signals.deviations(loads))
         self._traces.add(time, columns)
@@ -185,7 +190,8 @@ class LoadHistoryCounter:
                 self._envelopes, first.actuation_names, actuations, strict=True
             )
         ]
-        spectra = self._spectra.spectra()
+        spectra, efforts = self._spectra.spectra(), self._efforts.differences()
+        assumed = (*assumed, *(efforts.assumed if efforts else ()))
         return LoadHistory(
             first.model.name,
             first.joints,
@@ -200,6 +206,7 @@ class LoadHistoryCounter:
             assumptions_of(first, self._undetermined(), assumed, spectra.round_off),
             tuple(notes),
             file,
+            effort_differences=efforts,
         )
 
     def _undetermined(self) -> list[str]:

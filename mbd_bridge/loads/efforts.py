@@ -1,0 +1,197 @@
+"""Measured against computed actuation: how far a machine's efforts are from those of its model.
+
+Of each degree of freedom whose effort m was measured and whose actuation f is determined:
+
+    rms = sqrt(mean (m - f)²),    largest = max |m - f|,    share = rms / sqrt(mean m²)
+
+A difference holds what the model leaves out (friction, rotors, payload, process forces) and what
+the measurement has wrong. Measured efforts are taken to be at the joint, not at the motor's shaft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.assumptions import Assumption, Number
+from mbd_bridge.errors import StateError, count, some, unknown_name
+from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motions.motion import Motion
+from mbd_bridge.readable import quantity
+from mbd_bridge.tabular import Rows, Series, Tabular
+
+if TYPE_CHECKING:
+    from mbd_bridge.loads.result import JointLoads
+
+Floats = NDArray[np.float64]
+
+NAMED = 6
+"""How many differences a sentence gives before it counts."""
+
+
+@dataclass(frozen=True)
+class EffortDifference:
+    """How far the measured effort along a degree of freedom is from the computed actuation.
+
+    Attributes
+    ----------
+    name : of the degree of freedom
+    unit : N m or N
+    rows : states at which it was measured
+    rms, largest : of the difference; `largest` is the largest size
+    time : s, of the largest
+    measured_rms : of the measured effort
+    """
+
+    name: str
+    unit: str
+    rows: int
+    rms: float
+    largest: float
+    time: float
+    measured_rms: float
+
+    @property
+    def share(self) -> float:
+        """RMS of the difference over that of the measured effort; nan of one that is zero."""
+        return self.rms / self.measured_rms if self.measured_rms else float("nan")
+
+    def __str__(self) -> str:
+        rms, most, own = (
+            quantity(x, self.unit, digits=3) for x in (self.rms, self.largest, self.measured_rms)
+        )
+        share = f"{self.share:.2g} of its {own} RMS" if self.measured_rms else "it is zero"
+        if self.measured_rms and 1e-4 <= self.share < 10.0:
+            share = f"{100.0 * self.share:.2g} % of its {own} RMS"
+        return (
+            f"measured effort of {self.name} differs by {rms} RMS, {share}, at most {most} at "
+            f"{self.time:g} s"
+        )
+
+
+@dataclass(frozen=True)
+class EffortDifferences(Tabular, rows="mbd_bridge.loads.efforts"):
+    """The differences of all degrees of freedom that were measured and computed.
+
+    Attributes
+    ----------
+    entries : a difference each
+    """
+
+    entries: tuple[EffortDifference, ...]
+
+    def __iter__(self) -> Iterator[EffortDifference]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, name: str) -> EffortDifference:
+        """Return that of a degree of freedom, such as ``elbow``."""
+        for one in self.entries:
+            if one.name == name:
+                return one
+        known = [one.name for one in self.entries]
+        raise StateError(unknown_name("measured and computed effort", name, known))
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What they say of the loads: compared with, not used."""
+        numbers = tuple(Number(f"RMS of {x.name}", x.rms, x.unit) for x in self.entries)
+        text = "of other joints than these: not compared"
+        if self.entries:
+            said = some(
+                [str(one).removeprefix("measured effort of ") for one in self.entries], NAMED
+            )
+            text = f"compared with the computed actuation: {said}"
+        return (Assumption("efforts", f"{text}; not used for the loads", numbers),)
+
+    def __repr__(self) -> str:
+        return f"EffortDifferences({count(len(self.entries), 'degree')} of freedom)"
+
+
+def rows_of(found: EffortDifferences) -> Rows:
+    """Return the differences as rows."""
+    each = found.entries
+    columns = (
+        Series("unit", "", [one.unit for one in each]),
+        Series("measured RMS", "", [one.measured_rms for one in each]),
+        Series("RMS of the difference", "", [one.rms for one in each]),
+        Series("share", "1", [one.share for one in each]),
+        Series("largest", "", [one.largest for one in each]),
+        Series("at", "s", [one.time for one in each]),
+    )
+    index = Series("degree of freedom", "", [one.name for one in each])
+    return Rows("measured efforts minus computed actuation", index, columns)
+
+
+def measured_actuation(loads: JointLoads, motion: Motion) -> Floats | None:
+    """Return measured efforts (N, F) beside the actuation of loads along the motion; None: none."""
+    if motion.efforts is None:
+        return None
+    found = np.full(loads.actuation.shape, np.nan)
+    for k, name in enumerate(loads.actuation_names):
+        if name in motion.velocities:
+            found[:, k] = motion.efforts[:, motion.velocities.index(name)]
+    return found
+
+
+class EffortCounter:
+    """Adds up differences of loads that come in pieces."""
+
+    def __init__(self) -> None:
+        self._units: dict[str, str] = {}
+        self._sums: dict[str, Floats] = {}
+        self._largest: dict[str, tuple[float, float]] = {}
+        self._measured = False
+
+    def add(self, loads: JointLoads) -> None:
+        """Take in the next piece."""
+        measured = loads.measured_efforts
+        if measured is None:
+            return
+        assert loads.time is not None
+        assert loads.model is not None
+        self._measured = True
+        if not self._units:
+            units = [u for joint in loads.joints for u in actuation_units(loads.model, joint)]
+            each = zip(loads.actuation_names, units, strict=True)
+            self._units = {name: FORCE_UNIT[unit] for name, unit in each}
+        sure = np.broadcast_to(loads.actuation_unique, measured.shape) & np.isfinite(measured)
+        for k, name in enumerate(loads.actuation_names):
+            rows = np.flatnonzero(sure[:, k])
+            if not len(rows):
+                continue
+            m = measured[rows, k]
+            apart = np.abs(m - loads.actuation[rows, k])
+            sums = np.array([len(rows), apart @ apart, m @ m])
+            self._sums[name] = self._sums.get(name, np.zeros(3)) + sums
+            worst = int(np.argmax(apart))
+            if name not in self._largest or apart[worst] > self._largest[name][0]:
+                self._largest[name] = float(apart[worst]), float(loads.time[rows[worst]])
+
+    def differences(self) -> EffortDifferences | None:
+        """Return those of what came so far; None where nothing was measured."""
+        if not self._measured:
+            return None
+        found = []
+        for name, unit in self._units.items():
+            if name in self._sums:
+                rows, apart, own = self._sums[name].tolist()
+                rms, measured = np.sqrt(apart / rows), np.sqrt(own / rows)
+                worst = self._largest[name]
+                found.append(
+                    EffortDifference(name, unit, int(rows), float(rms), *worst, float(measured))
+                )
+        return EffortDifferences(tuple(found))
+
+
+def effort_differences(loads: JointLoads) -> EffortDifferences | None:
+    """Return how far measured efforts are from the actuation of loads; None: none measured."""
+    counter = EffortCounter()
+    counter.add(loads)
+    return counter.differences()
