@@ -271,7 +271,7 @@ def test_efforts_of_joint_states_are_read_beside_the_motion(tmp_path):
     for k in range(12):
         stamp, efforts = START + 10_000_000 * k, 0.5 * k + np.arange(7.0)
         efforts[2] = np.nan
-        own = joint_state(stamp, names[::-1], np.full(7, 0.1), np.zeros(7), efforts[::-1])
+        own = joint_state(stamp, names[::-1], np.full(7, 0.1), np.zeros(7), efforts[::-1].copy())
         messages.append((stamp, own))
     motion = mbd.load_motion(write(tmp_path / "bag", messages), arm)
     there = [0, 1, 3, 4, 5, 6]
