@@ -24,6 +24,7 @@ from mbd_bridge.external import (
 )
 from mbd_bridge.external.columns import How
 from mbd_bridge.external.force import Direction, Outside
+from mbd_bridge.external.naming import ForceNaming
 from mbd_bridge.flexible import FlexibleLink
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.formats import flex_sidecar
@@ -204,6 +205,8 @@ def load_external(
     direction: Direction | None = None,
     sensors: Mapping[str, str] | None = None,
     reads: Reads = "environment",
+    rename: Mapping[str, str | None] | None = None,
+    unit: Sequence[str] | str = (),
 ) -> ExternalForces:
     """Read external forces on the links of a mechanism: a process force, a sensor's recording.
 
@@ -223,6 +226,9 @@ def load_external(
     sensors : link -> prefix of the columns of a force/torque sensor in its frame, compensated for
         the weight and inertia of what is behind it; then nothing else is read of the file
     reads : what sensors read: the force of the "environment" on the link, or that of its "parent"
+    rename : names of columns there -> here, {"F1": "ram.fz"}; None leaves a column out
+    unit : of columns that do not say theirs, such as ["mm", "kN"]: of angles, lengths, forces and
+        moments
 
     Examples
     --------
@@ -236,7 +242,10 @@ def load_external(
         at = x, y, z
     how = How(None if axes is None else check_axes(axes), at, outside, direction)
     name = file_path("path", path)
-    return external_from_file(name, mechanism.model, how=how, sensors=sensors, reads=reads)
+    naming = ForceNaming.of(rename, unit)
+    return external_from_file(
+        name, mechanism.model, how=how, sensors=sensors, reads=reads, naming=naming
+    )
 
 
 def load_history(

@@ -48,6 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser, *, recording: bool = True) ->
         help="beyond the ends of a table: no force, that of the end, or once more from its "
         "beginning (of a whole turn); default: zero where it ends with zero, else refused",
     )
+    group.add_argument(
+        "--external-rename",
+        nargs="+",
+        default=[],
+        metavar="THERE=HERE",
+        help="names of columns of --external, such as F1=ram.fz; F1= leaves one out",
+    )
+    group.add_argument(
+        "--external-unit",
+        nargs="+",
+        default=[],
+        metavar="UNIT",
+        help="units of columns of --external that do not say theirs, such as mm kN: of angles, "
+        "lengths, forces and moments",
+    )
     if not recording:
         return
     group.add_argument(
@@ -74,14 +89,22 @@ def read(
 ) -> ExternalForces | None:
     """Return the external forces that the options name; say what they are."""
     from mbd_bridge.api import load_external
-    from mbd_bridge.cli import screen
+    from mbd_bridge.cli import motion_file, screen
     from mbd_bridge.errors import StateError
     from mbd_bridge.external import ExternalForces
 
     found = ExternalForces(robot.model)
     common = {"axes": options.external_in, "point": options.external_point}
+    renamed = motion_file.renamed(options.external_rename, "--external-rename")
     for path in options.external:
-        found += load_external(path, robot, outside=options.external_outside, **common)
+        found += load_external(
+            path,
+            robot,
+            outside=options.external_outside,
+            rename=renamed,
+            unit=options.external_unit,
+            **common,
+        )
     sensors = sensors_of(options)
     if sensors and options.motion is None:
         raise StateError("--sensor: columns of MOTION, which is not given")

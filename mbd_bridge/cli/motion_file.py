@@ -240,7 +240,7 @@ def naming(options: argparse.Namespace) -> Naming:
     from mbd_bridge.motions.names import Naming
 
     ignored = [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
-    return Naming.of(_renamed(options.rename), ignored, options.unit or (), options.gaps)
+    return Naming.of(renamed(options.rename, "--rename"), ignored, options.unit or (), options.gaps)
 
 
 def completion(options: argparse.Namespace, model: Model) -> CompletionOptions:
@@ -280,13 +280,14 @@ def frames(words: list[str]) -> dict[str, Placed]:
     return found
 
 
-def _renamed(words: list[str] | None) -> dict[str, str | None] | None:
+def renamed(words: list[str] | None, option: str) -> dict[str, str | None] | None:
+    """Return the names THERE -> HERE of an option's words; None of nothing."""
     from mbd_bridge.errors import StateError
 
     if words is None:
         return None
     for word in words:
         if "=" not in word:
-            raise StateError(f"--rename: expected THERE=HERE, got {word!r}")
+            raise StateError(f"{option}: expected THERE=HERE, got {word!r}")
     pairs = (word.split("=", 1) for word in words)
     return {there: here or None for there, here in pairs}

@@ -8,10 +8,11 @@ from os import PathLike
 import numpy as np
 
 from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import some
+from mbd_bridge.errors import StateError, some
 from mbd_bridge.external.abscissa import TIMES
 from mbd_bridge.external.columns import How, forces_of
 from mbd_bridge.external.forces import ExternalForces
+from mbd_bridge.external.naming import ForceNaming
 from mbd_bridge.external.sensors import Reads, sensor_columns, sensor_forces
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import open_table, read_table
@@ -25,6 +26,7 @@ def external_from_file(
     how: How | None = None,
     sensors: Mapping[str, str] | None = None,
     reads: Reads = "environment",
+    naming: ForceNaming | None = None,
 ) -> ExternalForces:
     """Return the external forces that a file gives to a model.
 
@@ -34,10 +36,15 @@ def external_from_file(
     how : axes, point of action, what is outside; see `How`
     sensors : link -> prefix of the columns of its force/torque sensor; then only these are read
     reads : what sensors read; see `sensors`
+    naming : what the columns of a table are
     """
     how = how or How()
     if sensors is None or (isinstance(sensors, Mapping) and not sensors):
-        return ExternalForces(model, forces_of(read_table(path), model, how))
+        table = read_table(path)
+        table = table if naming is None else naming.of_table(table, model)
+        return ExternalForces(model, forces_of(table, model, how))
+    if naming is not None and (naming.rename or naming.units):
+        raise StateError("rename, unit: of tables of forces; a sensor's columns have a prefix")
     table = _sensor_table(path, sensors)
     forces = sensor_forces(table, model, sensors, reads, how.axes, how.point)
     return ExternalForces(model, forces)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.assumptions import Assumption, Number
 from mbd_bridge.errors import StateError, count, some, unknown_name
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
@@ -133,10 +134,16 @@ def measured_actuation(loads: JointLoads, motion: Motion) -> Floats | None:
     """Return measured efforts (N, F) beside the actuation of loads along the motion; None: none."""
     if motion.efforts is None:
         return None
+    efforts = as_floats("motion.efforts", motion.efforts)
+    if efforts.shape != np.shape(motion.v):
+        raise StateError(
+            f"motion.efforts: expected {np.shape(motion.v)}, nan where not measured, got "
+            f"{efforts.shape}"
+        )
     found = np.full(loads.actuation.shape, np.nan)
     for k, name in enumerate(loads.actuation_names):
         if name in motion.velocities:
-            found[:, k] = motion.efforts[:, motion.velocities.index(name)]
+            found[:, k] = efforts[:, motion.velocities.index(name)]
     return found
 
 

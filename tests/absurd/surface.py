@@ -42,7 +42,7 @@ OURS = ("model", "prepared", "self", "loads")
 INNER = (
     *("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer"),
     *("JointLoads.along_motion", "Mechanism.motors_counter", "Mechanism.bearings_counter"),
-    "Mechanism.moved_by",
+    *("Mechanism.moved_by", "Motion.part"),
 )
 """Steps of the library's own, which take what it has made."""
 

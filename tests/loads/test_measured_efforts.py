@@ -1,5 +1,7 @@
 """Measured efforts are read beside a motion, compared with the loads, and never used for them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.formats.tables import open_table
 from mbd_bridge.motions.pieces import MotionPieces
 from tests.external.tables import arm, write
@@ -155,3 +157,10 @@ def test_the_command_line_and_the_report_say_the_difference(tmp_path, capfd):
     text = page.read_text()
     assert "Measured efforts" in text
     assert "not used for the loads" in text
+
+
+def test_efforts_of_another_shape_are_refused(tmp_path):
+    robot = arm()
+    motion = mbd.load_motion(recording(tmp_path / "m.csv", rnea(robot)), robot)
+    with pytest.raises(StateError, match=r"motion.efforts: expected \(60, 3\)"):
+        robot.joint_loads(replace(motion, efforts=motion.efforts[:, 0]))
