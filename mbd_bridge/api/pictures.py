@@ -59,8 +59,8 @@ def render(
     time : s, of the motion, for a picture; its first state if None
     loads : names of joints whose loads are drawn as arrows, on the child; or "all"
     actuated : of a mechanism with loops, the actuated joints (as for `Mechanism.joint_loads`)
-    external : forces on links that the loads along `motion` count (as for
-        `Mechanism.joint_loads`), in the links' axes
+    external : forces on links along `motion` (as for `Mechanism.joint_loads`), in the links' axes:
+        the loads count them, and they are drawn where they act; those of a simulation, too
     size : width and height, pixels
     fps, speed : pictures in a second of the film, and seconds of the motion in it
     view : yaw and pitch of the camera, degrees; yaw 0 looks along y. None: chosen

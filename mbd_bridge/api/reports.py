@@ -308,6 +308,7 @@ def _along(
     history = asked.along(mechanism, pieces, look=seen.look)
 
     def source() -> Source | None:
+        from mbd_bridge.view.applied import applied_along
         from mbd_bridge.view.source import Source
 
         found = seen.motion()
@@ -315,7 +316,8 @@ def _along(
             return None
         plain = mechanism.solver(replace(asked.request, convention=Convention()))
         states = plain.along(found, asked.external, threads=asked.threads)
-        return Source(mechanism.model, found.time, found.q, states, mechanism.forces)
+        applied = applied_along(mechanism.model, found, asked.external)
+        return Source(mechanism.model, found.time, found.q, states, mechanism.forces, applied)
 
     said = pieces.name.replace("\\", "/").rpartition("/")[2]
     return Reported(named.name, named.weight, said, history, seen.worst, asked.external, source)

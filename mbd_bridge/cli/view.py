@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 SUMMARY = "see it move: a window, a page in the browser, or a picture or film in a file"
 DESCRIPTION = """\
 Show a machine in a window of pybullet: along a motion, or posed by sliders; with --loads the forces
-(red), moments (blue, two heads) and actuators (green) of joints as arrows, on the child.
+(red), moments (blue, two heads) and actuators (green) of joints as arrows, on the child; with
+--external the forces of a process (violet), where they act.
 
   mbd view urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --loads lbr_iiwa_joint_2
   mbd view urdf/four_bar.urdf --seconds 3 --near crank=30deg --fixed crank --loads coupler_pin

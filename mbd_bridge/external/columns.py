@@ -151,7 +151,7 @@ def _groups(table: Table, model: Model, over: str, world: bool) -> list[_Group]:
 def _force(table: Table, over: Abscissa, x: Array, group: _Group, how: How) -> ExternalForce:
     wrench = _rows(table, group, COMPONENTS)
     reference: Reference = "world" if group.world else "link"
-    point = how.point or (0.0, 0.0, 0.0)
+    point, points = how.point or (0.0, 0.0, 0.0), None
     if any(name in group.columns for name in POINTS):
         points = _rows(table, group, POINTS)
         if how.point is not None:
@@ -172,6 +172,7 @@ def _force(table: Table, over: Abscissa, x: Array, group: _Group, how: How) -> E
             outside=how.outside,
             direction=how.direction,
             source=table.source.rpartition("/")[2],
+            points=points,
         )
     except StateError as problem:
         raise table.error(str(problem)) from None

@@ -65,6 +65,8 @@ class ExternalForce:
         an angle); None: zero where the end's value is zero, else refused
     direction : "rising" or "falling": it acts only while the abscissa grows or falls
     source : the file it comes from, for messages
+    points : (n, 3) m, where each row acts, if rows differ: in the link's frame, or in the world
+        ("origin"). Its moments count already, it is for pictures
     """
 
     link: str
@@ -76,6 +78,7 @@ class ExternalForce:
     outside: Outside | None = None
     direction: Direction | None = None
     source: str = ""
+    points: Array | None = None
 
     @staticmethod
     def of(
@@ -89,6 +92,7 @@ class ExternalForce:
         outside: str | None = None,
         direction: str | None = None,
         source: str = "",
+        points: Array | None = None,
     ) -> ExternalForce:
         """Return a checked force.
 
@@ -106,6 +110,7 @@ class ExternalForce:
             )
         if len(places) > 1 and places[-1] < places[0]:
             places, rows = places[::-1].copy(), rows[::-1].copy()
+            points = None if points is None else points[::-1]
         if (np.diff(places) < 0.0).any():
             advice = "sort the rows"
             if not abscissa.is_time:
@@ -134,7 +139,7 @@ class ExternalForce:
         jumps = np.flatnonzero(np.diff(places) == 0.0) + 1
         places[jumps] += _jump(places)
         return ExternalForce(
-            link, abscissa, places, rows, reference, (a, b, c), beyond, way, source
+            link, abscissa, places, rows, reference, (a, b, c), beyond, way, source, points
         )
 
     @cached_property
@@ -208,6 +213,19 @@ class ExternalForce:
         if any(self.point):
             moment = moment + np.cross(np.array(self.point), force)
         return np.hstack([force, moment])
+
+    def acts_at(self, prepared: Prepared, time: ArrayLike | None, q: Array) -> Array:
+        """Return the points (N, 3) m of the link at which it acts, in its frame, at N states."""
+        if self.points is None:
+            return np.broadcast_to(np.array(self.point), (len(q), 3))
+        at = self.abscissa.values(prepared, time, q)
+        if self.outside == "repeat":
+            at = self.x[0] + np.mod(at - self.x[0], 2.0 * np.pi)
+        found = np.stack([np.interp(at, self.x, column) for column in self.points.T], axis=-1)
+        if self.reference != "origin":
+            return found
+        place = prepared.placement(self.link)(q)[0]
+        return np.asarray(np.einsum("nji,nj->ni", place[:, :3, :3], found - place[:, :3, 3]))
 
     def traced(self, model: Model, t: Any, q: Array, v: Array) -> Array:
         """Return force and moment (6,) as they are given, at a state of floats or symbols."""

@@ -20,6 +20,7 @@ from mbd_bridge.view.pieces import Piece
 FORCE: Colour = (0.86, 0.18, 0.13, 1.0)
 MOMENT: Colour = (0.13, 0.35, 0.85, 1.0)
 ACTUATION: Colour = (0.10, 0.60, 0.26, 1.0)
+EXTERNAL: Colour = (0.60, 0.16, 0.68, 1.0)
 UNDETERMINED: Colour = (0.62, 0.62, 0.62, 1.0)
 """Of what is not determined."""
 

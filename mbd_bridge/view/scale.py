@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.readable import quantity
 from mbd_bridge.spatial import Array
+from mbd_bridge.view.applied import AppliedWrench
 from mbd_bridge.view.joints import single_actuation
 
 
@@ -22,13 +24,19 @@ class Scale(NamedTuple):
     actuation: float
 
     @staticmethod
-    def of(model: Model, loads: JointLoads | None, longest: float) -> Scale:
+    def of(
+        model: Model,
+        loads: JointLoads | None,
+        longest: float,
+        applied: Sequence[AppliedWrench] = (),
+    ) -> Scale:
         """Return round scales at which the largest load (determined or not) has a long arrow.
 
         Parameters
         ----------
         loads : of all states
         longest : m, not reached by any
+        applied : external wrenches, drawn at the same scale
         """
         force = moment = actuation = 0.0
         if loads is not None:
@@ -41,6 +49,9 @@ class Scale(NamedTuple):
                 actuation, force = (
                     (max(actuation, size), force) if turns else (actuation, max(force, size))
                 )
+        for one in applied:
+            force = max(force, _largest(one.wrench[:, :3]))
+            moment = max(moment, _largest(one.wrench[:, 3:]))
         least = RoundOff.of(model, force, max(moment, actuation))
         return Scale(
             round_number(longest / force) if force > least.force else 0.0,

@@ -20,6 +20,7 @@ from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.spatial import Array
+from mbd_bridge.view.applied import AppliedWrench, applied_along, applied_in
 
 SAME = 1e-9
 """Times that are this near (relative to the motion's length) are one."""
@@ -34,6 +35,7 @@ class Source:
     time, q : (N,) s and (N, nq)
     loads : of N states on the child, at the joint, in its axes; None if none are asked for
     forces : force elements that act, bound to the model
+    applied : external wrenches of N states
     """
 
     model: Model
@@ -41,11 +43,13 @@ class Source:
     q: Array
     loads: JointLoads | None = None
     forces: tuple[ForceElement, ...] = ()
+    applied: tuple[AppliedWrench, ...] = ()
 
     def records(self, rows: Array) -> Source:
         """Return some of the states."""
         loads = _chosen(self.loads, rows)
-        return replace(self, time=self.time[rows], q=self.q[rows], loads=loads)
+        applied = tuple(one.records(rows) for one in self.applied)
+        return replace(self, time=self.time[rows], q=self.q[rows], loads=loads, applied=applied)
 
     def at(self, times: Array) -> Source:
         """Return the states and loads at other times, between records by straight ways."""
@@ -61,14 +65,15 @@ class Source:
         loads = self.loads
         if loads is not None:
             loads = _mixed(_chosen(loads, k), _chosen(loads, k + 1), part)
-        return replace(self, time=times, q=np.array(rows), loads=loads)
+        applied = tuple(one.between(k, part) for one in self.applied)
+        return replace(self, time=times, q=np.array(rows), loads=loads, applied=applied)
 
 
 def of_simulation(run: Simulation, loads: Iterable[str] | str = ()) -> Source:
     """Return a simulation as it is shown, with the loads of joints (of all of them: "all")."""
     names = _names(run.model, loads)
     found = run.joint_loads(names) if names else None
-    return Source(run.model, run.time, run.q, found, run.system.forces)
+    return Source(run.model, run.time, run.q, found, run.system.forces, applied_in(run))
 
 
 def of_motion(
@@ -89,7 +94,8 @@ def of_motion(
     found = None if solver is None else solver.along(motion, external)
     if found is not None:
         found = replace(found, time=None, speed=None)  # the source has its own times
-    return Source(model, motion.time, motion.q, found, forces)
+    applied = applied_along(model, motion, external)
+    return Source(model, motion.time, motion.q, found, forces, applied)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,12 @@ from mbd_bridge.errors import warn
 from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.lazy import cached_property
+from mbd_bridge.loads import JointLoads
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows as look
-from mbd_bridge.view.arrows import Arrows
+from mbd_bridge.view.arrows import Arrows, Heads
 from mbd_bridge.view.bending import SLICES
 from mbd_bridge.view.exaggerate import exaggerated
 from mbd_bridge.view.ground import ground
@@ -50,6 +51,12 @@ SIDES = (*np.eye(3), *-np.eye(3))
 
 ACTUATION = "actuation"
 """What the legend calls arcs: they have no scale."""
+
+EXTERNAL = "external force, moment (two heads)"
+"""What the legend calls arrows of external wrenches."""
+
+HEADS: tuple[Heads, Heads] = (1, 2)
+"""Of a force and of a moment."""
 
 BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
 
@@ -159,13 +166,14 @@ class Take:
     @cached_property
     def seen(self) -> Array:
         """Points (K, 3) m between which machine and arrows are during the motion."""
-        loads = self.source.loads
-        if loads is None:
+        if self.source.loads is None and not self.source.applied:
             return self.reach
         state = self.source.records(self._sample)
-        assert state.loads is not None
-        points = [self.reach]
-        for load in shown_loads(self.model, state.loads, self.bodies(state.q)):
+        bodies, points = self.bodies(state.q), [self.reach]
+        for at, *ways in self._applied(state, bodies):
+            points += [at + way for way in ways]
+        loads = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
+        for load in loads:
             points += [load.point + way for way in self._ways(load)]
             if self.scale.actuation and load.actuation is not None and load.turns:
                 points += [load.point + self._arrows.radius * way for way in SIDES]
@@ -177,10 +185,18 @@ class Take:
         ways = [force * load.force, moment * load.moment]
         return [*ways, force * load.open_force, moment * load.open_moment]
 
+    def _applied(self, state: Source, bodies: Array) -> list[tuple[Array, Array, Array]]:
+        """Return where external wrenches act, and along which ways (N, 3) m they are drawn."""
+        scale, found = self.scale, list[tuple[Array, Array, Array]]()
+        for one in state.applied:
+            at, force, moment = one.in_world(self.model, bodies)
+            found.append((at, scale.force * force, scale.moment * moment))
+        return found
+
     @cached_property
     def scale(self) -> Scale:
         """Lengths of arrows."""
-        return Scale.of(self.model, self.source.loads, LONGEST * self.span)
+        return take_scale(self, self.span)
 
     @cached_property
     def _arrows(self) -> Arrows:
@@ -208,6 +224,8 @@ class Take:
         for load in shown:
             over += self._load(load)
             labels += self._numbers(load)
+        arrows, names = self._external(state, bodies)
+        over, labels = over + arrows, labels + names
         machine = self.scene.pieces(bodies[0])
         machine += springs(self.model, self.source.forces, bodies[0], self.span)
         return Moment(machine, self._pins(bodies[0]), over, labels)
@@ -251,6 +269,20 @@ class Take:
                 pieces += draw.arrow(at, scale.force * value * load.axis[0], look.ACTUATION)
         return pieces
 
+    def _external(self, state: Source, bodies: Array) -> tuple[list[Piece], list[Label]]:
+        """Return the arrows of external wrenches, and their names with sizes."""
+        pieces, labels, draw = list[Piece](), list[Label](), self._arrows
+        for one, (at, *ways) in zip(state.applied, self._applied(state, bodies), strict=True):
+            parts = (one.wrench[0, :3], ways[0][0], "N"), (one.wrench[0, 3:], ways[1][0], "N m")
+            for heads, (vector, way, unit) in zip(HEADS, parts, strict=True):
+                arrow = draw.arrow(at[0], way, look.EXTERNAL, heads)
+                pieces += arrow
+                if arrow and self.overlays.labels:
+                    size = in_figures(float(np.linalg.norm(vector)))
+                    text = f"{one.link}: {size} {unit}"
+                    labels.append(Label(at[0] + way, text, look.EXTERNAL))
+        return pieces, labels
+
     def _numbers(self, load: ShownLoad) -> list[Label]:
         """Return the numbers at the tips of a load's arrows."""
         if not self.overlays.labels:
@@ -284,19 +316,20 @@ class Take:
     def legend(self) -> list[tuple[str, Colour]]:
         """Return what the arrows' colours mean, how long they are, and what is exaggerated."""
         loads, longest = self.source.loads, LONGEST * self.span
-        if loads is None:
-            return self._factor()
-        more = len(loads.joints) - 3
-        names = ", ".join(loads.joints[:3]) + (f" and {more} more" if more > 0 else "")
-        rows: list[tuple[str, Colour]] = [(f"on the child of {names}", BLACK)]
+        rows = list[tuple[str, Colour]]()
+        if loads is not None:
+            more = len(loads.joints) - 3
+            names = ", ".join(loads.joints[:3]) + (f" and {more} more" if more > 0 else "")
+            rows.append((f"on the child of {names}", BLACK))
         if self.scale.force:
             rows.append((f"force: {in_words(self.scale.force, 'N', longest)}", look.FORCE))
         if self.scale.moment:
             rows.append((f"moment: {in_words(self.scale.moment, 'N m', longest)}", look.MOMENT))
         if self.scale.actuation:
             rows.append((ACTUATION, look.ACTUATION))
-        loose = np.where(loads.unique, 0.0, loads.round_off.cleaned_wrench(loads.wrench))
-        if loose.any():
+        if self.source.applied:
+            rows.append((EXTERNAL, look.EXTERNAL))
+        if loads is not None and _undetermined(loads):
             rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
         return rows + self._factor()
 
@@ -305,9 +338,15 @@ class Take:
         return [] if factor == 1.0 else [(f"deflections {factor:g} times as large", BLACK)]
 
 
+def _undetermined(loads: JointLoads) -> bool:
+    """Return whether rigid mechanics leaves some of the loads open."""
+    cleaned = loads.round_off.cleaned_wrench(loads.wrench)
+    return bool(np.where(loads.unique, 0.0, cleaned).any())
+
+
 def take_scale(take: Take, span: float) -> Scale:
     """Return the scale that a take's own loads would have in a machine that spans so much."""
-    return Scale.of(take.model, take.source.loads, LONGEST * span)
+    return Scale.of(take.model, take.source.loads, LONGEST * span, take.source.applied)
 
 
 def in_figures(value: float) -> str:

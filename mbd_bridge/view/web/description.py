@@ -95,6 +95,7 @@ def describe(
             "moment": _colour(arrows.MOMENT),
             "actuation": _colour(arrows.ACTUATION),
             "undetermined": _colour(arrows.UNDETERMINED),
+            "external": _colour(arrows.EXTERNAL),
         },
         "box": [*_rounded(low), *_rounded(high)],
         "up": _rounded(_up(source.model.gravity)),
@@ -119,6 +120,7 @@ def state_of(take: Take) -> Description:
         "bent": _bent(take),
         "springs": _springs(source, bodies, take.span),
         "loads": [_load(load, floors) for load in loads],
+        "external": _external(source, bodies),
         "scale": _scale(take.scale, take.span),
     }
 
@@ -221,6 +223,16 @@ def _load(load: ShownLoad, floors: RoundOff) -> Description:
         if np.abs(load.actuation).max(initial=0.0) > floors.floor(unit):
             found |= {"axis": _floats(load.axis), "actuation": _floats(load.actuation)}
             found["turns"] = load.turns
+    return found
+
+
+def _external(source: Source, bodies: Array) -> list[Description]:
+    """Return external wrenches along time in the world, (N, 3) each, at their points."""
+    found = []
+    for one in source.applied:
+        point, force, moment = one.in_world(source.model, bodies)
+        parts = {"point": point, "force": force, "moment": moment}
+        found.append({"link": one.link} | {name: _floats(x) for name, x in parts.items()})
     return found
 
 

@@ -7,7 +7,7 @@
     return new Kind(bytes.buffer);
   }
   const bodyCount = scene.bodies.count;
-  let time, last, poses, loads, bent, springs, scale;
+  let time, last, poses, loads, external, bent, springs, scale;
   function take(state) { // the states that are shown
     time = decoded(state.time, Float32Array);
     last = time.length - 1;
@@ -16,6 +16,11 @@
       const out = { joint: load.joint, turns: load.turns };
       for (const name of ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"])
         if (load[name]) out[name] = decoded(load[name], Float32Array);
+      return out;
+    });
+    external = state.external.map((one) => {
+      const out = { link: one.link };
+      for (const name of ["point", "force", "moment"]) out[name] = decoded(one[name], Float32Array);
       return out;
     });
     bent = state.bent.map((one) => {
@@ -199,8 +204,8 @@
   // ---------------------------------------------------------------- drawing
   const MANY = 3; // joints whose loads are all shown at the beginning
   let now = time[scene.first], playing = scene.playing && last > 0;
-  const shown = { force: true, moment: true, actuation: true, numbers: scene.labels,
-    names: scene.labels };
+  const shown = { ...(loads.length ? { force: true, moment: true, actuation: true } : {}),
+    ...(external.length ? { external: true } : {}), numbers: scene.labels, names: scene.labels };
   function draw(form, matrix, colour, alpha = 1, flatness = 0) {
     gl.bindBuffer(gl.ARRAY_BUFFER, form.buffer);
     gl.vertexAttribPointer(atPlace, 3, gl.FLOAT, false, 24, 0);
@@ -358,6 +363,14 @@
       }
       if (shown.names && pieces.length > before) texts.push([at, load.joint, NAME, true]);
     }
+    for (const one of shown.external ? external : []) {
+      const at = mixed(one.point, 3, 0, when), prefix = shown.names ? `${one.link}: ` : "";
+      for (const [kind, heads, unitName] of [["force", 1, "N"], ["moment", 2, "N m"]]) {
+        const vector = mixed(one[kind], 3, 0, when);
+        const tip = arrow(pieces, at, scaled(vector, scale[kind]), colours.external, heads, false);
+        if (tip) texts.push([tip, prefix + readable(size(vector), unitName), colours.external]);
+      }
+    }
     gl.disable(gl.DEPTH_TEST); // arrows inside of the machine are seen through it, faintly
     for (const [form, matrix, colour] of pieces) draw(form, matrix, colour, 0.25, 1);
     gl.enable(gl.DEPTH_TEST);
@@ -410,8 +423,8 @@
   slider.setAttribute("aria-label", "time, s");
   const clock = element("span", controls, { className: "time" });
   for (const part of [play, slider, clock]) part.hidden = last === 0;
-  if (loads.length) {
-    jointList();
+  if (loads.length || external.length) {
+    if (loads.length) jointList();
     for (const name of Object.keys(shown)) {
       const label = element("label", controls);
       const box = element("input", label, { type: "checkbox", checked: shown[name] });
@@ -428,9 +441,10 @@
       if (!scale[name]) continue;
       const whole = round(longest / scale[name]);
       const length = Number((whole * scale[name]).toPrecision(3));
-      row(name, `${name}, on the child: ${length} m = ${readable(whole, unitName)}`);
+      row(name, `${name}${loads.length ? ", on the child" : ""}: ${length} m = ${readable(whole, unitName)}`);
     }
     if (scale.actuation) row("actuation", "actuation");
+    if (external.length) row("external", "external force, moment (two heads)");
     if (loads.some((load) => load.open_force || load.open_moment))
       row("undetermined", "? not determined by rigid-body mechanics");
     if (scene.exaggerate !== 1)
