@@ -15,6 +15,7 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.pictures import render, show, web_view
 from mbd_bridge.api.reports import report
 from mbd_bridge.api.sections import section_loads
+from mbd_bridge.api.sensors import compensate_sensors
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.equations import Equations
@@ -31,6 +32,7 @@ __all__ = [
     "Sampled",
     "System",
     "assemble_batch",
+    "compensate_sensors",
     "crosscheck",
     "deflections",
     "forces",

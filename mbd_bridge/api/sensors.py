@@ -1,0 +1,101 @@
+"""Raw readings of force/torque sensors as forces of the environment.
+
+What a sensor in the joint before a link reads is the load of that joint: weight and inertia of all
+that hangs on the link, less what the environment exerts. With W the load of the joint without an
+environment (inverse dynamics along the motion), r the reading in the sign of the environment's
+force, and b its bias, all in the link's axes about its origin,
+
+    F = r + W - b,        b = mean (r + W) while nothing touches
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.arguments import an_instance, finite_numbers
+from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.external import ExternalForces
+from mbd_bridge.motions import Motion
+from mbd_bridge.spatial import Array
+
+
+def compensate_sensors(
+    readings: ExternalForces,
+    mechanism: Mechanism,
+    motion: Motion,
+    *,
+    bias: Sequence[float] | None = None,
+    untouched: tuple[float, float] | None = None,
+) -> ExternalForces:
+    """Return the forces of the environment that raw readings of force/torque sensors tell.
+
+    Weight and inertia of the sensor's link and all beyond it, as the model has them, and the bias
+    are taken away. Machines with loops are refused: there a joint's load is not that of what is
+    beyond it.
+
+    Parameters
+    ----------
+    readings : of `mbd.load_external(path, robot, sensors={"tool0": "wrench"}, reads=...)`, raw; in
+        the link's axes about its origin. Their times are within those of the motion
+    motion : of the machine meanwhile
+    bias : (6,) N, N m that the readings have too much, in the sign of the environment's force
+    untouched : (begin, end) s, while nothing touches: the mean there is the bias
+
+    Examples
+    --------
+    >>> raw = mbd.load_external(path, robot, sensors={"tool0": "ft"})        # doctest: +SKIP
+    >>> force = mbd.compensate_sensors(raw, robot, motion, untouched=(0, 2))  # doctest: +SKIP
+    """
+    an_instance("readings", readings, ExternalForces, "mbd.load_external(..., sensors=...)")
+    an_instance("mechanism", mechanism, Mechanism, "mbd.load(...)")
+    an_instance("motion", motion, Motion, "mbd.load_motion(...)")
+    if bias is not None and untouched is not None:
+        raise StateError("bias, untouched: the bias is told twice; give one of them")
+    if mechanism.model.has_loops:
+        raise ModelError(
+            "compensate_sensors: expected a machine without loops; in a loop the load before a "
+            "link is not that of what hangs on it"
+        )
+    given = np.zeros(6) if bias is None else finite_numbers("bias", bias, (6,))
+    forces = []
+    for force in readings.forces:
+        where = f"readings on {force.link}"
+        told = (force.reference, tuple(force.point), force.abscissa.is_time)
+        if told != ("link", (0.0, 0.0, 0.0), True):
+            raise StateError(f"{where}: expected the link's axes, its origin, rows over time")
+        inside = (force.x >= motion.time[0]) & (force.x <= motion.time[-1])
+        if not inside.all():
+            raise StateError(
+                f"{where}: expected times within the motion's, {motion.time[0]:g} to "
+                f"{motion.time[-1]:g} s, got {force.x[0]:g} to {force.x[-1]:g} s"
+            )
+        free = force.wrenches + _weight(mechanism, force.link, motion, force.x)
+        own = given if untouched is None else _mean(where, free, force.x, untouched)
+        said = f"{force.source}, weight and inertia behind it taken away"
+        if bias is not None or untouched is not None:
+            said += f", bias ({', '.join(f'{x:.4g}' for x in own)}) N, N m"
+        forces.append(replace(force, wrenches=free - own, source=said))
+    return ExternalForces(readings.model, tuple(forces), readings.notes)
+
+
+def _weight(mechanism: Mechanism, link: str, motion: Motion, time: Array) -> Array:
+    """Return the load (n, 6) of the joint before a link, with nothing touching, at times."""
+    model = mechanism.model
+    number = model.link_number(link)
+    (joint,) = (joint.name for joint in model.joints if joint.child == number)
+    loads = mechanism.joint_loads(motion, joints=joint)
+    wrench = loads.wrench[:, 0]
+    return np.stack([np.interp(time, motion.time, column) for column in wrench.T], axis=1)
+
+
+def _mean(where: str, rows: Array, time: Array, interval: tuple[float, float]) -> Array:
+    """Return the mean (6,) of rows (n, 6) in an interval of time."""
+    begin, end = finite_numbers("untouched", interval, (2,)).tolist()
+    there = (time >= begin) & (time <= end)
+    if not there.any():
+        raise StateError(f"{where}: untouched: no row from {begin:g} to {end:g} s")
+    return np.asarray(rows[there].mean(axis=0))

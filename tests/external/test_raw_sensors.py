@@ -1,0 +1,82 @@
+"""Raw readings of sensors give back the force that was there, and nothing where nothing touches."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.bridges.pinocchio.build import to_pinocchio
+from mbd_bridge.errors import ModelError, StateError
+from tests.external.tables import COMPONENTS, arm, motion_of, wave, write
+
+ROUNDING = 1e-11
+"""N, N m: forces of some ten, added and subtracted."""
+BIAS = np.array([3.0, -2.0, 1.0, 0.1, 0.2, -0.3])
+
+
+def moved(robot):
+    return motion_of(mbd.simulate(robot, 1.0, q=[0.3, -0.4, 0.1], every=10))
+
+
+def readings(path, robot, motion, rows, reads="parent"):
+    columns = ["time", *(f"ft.{c}" for c in COMPONENTS)]
+    write(path, columns, np.column_stack([motion.time, rows]))
+    return mbd.load_external(path, robot, sensors={"hand": "ft"}, reads=reads)
+
+
+def pinocchios_loads(robot, motion, force):
+    """Return what the part before the hand exerts on it (N, 6), by pinocchio, under a force."""
+    twin = to_pinocchio(robot.model)
+    data = twin.model.createData()
+    found = []
+    for q, v, a, f in zip(motion.q, motion.v, motion.a, force, strict=True):
+        acting = [pin.Force.Zero() for _ in range(twin.model.njoints)]
+        acting[-1] = pin.Force(f)
+        pin.rnea(twin.model, data, q, v, a, acting)
+        found.append(data.f[twin.model.njoints - 1].vector.copy())
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("reads", "sign"), [("parent", 1.0), ("environment", -1.0)])
+def test_the_force_that_acted_is_found_in_what_another_program_says_the_sensor_reads(
+    tmp_path, reads, sign
+):
+    robot = arm()
+    motion = moved(robot)
+    force = wave(len(motion.time))[1]
+    force[:30] = 0.0
+    raw = sign * (pinocchios_loads(robot, motion, force) - BIAS)
+    given = readings(tmp_path / "r.csv", robot, motion, raw, reads)
+    end = float(motion.time[29])
+    for how in ({"bias": BIAS}, {"untouched": (0.0, end)}):
+        found = mbd.compensate_sensors(given, robot, motion, **how)
+        assert np.abs(found.along(motion.time, motion.q)["hand"] - force).max() < ROUNDING
+        assert "weight and inertia behind it taken away" in found.said[0]
+    loads = robot.joint_loads(motion, joints="slide", external=found)
+    assert np.abs(loads.wrench[:, 0] - pinocchios_loads(robot, motion, force)).max() < ROUNDING
+
+
+def test_at_rest_with_nothing_touching_the_force_is_zero(tmp_path):
+    robot = arm()
+    rows = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 3))
+    still, names = np.zeros((20, 3)), (robot.model.coordinate_names, robot.model.velocity_names)
+    motion = mbd.Motion(np.arange(20.0), rows, still, still, *names, model=robot.model)
+    raw = pinocchios_loads(robot, motion, np.zeros((20, 6)))
+    assert np.abs(raw[:, :3]).max() > 0.4 * 9.81 * 0.5
+    found = mbd.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), robot, motion)
+    assert np.abs(found.along(motion.time, motion.q)["hand"]).max() < ROUNDING
+
+
+def test_what_cannot_be_compensated_is_refused(tmp_path):
+    robot = arm()
+    motion = moved(robot)
+    given = readings(tmp_path / "r.csv", robot, motion, np.zeros((len(motion.time), 6)))
+    with pytest.raises(StateError, match="no row from 5 to 6 s"):
+        mbd.compensate_sensors(given, robot, motion, untouched=(5, 6))
+    with pytest.raises(StateError, match="told twice"):
+        mbd.compensate_sensors(given, robot, motion, untouched=(0, 1), bias=BIAS)
+    with pytest.raises(StateError, match="times within the motion's"):
+        mbd.compensate_sensors(given, robot, motion.part(slice(0, 5)))
+    four_bar = mbd.load("urdf/four_bar.urdf")
+    with pytest.raises(ModelError, match="without loops"):
+        mbd.compensate_sensors(given, four_bar, motion)
