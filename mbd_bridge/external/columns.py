@@ -96,8 +96,9 @@ def _told(table: Table, how: How) -> How:
     axes = how.axes or said.get("axes") or "link"
     if axes not in ("link", "world"):
         raise table.error(f"axes: expected link or world, got {axes!r}")
-    outside = how.outside or said.get("outside")
-    return How(axes, point, outside, how.direction or said.get("direction"))
+    outside = said.get("outside") if how.outside is None else how.outside
+    direction = said.get("direction") if how.direction is None else how.direction
+    return How(axes, point, outside, direction)
 
 
 def _abscissa(table: Table, model: Model) -> Abscissa:
