@@ -95,10 +95,11 @@ def test_the_citation_file_has_this_version() -> None:
 
 
 IMPORTED_AS = {
-    "imageio-ffmpeg": "imageio_ffmpeg", "pillow": "PIL", "pin": "pinocchio", "pyyaml": "yaml",
-    "dask[distributed]": "distributed",
+    "imageio-ffmpeg": ("imageio_ffmpeg",), "pillow": ("PIL",), "pin": ("pinocchio",),
+    "pyyaml": ("yaml",), "dask[distributed]": ("distributed",),
+    "nbclient": ("nbclient", "nbformat"), "pybullet": ("pybullet", "pybullet_data"),
 }  # fmt: skip
-"""Packages whose modules have another name than they."""
+"""Packages whose modules have other names than they."""
 
 
 def declared(extra: str) -> set[str]:
@@ -112,7 +113,7 @@ def declared(extra: str) -> set[str]:
             else:
                 found.add(line)
     names = {line.split(">")[0].lower() for line in found}
-    return {IMPORTED_AS.get(name, name) for name in names}
+    return {module for name in names for module in IMPORTED_AS.get(name, (name,))}
 
 
 def imported(file: Path) -> Iterator[str]:
