@@ -22,7 +22,10 @@ ROOTS: dict[str, Format] = {
 }
 """The outermost elements, and what they tell."""
 
-HEAD = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->)*<([A-Za-z_][\w:.\-]*)", re.DOTALL)
+BEFORE = {"<!--": "-->", "<?": "?>"}
+"""What may stand before the outermost element, and what ends it."""
+
+TAG = re.compile(r"<([A-Za-z_][\w:.\-]*)")
 
 
 def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
@@ -31,8 +34,7 @@ def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
     A xacro file is a program, so its name has to say that it is to be run.
     """
     text = decode(read_bytes(path, max_bytes), path)
-    head = HEAD.match(text[:100_000])
-    root = head.group(1) if head else ""
+    root = _root(text)
     found = ROOTS.get(root, "URDF")
     if found == "URDF" and path.endswith(".xacro"):
         return "xacro"
@@ -41,3 +43,24 @@ def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
             "this is a part of an MJCF model, to be included by another file; load that one", path
         )
     return found
+
+
+def _root(text: str) -> str:
+    """Return the name of the outermost element, "" if none is found.
+
+    Step by step: one regular expression for all takes exponential time on texts made to hurt it.
+    """
+    place = 0
+    while True:
+        while place < len(text) and (text[place].isspace() or text[place] == "\ufeff"):
+            place += 1
+        for opening, closing in BEFORE.items():
+            if text.startswith(opening, place):
+                end = text.find(closing, place + len(opening))
+                if end < 0:
+                    return ""
+                place = end + len(closing)
+                break
+        else:
+            tag = TAG.match(text, place)
+            return tag.group(1) if tag else ""
