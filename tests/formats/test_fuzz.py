@@ -97,11 +97,30 @@ def test_mutants_of_real_robots_are_read_or_refused(name, tmp_path):
     assert 0.05 < seen.count("description") / MUTANTS < 0.95  # both roads were taken
 
 
-def test_mutants_of_a_sidecar_are_read_or_refused(tmp_path):
+SIDECARS = {
+    "mutant.loops.yaml": SIDECAR,
+    "mutant.yaml": b"""closed_loop: [[%a, lbr_iiwa_joint_2], [lbr_iiwa_link_3, %b]]
+type: ['6d', 3D]
+name_mot: [joint_1, lbr_iiwa_joint_4]
+joint_name: [lbr_iiwa_joint_5, lbr_iiwa_joint_6, lbr_iiwa_joint_7]
+joint_type: [SPHERICAL, UJOINT_XY, FIXED]
+# a remark in which much may change without any meaning
+""",
+    "loop_closures.yaml": b"""closures:
+- {link_a: %a, link_b: %b, point: [0.1, 0, 1.2], axis: [0, 1, 0]}
+dependent: [lbr_iiwa_joint_2]
+independent: [lbr_iiwa_joint_1, lbr_iiwa_joint_3]
+""",
+}
+"""Ours, of Gepetto's robots, of sw2robot."""
+
+
+@pytest.mark.parametrize("name", SIDECARS)
+def test_mutants_of_a_sidecar_are_read_or_refused(name, tmp_path):
     path = tmp_path / "mutant.urdf"
     path.write_bytes(robot("pb/kuka_iiwa/model").read_bytes())
-    text = SIDECAR.replace(b"%a", b"lbr_iiwa_link_7").replace(b"%b", b"lbr_iiwa_link_0")
-    (tmp_path / "mutant.loops.yaml").write_bytes(text)
+    text = SIDECARS[name].replace(b"%a", b"lbr_iiwa_link_7").replace(b"%b", b"lbr_iiwa_link_0")
+    (tmp_path / name).write_bytes(text)
     assert outcome(path) == "description"
     rng = np.random.default_rng(21)
     pieces = (
@@ -118,11 +137,13 @@ def test_mutants_of_a_sidecar_are_read_or_refused(tmp_path):
         b"nan",
         b"1e999",
     )
+    seen = []
     for _ in range(MUTANTS):
         place, cut = rng.integers(len(text)), rng.integers(4)
         piece = pieces[rng.integers(len(pieces))]
-        (tmp_path / "mutant.loops.yaml").write_bytes(text[:place] + piece + text[place + cut :])
-        outcome(path)
+        (tmp_path / name).write_bytes(text[:place] + piece + text[place + cut :])
+        seen.append(outcome(path))
+    assert {"description", "error"} == set(seen)
 
 
 def test_noise_is_refused(tmp_path):
