@@ -39,9 +39,8 @@ def computeFrameJacobian(
 ) -> Array:
     """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
-    theirs = model.twin.model.frames[number]
-    place = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
-    frame, own = _named(model, theirs.parentJoint, place), model.twin.q_back(q)
+    own = model.twin.q_back(q)
+    frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
     if frame is None:
         return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
     kernel: Kernel = model.kept(
@@ -200,7 +199,12 @@ def _joints(model: PreparedModel, q: ArrayLike) -> tuple[Array, Array, Array]:
     """Return positions, rotations and Jacobians ("world") of pinocchio's joints, the universe's
     with them.
     """
-    moving = [_named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)]
+    moving: list[NamedFrame | None] = model.kept(
+        "moving",
+        lambda: [
+            _named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)
+        ],
+    )
     kernel: Kernel = model.kept(
         "joints",
         lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
@@ -229,6 +233,13 @@ def _placed(x: Array, R: Array) -> Array:
     out = np.zeros((*x.shape[:-1], 4, 4))
     out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = R, x, 1.0
     return out
+
+
+def _frame(model: PreparedModel, number: int) -> NamedFrame | None:
+    """Return pinocchio's frame of a number; None of one that stands still."""
+    theirs = model.twin.model.frames[number]
+    place = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
+    return _named(model, theirs.parentJoint, place)
 
 
 def _named(model: PreparedModel, joint: int, place: Frame) -> NamedFrame | None:
