@@ -28,7 +28,24 @@ def walker() -> pin.Model:
     return pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
 
 
-MODELS = {"arm": arm, "walker": walker, "composite": composite_model}
+def on_a_stand() -> pin.Model:
+    """Return two rods on a stand of two welded parts, which pinocchio's universe takes in."""
+    heavy = (
+        '<inertial><origin xyz="0.3 0.1 0"/><mass value="7"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    hinge = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+    return pin.buildModelFromXML(f"""<robot name="stand">
+        <link name="floor"/><link name="foot">{heavy}</link><link name="post">{heavy}</link>
+        <link name="rod">{heavy}</link><link name="tip">{heavy}</link>
+        <joint name="bolts" type="fixed"><parent link="floor"/><child link="foot"/></joint>
+        <joint name="weld" type="fixed"><parent link="foot"/><child link="post"/></joint>
+        <joint name="hinge" type="revolute"><parent link="post"/><child link="rod"/>{hinge}
+        <joint name="elbow" type="revolute"><parent link="rod"/><child link="tip"/>{hinge}
+        </robot>""")
+
+
+MODELS = {"arm": arm, "walker": walker, "composite": composite_model, "stand": on_a_stand}
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -77,6 +94,30 @@ def test_placements_of_all_joints_and_frames(case: tuple) -> None:
     placed = bridge.framesForwardKinematics(fast, mine, q)
     pin.framesForwardKinematics(model, data, q[1])
     assert np.allclose(placed[1], [at.homogeneous for at in data.oMf], rtol=0, atol=1e-12)
+
+
+def test_velocities_and_accelerations_of_joints_are_for_pinocchio_to_read(case: tuple) -> None:
+    model, fast, q, v = case
+    data, mine = model.createData(), fast.createData()
+    pin.forwardKinematics(model, data, q[0], v[0], v[1])
+    bridge.forwardKinematics(fast, mine, q[0], v[0], v[1])
+    last = model.nframes - 1
+    for read in (pin.getFrameVelocity, pin.getFrameAcceleration, pin.getFrameClassicalAcceleration):
+        for reference in REFERENCES:
+            theirs = read(model, data, last, reference).vector
+            ours = read(model, mine, last, reference).vector
+            assert np.allclose(ours, theirs, rtol=0, atol=1e-12 * (1 + np.abs(theirs).max()))
+    pin.centerOfMass(model, data, q[0], v[0])
+    bridge.centerOfMass(fast, mine, q[0], v[0])
+    assert np.allclose(mine.vcom[0], data.vcom[0], rtol=0, atol=1e-12)
+
+
+def test_what_is_not_here_says_whose_to_call() -> None:
+    assert bridge.nonLinearEffects is bridge.nle
+    with pytest.raises(AttributeError, match=r"call pinocchio's own, pinocchio\.computeMinverse"):
+        _ = bridge.computeMinverse
+    with pytest.raises(AttributeError, match="has no attribute 'rneaa'"):
+        _ = bridge.rneaa
 
 
 CALLS: dict[str, tuple[Callable, bool, str]] = {

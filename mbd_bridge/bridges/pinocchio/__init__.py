@@ -8,6 +8,8 @@
 - `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
 """
 
+import pinocchio
+
 from mbd_bridge.bridges.pinocchio.adopt import from_pinocchio
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio
 from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion
@@ -18,6 +20,7 @@ from mbd_bridge.bridges.pinocchio.drop_in import (
     crba,
     joint_forces,
     nle,
+    nonLinearEffects,
     prepare,
     rnea,
 )
@@ -63,7 +66,18 @@ __all__ = [
     "jacobianCenterOfMass",
     "joint_forces",
     "nle",
+    "nonLinearEffects",
     "prepare",
     "rnea",
     "to_pinocchio",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Refuse a name that is not here, with what to call in its place."""
+    if not name.startswith("_") and hasattr(pinocchio, name):
+        raise AttributeError(
+            f"{__name__} has no {name}: call pinocchio's own, pinocchio.{name}(...), with "
+            f"pinocchio's model. What is here: {', '.join(__all__)}"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -142,10 +142,16 @@ def rnea(
     return _give(data, "tau", tau[..., model.order])
 
 
-def nle(model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
+def nonLinearEffects(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+) -> Array:
     """Return the nonlinear effects, as ``pinocchio.nonLinearEffects``."""
     (h,) = model.kernel("bias_forces")(model.twin.q_back(q), model.rates(v))
     return _give(data, "nle", h[..., model.order])
+
+
+nle = nonLinearEffects
+"""pinocchio has both names."""
 
 
 def aba(

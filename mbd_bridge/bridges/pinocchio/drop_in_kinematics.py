@@ -51,12 +51,30 @@ def computeFrameJacobian(
     return np.asarray(J[..., 0, :, :][..., model.order])
 
 
-def forwardKinematics(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
-    """Return where the joints are, (njoints, 4, 4) or (N, njoints, 4, 4): ``data.oMi``."""
-    placed = _placed(*_joints(model, q)[:2])
-    if data is not None and placed.ndim == 3:
-        for number, matrix in enumerate(placed):
-            data.oMi[number] = pin.SE3(matrix)
+def forwardKinematics(
+    model: PreparedModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+) -> Array:
+    """Return where the joints are, (njoints, 4, 4) or (N, njoints, 4, 4): ``data.oMi``.
+
+    For one state with v, and with a, ``data.v`` and ``data.a`` are filled, too, for
+    ``pinocchio.getFrameVelocity`` and others that read them.
+    """
+    x, R, jacobians, drift = _joints(model, q, v)
+    placed = _placed(x, R)
+    if data is None or placed.ndim > 3:
+        return placed
+    for number, matrix in enumerate(placed):
+        data.oMi[number] = pin.SE3(matrix)
+    for field, given in (("v", v), ("a", a)):
+        if given is None:
+            continue
+        about_origin = jacobians @ model.rates(given) + (drift if field == "a" else 0.0)
+        for number, twist in enumerate(about_origin):
+            getattr(data, field)[number] = data.oMi[number].actInv(pin.Motion(twist))
     return placed
 
 
@@ -80,7 +98,7 @@ def computeJointJacobians(model: PreparedModel, data: pin.Data | None, q: ArrayL
 
     ``data.oMi`` is filled, too, so that `getFrameJacobian` can go on.
     """
-    x, R, jacobians = _joints(model, q)
+    x, R, jacobians, _ = _joints(model, q)
     jacobians = jacobians[..., model.order]
     found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
     pinned = model.twin.model
@@ -105,12 +123,16 @@ def getFrameJacobian(
     return np.asarray(pin.getFrameJacobian(model.twin.model, data, number, reference_frame))
 
 
-def centerOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
-    """Return the centre of mass (3,) or (N, 3), as ``pinocchio``'s function."""
-    c = _centroid(model, q).position
-    if data is not None and c.ndim == 1:
-        data.com[0] = c
-    return c
+def centerOfMass(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+) -> Array:
+    """Return the centre of mass (3,) or (N, 3); for one state with v also ``data.vcom[0]``."""
+    found = _centroid(model, q)
+    if data is not None and found.position.ndim == 1:
+        data.com[0] = found.position
+        if v is not None:
+            data.vcom[0] = found.jacobian @ model.rates(v)
+    return found.position
 
 
 def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
@@ -195,9 +217,11 @@ def _number(model: PreparedModel, frame_id: int) -> int:
     return number
 
 
-def _joints(model: PreparedModel, q: ArrayLike) -> tuple[Array, Array, Array]:
-    """Return positions, rotations and Jacobians ("world") of pinocchio's joints, the universe's
-    with them.
+def _joints(
+    model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Return positions, rotations, Jacobians and drifts ("world") of pinocchio's joints, the
+    universe's with them.
     """
     moving: list[NamedFrame | None] = model.kept(
         "moving",
@@ -210,10 +234,11 @@ def _joints(model: PreparedModel, q: ArrayLike) -> tuple[Array, Array, Array]:
         lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
     )
     own = model.twin.q_back(q)
-    found = kernel(own, np.zeros((*own.shape[:-1], model.twin.ours.nv)))
-    still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv))
+    rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
+    found = kernel(own, rates)
+    still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv)), np.zeros(6)
     lead, place = own.ndim - 1, np.cumsum([one is not None for one in moving]) - 1
-    x, R, J = (
+    x, R, J, drift = (
         np.stack(
             [
                 np.broadcast_to(rest, (*own.shape[:-1], *rest.shape))
@@ -223,9 +248,9 @@ def _joints(model: PreparedModel, q: ArrayLike) -> tuple[Array, Array, Array]:
             ],
             axis=lead,
         )
-        for part, rest in zip(found[:3], still, strict=True)
+        for part, rest in zip(found, still, strict=True)
     )
-    return x, R, J
+    return x, R, J, drift
 
 
 def _placed(x: Array, R: Array) -> Array:
@@ -264,9 +289,9 @@ def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) ->
 def _with_weightless_base(model: Model) -> Model:
     if model.floating:
         return model
-    root = model.links[0].name
+    still = {link.name for link in model.links if link.body == 0}  # welded to it, too
     links = tuple(
-        replace(link, inertia=None) if link.name == root else link
+        replace(link, inertia=None) if link.name in still else link
         for link in model.description.links
     )
     return rebuilt(model, replace(model.description, links=links))
