@@ -176,3 +176,40 @@ def test_frames_that_are_not_there_are_refused() -> None:
         bridge.computeFrameJacobian(fast, None, q, 99)
     with pytest.raises(StateError, match="frame_id"):
         bridge.computeFrameJacobian(fast, None, q, "tool")
+
+
+def test_all_that_pinocchio_leaves_in_data_beside_the_result_is_of_the_same_state(
+    case: tuple,
+) -> None:
+    model, fast, q, v = case
+    data, mine = model.createData(), fast.createData()
+    calls: dict[str, tuple] = {
+        "jacobianCenterOfMass": (), "ccrba": (v[0],), "computeCentroidalMap": (),
+        "computeCentroidalMomentum": (v[0],), "computeMechanicalEnergy": (v[0],),
+    }  # fmt: skip
+    for name, more in calls.items():
+        mine.com[0] = np.full(3, np.nan)
+        getattr(pin, name)(model, data, q[0], *more)
+        getattr(bridge, name)(fast, mine, q[0], *more)
+        if name == "computeMechanicalEnergy":
+            kept = [(one.kinetic_energy, one.potential_energy) for one in (mine, data)]
+        else:
+            kept = [one.com[0] for one in (mine, data)]
+        assert np.allclose(*kept, rtol=1e-12, atol=1e-12), name
+
+
+def test_states_of_another_size_are_refused_as_pinocchio_refuses_them() -> None:
+    fast = bridge.prepare(walker())
+    nq, nv = fast.twin.model.nq, fast.twin.model.nv
+    q, v = pin.neutral(fast.twin.model), np.zeros(nv)
+    for call, name in (
+        (lambda: bridge.rnea(fast, None, np.append(q, 0.0), v, v), "q"),
+        (lambda: bridge.rnea(fast, None, q, q, v), "v"),
+        (lambda: bridge.rnea(fast, None, q, v, q), "a"),
+        (lambda: bridge.aba(fast, None, q, v, np.zeros(2 * nv)), "tau"),
+        (lambda: bridge.centerOfMass(fast, None, np.zeros(nq - 1)), "q"),
+        (lambda: bridge.computeKineticEnergy(fast, None, q, q), "v"),
+        (lambda: bridge.nle(fast, None, q, 1j * v), "v"),
+    ):
+        with pytest.raises(StateError, match=f"^{name}: expected"):
+            call()

@@ -17,6 +17,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipliers
 from mbd_bridge.errors import ModelError, StateError
@@ -117,9 +118,13 @@ class PreparedModel:
             ),
         )
 
-    def rates(self, v: ArrayLike) -> Array:
+    def coordinates(self, q: ArrayLike) -> Array:
+        """Return pinocchio's coordinates in our order and form."""
+        return self.twin.q_back(_last("q", q, self.twin.model.nq))
+
+    def rates(self, v: ArrayLike, name: str = "v") -> Array:
         """Return pinocchio's velocities, accelerations or forces in our order."""
-        return np.asarray(v, dtype=np.float64)[..., self.inverse_order]
+        return _last(name, v, self.twin.model.nv)[..., self.inverse_order]
 
 
 def prepare(
@@ -138,7 +143,7 @@ def rnea(
 ) -> Array:
     """Return the joint torques (nv,) or (N, nv), as ``pinocchio.rnea``."""
     kernel = model.kernel("inverse_dynamics")
-    (tau,) = kernel(model.twin.q_back(q), model.rates(v), model.rates(a))
+    (tau,) = kernel(model.coordinates(q), model.rates(v), model.rates(a, "a"))
     return _give(data, "tau", tau[..., model.order])
 
 
@@ -146,7 +151,7 @@ def nonLinearEffects(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
 ) -> Array:
     """Return the nonlinear effects, as ``pinocchio.nonLinearEffects``."""
-    (h,) = model.kernel("bias_forces")(model.twin.q_back(q), model.rates(v))
+    (h,) = model.kernel("bias_forces")(model.coordinates(q), model.rates(v))
     return _give(data, "nle", h[..., model.order])
 
 
@@ -158,13 +163,13 @@ def aba(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, tau: ArrayLike
 ) -> Array:
     """Return the accelerations (nv,) or (N, nv), as ``pinocchio.aba``."""
-    a = model.forward()(model.twin.q_back(q), model.rates(v), model.rates(tau))
+    a = model.forward()(model.coordinates(q), model.rates(v), model.rates(tau, "tau"))
     return _give(data, "ddq", a[..., model.order])
 
 
 def crba(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the mass matrix (nv, nv) or (N, nv, nv), as ``pinocchio.crba``."""
-    (M,) = model.kernel("mass_matrix")(model.twin.q_back(q))
+    (M,) = model.kernel("mass_matrix")(model.coordinates(q))
     return _give(data, "M", M[..., model.order, :][..., model.order])
 
 
@@ -176,7 +181,7 @@ def joint_forces(
     Row j is what pinocchio leaves in ``data.f[j]``: the load of the parent on the child, at the
     joint's origin, in the joint's frame. Row 0, the universe, is zero.
     """
-    loads = model.loads()(model.twin.q_back(q), model.rates(v), model.rates(a))
+    loads = model.loads()(model.coordinates(q), model.rates(v), model.rates(a, "a"))
     wrench = loads.wrench
     return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
 
@@ -195,7 +200,7 @@ def constraint_dynamics(
         A constraint is open at a state: by how much.
     """
     dynamics, solver = model.closed()
-    ours, own_q, own_v = solver.model, model.twin.q_back(q), model.rates(v)
+    ours, own_q, own_v = solver.model, model.coordinates(q), model.rates(v)
     phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
     scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
     residual = np.abs(phi / ours.row_scale)
@@ -205,12 +210,23 @@ def constraint_dynamics(
             f"mechanism, "
             f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
         )
-    a, lam = dynamics.forward(own_q, own_v, model.rates(tau))
+    a, lam = dynamics.forward(own_q, own_v, model.rates(tau, "tau"))
     (lambda_c,) = model.multipliers()(own_q, own_v, lam)
     force, moment, _ = solver.kernel(own_q, own_v, a, lam)
     wrench = np.concatenate([force, moment], axis=-1)
     wrench = np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
     return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
+
+
+def _last(name: str, value: ArrayLike, count: int) -> Array:
+    """Return numbers (..., count)."""
+    array = as_floats(name, value)
+    if not array.ndim or array.shape[-1] != count:
+        raise StateError(
+            f"{name}: expected ({count},) or (N, {count}) numbers of pinocchio's model, got the "
+            f"shape {array.shape}"
+        )
+    return array
 
 
 def _give(data: pin.Data | None, field: str, value: Array) -> Array:

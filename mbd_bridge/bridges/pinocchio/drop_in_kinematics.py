@@ -39,7 +39,7 @@ def computeFrameJacobian(
 ) -> Array:
     """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
-    own = model.twin.q_back(q)
+    own = model.coordinates(q)
     frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
     if frame is None:
         return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
@@ -136,30 +136,32 @@ def centerOfMass(
 
 
 def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
-    """Return the Jacobian (3, nv) or (N, 3, nv) of the centre of mass."""
-    J = np.asarray(_centroid(model, q).jacobian[..., model.order])
+    """Return the Jacobian (3, nv) or (N, 3, nv) of the centre of mass: ``data.Jcom``."""
+    found = _centroid(model, q)
+    J = np.asarray(found.jacobian[..., model.order])
     if data is not None and J.ndim == 2:
-        data.Jcom = J
+        data.Jcom, data.com[0] = J, found.position
     return J
 
 
 def ccrba(model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the matrix (6, nv) or (N, 6, nv) of the momentum about the centre of mass.
 
-    For one state ``data.Ag`` and ``data.hg`` are filled.
+    For one state ``data.Ag``, ``data.hg`` and ``data.com[0]`` are filled.
     """
     found = _centroid(model, q, v)
     A = np.asarray(found.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
-        data.Ag, data.hg = A, pin.Force(found.momentum)
+        data.Ag, data.hg, data.com[0] = A, pin.Force(found.momentum), found.position
     return A
 
 
 def computeCentroidalMap(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
-    """Return the same matrix, without a velocity: ``data.Ag``."""
-    A = np.asarray(_centroid(model, q).momentum_matrix[..., model.order])
+    """Return the same matrix, without a velocity: ``data.Ag``, ``data.com[0]``."""
+    found = _centroid(model, q)
+    A = np.asarray(found.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
-        data.Ag = A
+        data.Ag, data.com[0] = A, found.position
     return A
 
 
@@ -167,11 +169,12 @@ def computeCentroidalMomentum(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
 ) -> Any:
     """Return the momentum about the centre of mass: a ``pinocchio.Force``, or (N, 6)."""
-    h = _centroid(model, q, v).momentum
+    found = _centroid(model, q, v)
+    h = found.momentum
     if h.ndim > 1:
         return h
     if data is not None:
-        data.hg = pin.Force(h)
+        data.hg, data.com[0] = pin.Force(h), found.position
     return pin.Force(h)
 
 
@@ -190,8 +193,14 @@ def computePotentialEnergy(model: PreparedModel, data: pin.Data | None, q: Array
 def computeMechanicalEnergy(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
 ) -> Any:
-    """Return kinetic and potential energy together, J: a number, or (N,)."""
-    return _energy(data, "mechanical_energy", _centroid(model, q, v).energy.sum(axis=-1))
+    """Return kinetic and potential energy together, J: a number, or (N,).
+
+    For one state both are filled, too.
+    """
+    energy = _centroid(model, q, v).energy
+    _energy(data, "kinetic_energy", energy[..., 0])
+    _energy(data, "potential_energy", energy[..., 1])
+    return _energy(data, "mechanical_energy", energy.sum(axis=-1))
 
 
 def computeGeneralizedGravity(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
@@ -233,7 +242,7 @@ def _joints(
         "joints",
         lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
     )
-    own = model.twin.q_back(q)
+    own = model.coordinates(q)
     rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
     found = kernel(own, rates)
     still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv)), np.zeros(6)
@@ -281,7 +290,7 @@ def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) ->
     kernel: Kernel = model.kept(
         "centroid", lambda: prepare_centroid(_with_weightless_base(model.twin.ours))
     )
-    own = model.twin.q_back(q)
+    own = model.coordinates(q)
     rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
     return Centroid(*(np.asarray(part) for part in kernel(own, rates)))
 
