@@ -199,11 +199,8 @@ def _check_web(options: argparse.Namespace) -> None:
 def _serve(view: WebView, port: int) -> None:
     """Serve a page until it is closed, or until Ctrl-C."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.view.scene import tell_missing
-    from mbd_bridge.view.take import Take
     from mbd_bridge.view.web.browser import open_browser
 
-    tell_missing(Take(view.source).scene)
     with contextlib.suppress(KeyboardInterrupt), view.serve(port=port) as server:
         opened = open_browser(server.url)
         screen.say(f"{'opened' if opened else 'open'} {server.url}")

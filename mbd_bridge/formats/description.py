@@ -27,6 +27,7 @@ class Geometry:
     path : where the mesh was found, or None
     scale : of the mesh
     colour : red, green, blue, opacity from 0 to 1; None where the file gives none
+    texture : path of an image, or its name where none was found; None where the file gives none
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Geometry:
     path: str | None = None
     scale: Vector3 = (1.0, 1.0, 1.0)
     colour: tuple[float, float, float, float] | None = None
+    texture: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,11 @@ def read_shapes(
     for element in link.findall(tag):
         try:
             shape = _read_shape(document, element, meshes)
-            shapes.append(replace(shape, colour=_colour(element)))
+            material = _material(element)
+            if material is not None:
+                texture = _texture(material, meshes)
+                shape = replace(shape, colour=_colour(material), texture=texture)
+            shapes.append(shape)
         except FileError as error:
             place = f"line {error.line} {error.element} ({error.message})"
             document.remark("a shape is left out (the dynamics do not need it)", place)
@@ -68,20 +72,18 @@ def _scale(document: Document, mesh: Element) -> Vector3:
     return document.vector(mesh, "scale")
 
 
-def _colour(element: Element) -> tuple[float, float, float, float] | None:
-    """Return a shape's colour: its own, or that of the material that it names in the file.
+def _material(element: Element) -> Element | None:
+    """Return a shape's material: its own, or the one that it names in the file."""
+    own = element.find("material")
+    if own is None or own.find("color") is not None or own.find("texture[@filename]") is not None:
+        return own
+    named = (m for m in element.getroottree().getroot().iterfind("material"))
+    return next((m for m in named if m.get("name") == own.get("name")), None)
 
-    What is no colour is none: it is for pictures only.
-    """
-    material = element.find("material")
-    if material is None:
-        return None
+
+def _colour(material: Element) -> tuple[float, float, float, float] | None:
+    """Return a material's colour; what is no colour is none: it is for pictures only."""
     own = material.find("color")
-    if own is None:
-        named = (m for m in element.getroottree().getroot().iterfind("material"))
-        name = material.get("name")
-        found = next((m for m in named if m.get("name") == name), None)
-        own = None if found is None else found.find("color")
     if own is None:
         return None
     try:
@@ -91,3 +93,10 @@ def _colour(element: Element) -> tuple[float, float, float, float] | None:
     except ValueError:
         return None
     return red, green, blue, alpha
+
+
+def _texture(material: Element, meshes: MeshFinder) -> str | None:
+    """Return the path of a material's image; its name if it is nowhere."""
+    texture = material.find("texture")
+    uri = None if texture is None else texture.get("filename")
+    return (meshes.find(uri) or uri) if uri else None

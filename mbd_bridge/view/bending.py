@@ -98,7 +98,7 @@ class BentLink:
         middles = surface.vertices[surface.triangles].mean(axis=1)
         away = np.linalg.norm(middles[:, None] - self.points[None], axis=2)
         for k in np.unique(nearest := away.argmin(axis=1)):
-            yield int(k), Surface(surface.vertices, surface.triangles[nearest == k], surface.colour)
+            yield int(k), surface.some(nearest == k)
 
     def own_surface(self) -> Iterator[tuple[int, Surface]]:
         """Yield the beam itself in slices, or a ball for each node."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Colour, Surface
+from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.shading import shaded
 
@@ -31,8 +31,15 @@ class Piece(NamedTuple):
 class Bodies(Protocol):
     """What a stage needs of a canvas (`view.rays`, `bridges.pybullet.canvas`)."""
 
-    def shape(self, vertices: Array, normals: Array, triangles: NDArray[np.int64]) -> int:
-        """Return the number of a new shape."""
+    def shape(
+        self,
+        vertices: Array,
+        normals: Array,
+        triangles: NDArray[np.int64],
+        uv: NDArray[np.float32] | None,
+        texture: Texture | None,
+    ) -> int:
+        """Return the number of a new shape (see `view.shading.Shaded`)."""
 
     def body(self, shape: int, colour: Colour) -> int:
         """Return the number of a new body of a shape."""

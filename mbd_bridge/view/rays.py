@@ -1,6 +1,7 @@
 """Pictures by rays: what a camera sees of triangles, computed on the processor.
 
-Embree (through embreex) finds the first triangle on each ray; light and shade are computed here.
+Embree (through embreex) finds the first triangle on each ray; light, shade and textures are
+computed here.
 No display, graphics card or library of the system is needed.
 """
 
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import MissingPackageError
-from mbd_bridge.formats.mesh import Colour
+from mbd_bridge.formats.mesh import Colour, Texture
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.pieces import AWAY
+from mbd_bridge.view.sampling import Sampler
 from mbd_bridge.view.shading import Shaded
 
 AMBIENT, DIFFUSE = 0.55, 0.5
@@ -29,6 +31,9 @@ BENT = float(np.cos(np.deg2rad(25.0)))
 
 SMALLEST = 1e-12
 """Length of a normal, below which it has no direction."""
+
+GRAZING = 0.2
+"""Cosine between a ray and a normal, below which a pixel shows no more of a texture."""
 
 
 class Seen(NamedTuple):
@@ -49,13 +54,23 @@ class RayCanvas:
                 "mbd.web_view(...).save('page.html'), or mbd view --web"
             )
         self._shapes: list[Shaded] = []
+        self._samplers: dict[Texture, Sampler] = {}
         self._bodies: list[tuple[int, Colour]] = []
         self._poses: list[tuple[Array, Array] | None] = []
         self._scene: _Scene | None = None
 
-    def shape(self, vertices: Array, normals: Array, triangles: NDArray[np.int64]) -> int:
-        """Return the number of a shape: (V, 3) m, (V, 3) unit vectors, (T, 3) indices."""
-        self._shapes.append(Shaded(vertices, normals, triangles))
+    def shape(
+        self,
+        vertices: Array,
+        normals: Array,
+        triangles: NDArray[np.int64],
+        uv: NDArray[np.float32] | None = None,
+        texture: Texture | None = None,
+    ) -> int:
+        """Return the number of a shape (see `view.shading.Shaded`)."""
+        self._shapes.append(Shaded(vertices, normals, triangles, uv, texture))
+        if texture is not None and texture not in self._samplers:
+            self._samplers[texture] = Sampler(texture)
         return len(self._shapes) - 1
 
     def body(self, shape: int, colour: Colour) -> int:
@@ -91,7 +106,8 @@ class RayCanvas:
         rays = _Rays(view, projection)
         towards = (np.asarray(light) / np.linalg.norm(light)).astype(np.float32)
         width, height = size
-        colours, bodies, normals = self._scene.seen(*rays.through(*_grid(size, 1)), towards)
+        pixel = 2.0 / (projection[1, 1] * height)
+        colours, bodies, normals = self._scene.seen(*rays.through(*_grid(size, 1)), towards, pixel)
         if finer > 1:
             at_edge = _edges(bodies.reshape(height, width), normals.reshape(height, width, 3))
             shape = height, width, finer, finer
@@ -103,7 +119,7 @@ class RayCanvas:
                 each.reshape(height, finer, width, finer).swapaxes(1, 2)[at_edge].ravel()
                 for each in (x, y)
             ]
-            own = self._scene.seen(*rays.through(*inside), towards)
+            own = self._scene.seen(*rays.through(*inside), towards, pixel / finer)
             colours = np.broadcast_to(colours.reshape(height, width, 1, 1, 3), (*shape, 3)).copy()
             bodies = np.broadcast_to(bodies.reshape(height, width, 1, 1), shape).copy()
             colours[at_edge] = own[0].reshape(-1, finer, finer, 3)
@@ -115,6 +131,7 @@ class RayCanvas:
     def _placed(self) -> _Scene:
         """Return all triangles where the bodies are."""
         corners, normals, colours, bodies = [], [], [], []
+        skins, count = list[_Skin](), 0
         for number, (pose, (shape, colour)) in enumerate(
             zip(self._poses, self._bodies, strict=True)
         ):
@@ -125,11 +142,24 @@ class RayCanvas:
             corners.append((form.vertices @ turn.T + position)[form.triangles])
             normals.append((form.normals @ turn.T)[form.triangles])
             bodies.append(np.full(len(form.triangles), number))
+            if form.uv is not None and form.texture is not None:
+                skins.append(_Skin(number, count, form.uv, self._samplers[form.texture]))
+            count += len(form.triangles)
             colours.append(np.broadcast_to(colour[:3], (len(form.triangles), 3)))
         if not bodies:
             none = np.zeros((0, 3, 3))
-            return _Scene(none, none, np.zeros((0, 3)), np.zeros(0, dtype=np.int64))
-        return _Scene(*map(np.concatenate, (corners, normals, colours, bodies)))
+            return _Scene(none, none, np.zeros((0, 3)), np.zeros(0, dtype=np.int64), [])
+        joined = [np.concatenate(parts) for parts in (corners, normals, colours, bodies)]
+        return _Scene(joined[0], joined[1], joined[2], joined[3].astype(np.int64), skins)
+
+
+class _Skin(NamedTuple):
+    """The texture of a body: its first triangle, texture coordinates of corners, and the image."""
+
+    body: int
+    first: int
+    uv: NDArray[np.float32]
+    sampler: Sampler
 
 
 class _Scene:
@@ -142,19 +172,32 @@ class _Scene:
     """
 
     def __init__(
-        self, corners: Array, normals: Array, colours: Array, bodies: NDArray[np.int64]
+        self,
+        corners: Array,
+        normals: Array,
+        colours: Array,
+        bodies: NDArray[np.int64],
+        skins: list[_Skin],
     ) -> None:
         from embreex.mesh_construction import TriangleMesh
         from embreex.rtcore_scene import EmbreeScene
 
         self._normals, self._colours, self._bodies = normals.astype(np.float32), colours, bodies
+        self._corners, self._skins = corners, skins
         self._origin = corners.reshape(-1, 3).mean(axis=0) if len(corners) else np.zeros(3)
         self._embree: Any = EmbreeScene()
         if len(corners):
             TriangleMesh(self._embree, (corners - self._origin).astype(np.float32))
 
-    def seen(self, eye: Array, ways: Array, light: Array) -> tuple[Array, Array, Array]:
-        """Return colours (P, 3), bodies (P,) and normals (P, 3) seen from a point along ways."""
+    def seen(
+        self, eye: Array, ways: Array, light: Array, pixel: float
+    ) -> tuple[Array, Array, Array]:
+        """Return colours (P, 3), bodies (P,) and normals (P, 3) seen from a point along ways.
+
+        Parameters
+        ----------
+        pixel : edge of a pixel, m, at a depth of 1 m
+        """
         colours = np.zeros((len(ways), 3), dtype=np.uint8)
         normals = np.zeros((len(ways), 3), dtype=np.float32)
         bodies = np.full(len(ways), NOTHING)
@@ -171,9 +214,38 @@ class _Scene:
         behind = np.einsum("pi,pi->p", face, ways[hit]) * np.einsum("pi,pi->p", face, normal) > 0.0
         normal[behind] *= -1.0  # both sides of a surface are seen
         shade = AMBIENT + DIFFUSE * np.maximum(normal @ light, 0.0)
-        lit = 255.0 * np.minimum(self._colours[triangle] * shade[:, None], 1.0)
-        colours[hit], bodies[hit], normals[hit] = lit, self._bodies[triangle], normal
+        own, body = self._colours[triangle], self._bodies[triangle]
+        if self._skins:
+            cosine = np.einsum("pi,pi->p", ways[hit], normal) / np.linalg.norm(ways[hit], axis=1)
+            breadth = pixel * hits["tfar"][hit] / np.sqrt(np.maximum(np.abs(cosine), GRAZING))
+            for skin in self._skins:
+                (there,) = np.nonzero(body == skin.body)
+                if len(there):
+                    own[there] = self._texels(
+                        skin, triangle[there], u[there], v[there], breadth[there]
+                    )
+        lit = 255.0 * np.minimum(own * shade[:, None], 1.0)
+        colours[hit], bodies[hit], normals[hit] = lit, body, normal
         return colours, bodies, normals
+
+    def _texels(
+        self, skin: _Skin, triangle: NDArray[np.int64], u: Array, v: Array, breadth: Array
+    ) -> Array:
+        """Return the colours (P, 3) of a texture where triangles are hit.
+
+        Parameters
+        ----------
+        u, v : (P, 1) parts of a triangle's edges
+        breadth : (P,) m that one pixel shows there
+        """
+        first, second, third = np.moveaxis(skin.uv[triangle - skin.first], 1, 0)
+        across, above = second - first, third - first
+        a, b, c = np.moveaxis(self._corners[triangle], 1, 0)
+        area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        shown = np.abs(across[:, 0] * above[:, 1] - across[:, 1] * above[:, 0])
+        # no more than the triangle has of it: what is beyond may belong to another part
+        spread = np.sqrt(shown) * np.minimum(breadth / np.sqrt(np.maximum(area, SMALLEST**2)), 1.0)
+        return skin.sampler.at(first + u * across + v * above, spread) / 255.0
 
 
 class _Rays:

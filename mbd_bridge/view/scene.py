@@ -17,6 +17,7 @@ from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, BentLink, bent_links
 from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.skeleton import skeleton
+from mbd_bridge.view.texturing import Textures, wrapped
 
 PALETTE: tuple[Colour, ...] = (
     (0.36, 0.51, 0.67, 1.0),
@@ -32,7 +33,7 @@ PLAIN: Colour = (0.72, 0.74, 0.77, 1.0)
 """Colour of meshes without one, and of what does not move."""
 
 SHOWN = 3
-"""How many shapes that are not drawn a warning names."""
+"""How many shapes or textures that are not drawn a warning names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,7 @@ class Part:
 
     Attributes
     ----------
+    colour : of a surface with a texture its mean, for what draws no textures
     body : index of the body that carries it; behind the model's bodies, of a slice of a link that
         bends
     pose : (4, 4) of the surface in that body
@@ -60,10 +62,12 @@ class Scene:
     ----------
     bent : links that bend: their slices are bodies behind those of the model
     missing : what the file names and cannot be drawn, and why, one line each
+    untextured : images of textures that cannot be drawn, and why, one line each
     """
 
     parts: tuple[Part, ...]
     missing: tuple[str, ...] = ()
+    untextured: tuple[str, ...] = ()
     bent: tuple[BentLink, ...] = ()
 
     def with_slices(self, bodies: Array, q: Array) -> Array:
@@ -105,7 +109,7 @@ def scene(model: Model, slices: int = SLICES) -> Scene:
     missing: list[str] = []
     bare: list[int] = []
     broken: set[int] = set()
-    meshes: dict[str, tuple[Surface, ...]] = {}
+    meshes = _Meshes()
     described = {link.name: link for link in model.description.links}
     bent = bent_links(model, slices)
     first = len(model.bodies) + np.cumsum([0, *(len(one.points) for one in bent)])
@@ -133,7 +137,8 @@ def scene(model: Model, slices: int = SLICES) -> Scene:
     bare = [k for k in bare if k in broken or model.links[k].body not in drawn]
     for body, surface, pose in skeleton(model, bare):
         parts.append(Part(surface, colour_of(body), body, pose))
-    return Scene(tuple(parts), tuple(dict.fromkeys(missing)), bent)
+    untextured = tuple(dict.fromkeys(meshes.textures.missing))
+    return Scene(tuple(parts), tuple(dict.fromkeys(missing)), untextured, bent)
 
 
 def tell_missing(found: Scene) -> None:
@@ -141,6 +146,10 @@ def tell_missing(found: Scene) -> None:
     if found.missing:
         shapes = count(len(found.missing), "shape")
         warn(f"{shapes} not drawn: {some(found.missing, SHOWN, '; ')}")
+    if found.untextured:
+        textures = count(len(found.untextured), "texture")
+        why = some(found.untextured, SHOWN, "; ")
+        warn(f"{textures} not drawn, plain colours instead: {why}")
 
 
 def colour_of(body: int) -> Colour:
@@ -155,19 +164,25 @@ def matrix(frame: Frame) -> Array:
     return out
 
 
-def _parts(
-    shape: Geometry, body: int, link: Frame, meshes: dict[str, tuple[Surface, ...]]
-) -> Iterator[Part]:
+def _parts(shape: Geometry, body: int, link: Frame, meshes: _Meshes) -> Iterator[Part]:
     pose = matrix(link @ shape.origin)
     if shape.kind == "mesh":
-        for surface in _mesh(shape, meshes):
-            yield Part(surface, surface.colour or shape.colour or PLAIN, body, pose)
+        for surface in meshes.surfaces(shape):
+            colour = surface.colour or shape.colour or PLAIN
+            yield Part(surface, _mean(surface) or colour, body, pose)
         return
     solid = _SOLIDS.get(shape.kind)
     if solid is None:
         known = ", ".join((*_SOLIDS, "mesh"))
         raise FileError(f"shapes of the kind <{shape.kind}> are not drawn; known: {known}")
-    yield Part(solid(*shape.size), shape.colour or colour_of(body), body, pose)
+    surface = solid(*shape.size)
+    if shape.texture is not None:
+        surface = meshes.textures.on(wrapped(surface), shape.texture)
+    yield Part(surface, _mean(surface) or shape.colour or colour_of(body), body, pose)
+
+
+def _mean(surface: Surface) -> Colour | None:
+    return None if surface.texture is None else surface.texture.colour
 
 
 def _in_slices(parts: Iterable[Part], bent: BentLink, first: int) -> Iterator[Part]:
@@ -178,19 +193,27 @@ def _in_slices(parts: Iterable[Part], bent: BentLink, first: int) -> Iterator[Pa
             yield Part(surface, part.colour, first + k, np.eye(4))
 
 
-def _mesh(shape: Geometry, meshes: dict[str, tuple[Surface, ...]]) -> Iterable[Surface]:
-    """Return the surfaces of a mesh; those of one file and scale are read once."""
-    if shape.path is None:
-        raise FileError(
-            f"the mesh {shape.uri} is nowhere; name its folder with package_path=, "
-            f"--package-path or ROS_PACKAGE_PATH"
-        )
-    key = f"{shape.path} {shape.scale}"
-    if key not in meshes:
-        found = read_mesh(shape.path)
-        same = shape.scale == (1.0, 1.0, 1.0)
-        meshes[key] = found if same else tuple(s.scaled(shape.scale) for s in found)
-    return meshes[key]
+class _Meshes:
+    """The meshes of one machine: those of one file, scale and texture are read once."""
+
+    def __init__(self) -> None:
+        self.textures = Textures()
+        self._files: dict[str, tuple[Surface, ...]] = {}
+
+    def surfaces(self, shape: Geometry) -> Iterable[Surface]:
+        """Return the surfaces of a mesh."""
+        if shape.path is None:
+            raise FileError(
+                f"the mesh {shape.uri} is nowhere; name its folder with package_path=, "
+                f"--package-path or ROS_PACKAGE_PATH"
+            )
+        key = f"{shape.path} {shape.scale} {shape.texture}"
+        if key not in self._files:
+            found = read_mesh(shape.path)
+            same = shape.scale == (1.0, 1.0, 1.0)
+            scaled = found if same else (s.scaled(shape.scale) for s in found)
+            self._files[key] = tuple(self.textures.on(s, shape.texture) for s in scaled)
+        return self._files[key]
 
 
 _SOLIDS = {

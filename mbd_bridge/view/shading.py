@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Surface
+from mbd_bridge.formats.mesh import Surface, Texture
 from mbd_bridge.spatial import Array
 
 CREASE = np.cos(np.deg2rad(40.0))
@@ -25,27 +25,39 @@ LARGEST_PIECE = 40_000
 
 
 class Shaded(NamedTuple):
-    """Corners (V, 3) m, their unit normals (V, 3), and triangles (T, 3)."""
+    """Corners (V, 3) m, their unit normals (V, 3), and triangles (T, 3).
+
+    Attributes
+    ----------
+    uv, texture : as of a `Surface`
+    """
 
     vertices: Array
     normals: Array
     triangles: NDArray[np.int64]
+    uv: NDArray[np.float32] | None = None
+    texture: Texture | None = None
 
 
 def shaded(surface: Surface) -> Iterator[Shaded]:
     """Yield the pieces of a surface, each small enough to be drawn."""
     for start in range(0, len(surface.triangles), LARGEST_PIECE):
-        piece = _shaded(surface.vertices, surface.triangles[start : start + LARGEST_PIECE])
+        piece = _shaded(surface.some(slice(start, start + LARGEST_PIECE)))
         if len(piece.triangles):
             yield piece
 
 
-def _shaded(vertices: Array, triangles: NDArray[np.int64]) -> Shaded:
-    corners = vertices[triangles]
+def _shaded(surface: Surface) -> Shaded:
+    corners, uv = surface.vertices[surface.triangles], surface.uv
     area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.linalg.norm(area, axis=1)
     real = size > (WELD * float(np.ptp(corners.reshape(-1, 3), axis=0).max())) ** 2
-    corners, area, size = corners[real], area[real], size[real]
+    corners, area, size, uv = (
+        corners[real],
+        area[real],
+        size[real],
+        None if uv is None else uv[real],
+    )
     if not len(corners):
         return Shaded(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
     points = corners.reshape(-1, 3)
@@ -57,7 +69,8 @@ def _shaded(vertices: Array, triangles: NDArray[np.int64]) -> Shaded:
     normals = _smooth(one, own, np.repeat(area, 3, axis=0))
     key = np.column_stack([one, np.round(normals * 100.0).astype(np.int64)])
     _, first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return Shaded(points[first], normals[first], index.reshape(-1, 3))
+    triangles = index.reshape(-1, 3)
+    return Shaded(points[first], normals[first], triangles, uv, surface.texture)
 
 
 def _smooth(one: NDArray[np.int64], own: Array, area: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -24,13 +25,16 @@ def sliced(surface: Surface, direction: Array, places: Array) -> list[tuple[int,
     direction : (3,) unit vector
     places : (K + 1,) m along it, increasing
     """
-    corners, out = np.asarray(surface.vertices, dtype=np.float64), []
-    along = (corners @ direction)[surface.triangles]
+    corners, whole, out = np.asarray(surface.vertices, dtype=np.float64), surface.triangles, []
+    if surface.uv is not None:  # texture coordinates are cut as places are: more columns
+        corners = np.column_stack([corners[whole].reshape(-1, 3), surface.uv.reshape(-1, 2)])
+        whole, direction = np.arange(len(corners)).reshape(-1, 3), np.append(direction, (0.0, 0.0))
+    along = (corners @ direction)[whole]
     edges = np.array([-np.inf, *places[1:-1], np.inf])
     for k, (low, high) in enumerate(pairwise(edges.tolist())):
         # always from the whole surface: a piece that is cut again and again has ever more corners
         points = corners
-        triangles = surface.triangles[(along.min(axis=1) < high) & (along.max(axis=1) > low)]
+        triangles = whole[(along.min(axis=1) < high) & (along.max(axis=1) > low)]
         for edge, sign in ((low, 1.0), (high, -1.0)):
             if np.isfinite(edge) and len(triangles):
                 points, triangles = _split(points, triangles, points @ direction - edge)
@@ -42,7 +46,9 @@ def sliced(surface: Surface, direction: Array, places: Array) -> list[tuple[int,
         own, middle = points[used], 0.5 * (places[k] + places[k + 1])
         inside = np.clip(own @ direction, places[k], places[k + 1])
         own = own + ((OVERLAP - 1.0) * (inside - middle))[:, None] * direction
-        out.append((k, Surface(own, renumbered.reshape(-1, 3), surface.colour)))
+        renumbered = renumbered.reshape(-1, 3)
+        uv = None if surface.uv is None else own[:, 3:].astype(np.float32)[renumbered]
+        out.append((k, replace(surface, vertices=own[:, :3], triangles=renumbered, uv=uv)))
     return out
 
 

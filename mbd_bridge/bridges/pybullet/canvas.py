@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.formats.mesh import Texture
 from mbd_bridge.spatial import Array
 
 
@@ -34,8 +35,15 @@ class Canvas:
         client: int = self.engine.connect(self.engine.DIRECT)
         return client
 
-    def shape(self, vertices: Array, normals: Array, triangles: NDArray[np.int64]) -> int:
-        """Return the number of a shape.
+    def shape(
+        self,
+        vertices: Array,
+        normals: Array,
+        triangles: NDArray[np.int64],
+        uv: NDArray[np.float32] | None = None,
+        texture: Texture | None = None,
+    ) -> int:
+        """Return the number of a shape, whose texture is not drawn.
 
         Parameters
         ----------

@@ -1,6 +1,9 @@
-"""Meshes, read for pictures: STL, Wavefront OBJ and COLLADA files to triangles with colours."""
+"""Meshes, read for pictures: STL, Wavefront OBJ and COLLADA files to triangles with colours and
+textures.
+"""
 
 from mbd_bridge.formats.mesh.read import read_mesh
 from mbd_bridge.formats.mesh.surface import Colour, Surface
+from mbd_bridge.formats.mesh.texture import Texture
 
-__all__ = ["Colour", "Surface", "read_mesh"]
+__all__ = ["Colour", "Surface", "Texture", "read_mesh"]

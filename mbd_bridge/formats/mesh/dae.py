@@ -1,10 +1,11 @@
-"""COLLADA: triangles and polygons of all nodes of its scene, with their diffuse colours."""
+"""COLLADA: triangles and polygons of all nodes of its scene, with diffuse colours and textures."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh.surface import Budget, Colour, Indices, Surface, fans
+from mbd_bridge.formats.mesh.dae_image import image_of
+from mbd_bridge.formats.mesh.surface import Budget, Indices, Material, Surface, at_corners, fans
+from mbd_bridge.formats.mesh.texture import Texture
 from mbd_bridge.formats.xml_reader import Element, decode, parse
 from mbd_bridge.spatial import Array
 
@@ -114,57 +117,74 @@ class _Collada:
             if child.tag == "instance_node":
                 yield from self._node(target, matrix, depth + 1)
             elif child.tag == "instance_geometry":
-                for surface in self._geometry(target, self._colours(child)):
+                for surface in self._geometry(target, self._materials(child)):
                     yield surface.moved(matrix)
 
-    def _colours(self, instance: Element) -> dict[str, Colour]:
-        """Return the colours that an instance binds, by the symbol that its triangles use."""
+    def _materials(self, instance: Element) -> dict[str, Material]:
+        """Return the materials that an instance binds, by the symbol that its triangles use."""
         found = {}
         for bound in instance.iter("instance_material"):
             material = self._target(bound, "target")
-            colour = None if material is None else self._colour(material)
-            if colour is not None:
-                found[bound.get("symbol", "")] = colour
+            if material is not None:
+                found[bound.get("symbol", "")] = self._material(material)
         return found
 
-    def _colour(self, material: Element) -> Colour | None:
-        effect = material.find("instance_effect")
-        target = None if effect is None else self._target(effect)
-        colour = None if target is None else target.find(".//diffuse/color")
+    def _material(self, material: Element) -> Material:
+        instance = material.find("instance_effect")
+        effect = None if instance is None else self._target(instance)
+        if effect is None:
+            return Material()
+        image, colour = image_of(effect, self.by_id), effect.find(".//diffuse/color")
+        texture = Texture(str(Path(self.file).parent / image)) if image else None
         if colour is None:
-            return None
+            return Material(None, texture)
         red, green, blue, *_ = np.clip(_few(colour, 3, 4), 0.0, 1.0).tolist()
-        return red, green, blue, 1.0
+        return Material((red, green, blue, 1.0), texture)
 
-    def _geometry(self, geometry: Element, colours: dict[str, Colour]) -> Iterator[Surface]:
+    def _geometry(self, geometry: Element, materials: dict[str, Material]) -> Iterator[Surface]:
         for mesh in geometry.findall("mesh"):
             for part in mesh:
                 if part.tag in _FACES:
-                    points, corners = self._part(mesh, part)
                     symbol = part.get("material", "")
-                    colour = colours.get(symbol)
-                    if colour is None and symbol in self.by_id:
-                        colour = self._colour(self.by_id[symbol])
-                    yield self.budget.surface(points, corners, colour)
+                    material = materials.get(symbol, Material())
+                    if material == Material() and symbol in self.by_id:
+                        material = self._material(self.by_id[symbol])
+                    points, corners, uv = self._part(part, material.texture is not None)
+                    yield self.budget.surface(points, corners, material, uv)
 
-    def _part(self, mesh: Element, part: Element) -> tuple[Array, Indices]:
-        """Return vertices and triangles of one <triangles>, <polylist> or <polygons>."""
+    def _part(
+        self, part: Element, textured: bool
+    ) -> tuple[Array, Indices, NDArray[np.float32] | None]:
+        """Return vertices, triangles and texture coordinates of a part, such as <triangles>."""
         inputs = part.findall("input")
         offsets = [int(one.get("offset", "0")) for one in inputs]
         if not 0 <= min(offsets, default=0) <= max(offsets, default=0) < MOST_INPUTS:
             raise ValueError(f"<{part.tag}> has inputs with the offsets {offsets[:MOST_INPUTS]}")
         stride = 1 + max(offsets)
         vertex = _child(part, "input[@semantic='VERTEX']")
-        source = self._source(_child(self._source(vertex), "input[@semantic='POSITION']"))
-        accessor = source.find("technique_common/accessor")
-        step = int(accessor.get("stride", "3")) if accessor is not None else 3
-        if step < 3:
-            raise ValueError(f"positions have the stride {step}, expected 3")
-        points = self._floats(_child(source, "float_array")).reshape(-1, step)[:, :3]
+        vertices = self._source(vertex)
+        points = self._rows(_child(vertices, "input[@semantic='POSITION']"), 3)
         rows = [self._integers(p) for p in part.findall("p")]
-        offset = int(vertex.get("offset", "0"))
-        corners = np.concatenate([np.zeros(0, dtype=np.int64), *rows])[offset::stride]
-        return points, corners[fans(self._counts(part, rows, stride, len(corners)))]
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        corners = numbers[int(vertex.get("offset", "0")) :: stride]
+        pick = fans(self._counts(part, rows, stride, len(corners)))
+        places = part.find("input[@semantic='TEXCOORD']") if textured else None
+        index = corners if places is None else numbers[int(places.get("offset", "0")) :: stride]
+        if textured and places is None:
+            places = vertices.find("input[@semantic='TEXCOORD']")
+        if places is None:
+            return points, corners[pick], None
+        return points, corners[pick], at_corners(self._rows(places, 2), index[pick])
+
+    def _rows(self, element: Element, width: int) -> Array:
+        """Return the rows of numbers of the source that an input names, their first `width`."""
+        source = self._source(element)
+        accessor = source.find("technique_common/accessor")
+        step = int(accessor.get("stride", str(width))) if accessor is not None else width
+        if step < width:
+            semantic = element.get("semantic")
+            raise ValueError(f"{semantic} has the stride {step}, expected {width}")
+        return self._floats(_child(source, "float_array")).reshape(-1, step)[:, :width]
 
     def _counts(self, part: Element, rows: list[Indices], stride: int, corners: int) -> Indices:
         """Return how many corners each polygon of a part has: no more than there are."""

@@ -1,4 +1,4 @@
-"""Wavefront OBJ: polygons, with the diffuse colours of the material files beside it."""
+"""Wavefront OBJ: polygons, with colours and textures of the material files beside it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh.surface import Budget, Colour, Surface, fans
-from mbd_bridge.formats.xml_reader import read_bytes
+from mbd_bridge.formats.mesh.mtl import read_mtl
+from mbd_bridge.formats.mesh.surface import Budget, Material, Surface, at_corners, fans
 
 MAX_LINE = 2**20
 """Longest line, characters: that of a face with 100,000 corners."""
@@ -19,21 +19,33 @@ MAX_LINE = 2**20
 MAX_LIBRARIES = 50
 """Most material files that one mesh may name."""
 
-MAX_LIBRARY_BYTES = 2**22
-"""Largest material file that is read: about 20,000 materials."""
+NOWHERE = -1
+"""The place in the texture of a corner that has none."""
 
 
 class _Faces:
-    """Polygons of one material: all their corners in a row, and how many each has."""
+    """Polygons of one material: all their corners in a row, and how many each has.
+
+    `places`, in the texture, are there from the first face on that has some.
+    """
 
     def __init__(self) -> None:
-        self.corners, self.counts = array("q"), array("q")
+        self.corners, self.counts, self.places = array("q"), array("q"), array("q")
+
+    def take_places(self, parts: list[str], seen: int) -> None:
+        """Keep where the corners of a face are in the texture; `parts` are its words."""
+        before = len(self.corners) - len(self.places)
+        self.places.extend([NOWHERE] * before)
+        for part in parts:
+            word = part.split("/", 2)[1:2]
+            k = int(word[0]) if word and word[0] else 0
+            self.places.append(k - 1 if k > 0 else seen + k if k else NOWHERE)
 
 
 def read_obj(data: bytes, file: str) -> list[Surface]:
     """Return the surfaces of an OBJ file, one a material."""
-    vertices = array("d")
-    libraries: dict[str, dict[str, Colour]] = {}
+    vertices, places = array("d"), array("d")
+    libraries: dict[str, dict[str, Material]] = {}
     faces = {"": _Faces()}
     used, budget = faces[""], Budget(file)
     for number, line in _lines(data, file):
@@ -43,31 +55,43 @@ def read_obj(data: bytes, file: str) -> list[Surface]:
                 x, y, z = rest.split()[:3]
                 vertices.extend((float(x), float(y), float(z)))
             elif word == "f":
-                face = [int(part.partition("/")[0]) for part in rest.split()]
+                parts = rest.split()
+                face = [int(part.partition("/")[0]) for part in parts]
                 budget.take_triangles(max(len(face) - 2, 0))
                 if 0 in face:
                     raise FileError("vertices are counted from 1, got 0", file, number)
                 seen = len(vertices) // 3
+                if places:
+                    used.take_places(parts, len(places) // 2)
                 used.corners.extend([k - 1 if k > 0 else seen + k for k in face])
                 used.counts.append(len(face))
+            elif word == "vt":
+                u, v = [*rest.split(), "0"][:2]
+                places.extend((float(u), float(v)))
             elif word == "usemtl":
                 used = faces.setdefault(rest.strip(), _Faces())
             elif word == "mtllib" and rest not in libraries:
                 if len(libraries) == MAX_LIBRARIES:
                     message = f"it names more than {MAX_LIBRARIES} material libraries; join them"
                     raise FileError(message, file, number)
-                libraries[rest] = dict(_materials(Path(file).parent / rest.strip()))
+                libraries[rest] = read_mtl(Path(file).parent / rest.strip())
         except (ValueError, OverflowError):
             raise FileError(
                 f"expected numbers behind {word!r:.20}, got {rest!r:.60}", file, number
             ) from None
     materials = {name: colour for found in libraries.values() for name, colour in found.items()}
     points, whole = np.array(vertices).reshape(-1, 3), Budget(file)
-    return [
-        whole.surface(points, np.array(one.corners)[fans(one.counts)], materials.get(name))
-        for name, one in faces.items()
-        if one.corners
-    ]
+    surfaces = []
+    for name, one in faces.items():
+        if one.corners:
+            pick, material = fans(one.counts), materials.get(name, Material())
+            uv = None
+            if one.places:
+                one.places.extend([NOWHERE] * (len(one.corners) - len(one.places)))
+                index = np.array(one.places)
+                uv = at_corners(places, index[pick]) if (index != NOWHERE).any() else None
+            surfaces.append(whole.surface(points, np.array(one.corners)[pick], material, uv))
+    return surfaces
 
 
 def _lines(data: bytes, file: str) -> Iterator[tuple[int, str]]:
@@ -79,22 +103,3 @@ def _lines(data: bytes, file: str) -> Iterator[tuple[int, str]]:
         if len(line) == MAX_LINE:
             raise FileError(f"the line is longer than {MAX_LINE}; export it anew", file, number)
         yield number, line
-
-
-def _materials(path: Path) -> Iterator[tuple[str, Colour]]:
-    """Yield names and diffuse colours; a material file that is not there gives none."""
-    try:
-        text = read_bytes(path, MAX_LIBRARY_BYTES).decode("utf-8", "replace")
-    except FileError:
-        return
-    name = ""
-    for line in text.splitlines():
-        word, *rest = line.split() or [""]
-        if word == "newmtl":
-            name = " ".join(rest)
-        elif word == "Kd" and len(rest) >= 3:
-            try:
-                red, green, blue = (min(max(float(part), 0.0), 1.0) for part in rest[:3])
-            except ValueError:
-                continue
-            yield name, (red, green, blue, 1.0)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh.surface import Budget, Surface
+from mbd_bridge.formats.mesh.surface import Budget, Material, Surface
 
 HEADER = 80
 """Bytes of no meaning at the start of a binary file; then the number of triangles (4 bytes)."""
@@ -37,7 +37,7 @@ def read_stl(data: bytes, file: str) -> list[Surface]:
         )
     with np.errstate(invalid="ignore"):
         points = corners.reshape(-1, 3).astype(np.float64)
-    return [Budget(file).surface(points, np.arange(len(points)).reshape(-1, 3), None)]
+    return [Budget(file).surface(points, np.arange(len(points)).reshape(-1, 3), Material())]
 
 
 def _text(data: bytes, file: str) -> np.ndarray:

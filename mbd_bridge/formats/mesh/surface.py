@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.mesh.texture import Texture
 from mbd_bridge.spatial import Array
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue and opacity, from 0 to 1."""
 
 Indices = NDArray[np.int64]
+
+FARTHEST = 1e4
+"""Texture coordinates, repetitions: further out, and single precision tells no pixels apart."""
+
+
+class Material(NamedTuple):
+    """What a file says of how a surface looks."""
+
+    colour: Colour | None = None
+    texture: Texture | None = None
+
 
 MOST_TRIANGLES = 3_000_000
 """Triangles of one file: more, and it is no robot's part. About 0.2 GB."""
@@ -24,24 +37,37 @@ MOST_NUMBERS = 100_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Triangles of one colour.
+    """Triangles of one colour, or of one texture.
 
     Attributes
     ----------
     vertices : (V, 3) m
     triangles : (T, 3) indices of vertices, counterclockwise seen from outside
     colour : None where the file gives none
+    uv : (T, 3, 2) where the corners of each triangle are in the texture, in parts of its width from
+        the left and of its height from below; it is repeated beyond 0 and 1. None: nowhere
+    texture : None where the file gives none; it counts more than the colour
     """
 
     vertices: Array
     triangles: Indices
     colour: Colour | None = None
+    uv: NDArray[np.float32] | None = None
+    texture: Texture | None = None
 
     def moved(self, matrix: ArrayLike) -> Surface:
         """Return the surface after an affine map (4, 4); one that mirrors turns triangles round."""
         m = np.asarray(matrix, dtype=np.float64)
-        triangles = self.triangles[:, ::-1] if np.linalg.det(m[:3, :3]) < 0.0 else self.triangles
-        return Surface(self.vertices @ m[:3, :3].T + m[:3, 3], triangles, self.colour)
+        triangles, uv = self.triangles, self.uv
+        if np.linalg.det(m[:3, :3]) < 0.0:
+            triangles, uv = triangles[:, ::-1], None if uv is None else uv[:, ::-1]
+        vertices = self.vertices @ m[:3, :3].T + m[:3, 3]
+        return replace(self, vertices=vertices, triangles=triangles, uv=uv)
+
+    def some(self, chosen: NDArray[np.bool_] | Indices | slice) -> Surface:
+        """Return some of its triangles."""
+        uv = None if self.uv is None else self.uv[chosen]
+        return replace(self, triangles=self.triangles[chosen], uv=uv)
 
     def scaled(self, scale: ArrayLike) -> Surface:
         """Return the surface stretched by three factors."""
@@ -76,10 +102,21 @@ class Budget:
         if self._triangles < 0:
             raise FileError(f"more than {MOST_TRIANGLES} triangles; simplify the mesh", self.file)
 
-    def surface(self, vertices: ArrayLike, triangles: ArrayLike, colour: Colour | None) -> Surface:
+    def surface(
+        self,
+        vertices: ArrayLike,
+        triangles: ArrayLike,
+        material: Material,
+        uv: NDArray[np.float32] | None = None,
+    ) -> Surface:
         """Return a surface whose numbers are finite and whose triangles name vertices that exist.
 
-        Vertices that no triangle names are dropped where they are most of them.
+        Vertices that no triangle names are dropped where they are most of them. Texture coordinates
+        that are not finite, or far out, are 0.
+
+        Parameters
+        ----------
+        uv : (T, 3, 2) at each corner of each triangle
         """
         points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
         corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
@@ -95,15 +132,18 @@ class Budget:
             points, corners = points[used], (np.cumsum(used) - 1)[corners]
         if not np.isfinite(points).all():
             raise FileError("a vertex is not finite; export the mesh anew", self.file)
-        return Surface(points, corners, colour)
+        if uv is not None:
+            uv = np.where(np.abs(uv) <= FARTHEST, uv, np.float32(0.0))
+        return Surface(points, corners, material.colour, uv, material.texture)
 
 
-def joined(surfaces: list[Surface]) -> Surface:
-    """Return surfaces as one, with the first one's colour."""
-    starts = np.cumsum([0, *(len(s.vertices) for s in surfaces)])
-    triangles = [s.triangles + k for s, k in zip(surfaces, starts, strict=False)]
-    vertices = [s.vertices for s in surfaces]
-    return Surface(np.concatenate(vertices), np.concatenate(triangles), surfaces[0].colour)
+def at_corners(table: ArrayLike, corners: ArrayLike) -> NDArray[np.float32]:
+    """Return the rows (T, 3, 2) of a table (K, 2) at corners (T, 3); NaN where there is no such."""
+    rows = np.asarray(table, dtype=np.float32).reshape(-1, 2)
+    index = np.asarray(corners, dtype=np.int64)
+    there = (index >= 0) & (index < len(rows))
+    padded = np.concatenate([rows, np.full((1, 2), np.nan, dtype=np.float32)])
+    return padded[np.where(there, index, len(rows))]
 
 
 def fans(counts: ArrayLike) -> Indices:

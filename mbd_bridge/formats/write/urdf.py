@@ -96,9 +96,12 @@ def _shape(link: Element, tag: str, shape: Geometry) -> None:
         child(geometry, shape.kind, radius=radius, length=length)
     else:
         child(geometry, shape.kind)
-    if shape.colour is not None:
+    if shape.colour is not None or shape.texture is not None:
         material = child(element, "material", name="")
-        child(material, "color", rgba=numbers(shape.colour))
+        if shape.colour is not None:
+            child(material, "color", rgba=numbers(shape.colour))
+        if shape.texture is not None:
+            child(material, "texture", filename=shape.texture)
 
 
 def _origin(element: Element, frame: Frame) -> None:

@@ -9,14 +9,11 @@ import webbrowser
 from importlib import import_module
 
 from mbd_bridge.errors import warn
-from mbd_bridge.view.scene import tell_missing
-from mbd_bridge.view.take import Take
 from mbd_bridge.view.web.web_view import WebView
 
 
 def open_page(view: WebView) -> None:
     """Show a page until it is closed, or until Ctrl-C; in a notebook put it into the cell."""
-    tell_missing(Take(view.source).scene)
     if in_notebook():
         import_module("IPython.display").display(view)
         return

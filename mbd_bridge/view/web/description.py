@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.forces import HydropneumaticUnit, PointSpring
-from mbd_bridge.formats.mesh import Colour, Surface
+from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.readable import FROM, SMALL
 from mbd_bridge.spatial import Array
@@ -24,9 +24,11 @@ from mbd_bridge.view.exaggerate import check_factor, exaggerated
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scale import Scale
+from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
 from mbd_bridge.view.take import LONGEST, Overlays, Take
+from mbd_bridge.view.web.images import embedded
 from mbd_bridge.view.web.simplify import within
 
 Description = dict[str, Any]
@@ -70,14 +72,17 @@ def describe(
     source = source.records(instants(source, keep))
     factor = check_factor(source.model, exaggerate)
     take = Take(source, Overlays(exaggerate=factor))
+    tell_missing(take.scene)
     take.tell_open()
     surfaces = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in surfaces}.values())
     place = {id(surface): k for k, surface in enumerate(distinct)}
+    textures = list(dict.fromkeys(one.texture for one in distinct if one.texture is not None))
     low, high = take.reach.min(axis=0), take.reach.max(axis=0)
     return {
         "title": title or source.model.name,
-        "meshes": [_mesh(surface) for surface in within(distinct, TRIANGLES)],
+        "textures": embedded(textures),
+        "meshes": [_mesh(surface, textures) for surface in within(distinct, TRIANGLES)],
         "parts": [
             {
                 "mesh": place[id(part.surface)],
@@ -156,17 +161,31 @@ def poses(bodies: Array) -> Array:
     return np.concatenate([bodies[..., :3, 3], quaternions], axis=-1)
 
 
-def _mesh(surface: Surface) -> Description:
-    points = np.asarray(surface.vertices, dtype=np.float64)
+def _mesh(surface: Surface, textures: Sequence[Texture]) -> Description:
+    points, triangles = np.asarray(surface.vertices, dtype=np.float64), surface.triangles
+    skin: Description = {}
+    if surface.uv is not None and surface.texture is not None:
+        corners = np.column_stack([triangles.reshape(-1, 1), surface.uv.reshape(-1, 2)])
+        rows, index = np.unique(corners, axis=0, return_inverse=True)
+        points, triangles = points[rows[:, 0].astype(np.int64)], index.reshape(-1, 3)
+        skin = {"texture": textures.index(surface.texture), "uv": _steps(rows[:, 1:])}
+    wide = len(points) > GRID
+    return {
+        **_steps(points),
+        "triangles": _text(np.asarray(triangles).astype("<u4" if wide else "<u2")),
+        "wide": wide,
+        **skin,
+    }
+
+
+def _steps(points: Array) -> Description:
+    """Return rows of numbers (V, K) as steps from the lowest."""
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     steps = np.round((points - low) / np.where(span > 0.0, span, 1.0) * GRID)
-    wide = len(points) > GRID
     return {
         "low": [float(f"{x:.7g}") for x in low],
         "step": [float(f"{x / GRID:.7g}") for x in span],
         "points": _text(steps.astype("<u2")),
-        "triangles": _text(np.asarray(surface.triangles).astype("<u4" if wide else "<u2")),
-        "wide": wide,
     }
 
 

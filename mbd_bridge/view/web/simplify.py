@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,15 +37,15 @@ def clustered(surface: Surface, cells: int) -> Surface:
     np.add.at(means, place, points)
     triangles = place[np.asarray(surface.triangles)]
     a, b, c = triangles.T
-    triangles = np.unique(_turned_to_lowest(triangles[(a != b) & (b != c) & (c != a)]), axis=0)
-    return Surface(means / counts[:, None], triangles, surface.colour)
-
-
-def _turned_to_lowest(triangles: np.ndarray) -> np.ndarray:
-    """Return triangles that begin with their lowest corner, seen from the same side."""
-    first = triangles.argmin(axis=1)
+    left = replace(surface, vertices=means / counts[:, None], triangles=triangles)
+    left = left.some((a != b) & (b != c) & (c != a))
+    # each begins with its lowest corner, seen from the same side
+    first = left.triangles.argmin(axis=1)
     order = (first[:, None] + np.arange(3)) % 3
-    return np.take_along_axis(triangles, order, axis=1)
+    triangles = np.take_along_axis(left.triangles, order, axis=1)
+    uv = None if left.uv is None else np.take_along_axis(left.uv, order[..., None], axis=1)
+    _, single = np.unique(triangles, axis=0, return_index=True)
+    return replace(left, triangles=triangles, uv=uv).some(single)
 
 
 def within(surfaces: Sequence[Surface], most: int) -> list[Surface]:

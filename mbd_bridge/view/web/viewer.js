@@ -99,15 +99,23 @@
   // ---------------------------------------------------------------- shapes
   const program = gl.createProgram();
   for (const [kind, text] of [
-    [gl.VERTEX_SHADER, `attribute vec3 at, normal; uniform mat4 place, eye, lens;
-      varying vec3 side, seen; void main() { vec4 p = eye * place * vec4(at, 1.0);
+    [gl.VERTEX_SHADER, `attribute vec3 at, normal; attribute vec2 uv;
+      uniform mat4 place, eye, lens; varying vec3 side, seen; varying vec2 there;
+      void main() { vec4 p = eye * place * vec4(at, 1.0); there = uv;
       side = mat3(eye) * (mat3(place) * normal); seen = p.xyz; gl_Position = lens * p; }`],
-    [gl.FRAGMENT_SHADER, `precision mediump float; uniform vec4 colour; uniform float flatness;
-      varying vec3 side, seen; void main() { vec3 n = normalize(side);
+    [gl.FRAGMENT_SHADER, `
+#ifdef GL_FRAGMENT_PRECISION_HIGH
+      precision highp float;
+#else
+      precision mediump float;
+#endif
+      uniform vec4 colour; uniform float flatness;
+      uniform sampler2D image; varying vec3 side, seen; varying vec2 there;
+      void main() { vec3 n = normalize(side);
       if (dot(n, seen) > 0.0) n = -n;
       float light = 0.42 + 0.5 * max(dot(n, normalize(vec3(0.35, 0.7, 0.65))), 0.0)
         + 0.22 * max(dot(n, normalize(vec3(-0.7, 0.1, 0.5))), 0.0);
-      vec3 shown = colour.rgb * mix(light, 1.0, flatness);
+      vec3 shown = colour.rgb * texture2D(image, there).rgb * mix(light, 1.0, flatness);
       gl_FragColor = vec4(min(shown, 1.0) * colour.a, colour.a); }`],
   ]) {
     const shader = gl.createShader(kind);
@@ -115,6 +123,7 @@
     gl.compileShader(shader);
     gl.attachShader(program, shader);
   }
+  gl.bindAttribLocation(program, 0, "at"); // the first one is always used
   gl.linkProgram(program);
   gl.useProgram(program);
   const place = {};
@@ -122,22 +131,45 @@
     place[name] = gl.getUniformLocation(program, name);
   const atPlace = gl.getAttribLocation(program, "at");
   const normalPlace = gl.getAttribLocation(program, "normal");
+  const uvPlace = gl.getAttribLocation(program, "uv");
   gl.enableVertexAttribArray(atPlace);
   gl.enableVertexAttribArray(normalPlace);
 
-  function shape(numbers, kind = gl.TRIANGLES) { // of points and normals, six numbers each
+  function buffered(numbers) {
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.STATIC_DRAW);
-    return { buffer, count: numbers.length / 6, kind };
+    return buffer;
   }
+  function shape(numbers, kind = gl.TRIANGLES) { // of points and normals, six numbers each
+    return { buffer: buffered(numbers), count: numbers.length / 6, kind };
+  }
+  function image(pixels) { // on the graphics card; its edges are powers of two
+    const made = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, made);
+    if (pixels) {
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB, gl.RGB, gl.UNSIGNED_BYTE, pixels);
+      gl.generateMipmap(gl.TEXTURE_2D);
+    } else
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB, 1, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, new Uint8Array([255, 255, 255]));
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, pixels ? gl.LINEAR_MIPMAP_LINEAR : gl.LINEAR);
+    return made;
+  }
+  const WHITE = [1, 1, 1], plain = image(null), images = [];
+  scene.textures.forEach((text, k) => // surfaces have their mean colour until they are decoded
+    createImageBitmap(new Blob([decoded(text, Uint8Array)]), { colorSpaceConversion: "none" })
+      .then((pixels) => { images[k] = image(pixels); ask(); }));
   const CREASE = Math.cos((40 * Math.PI) / 180);
+  function unpacked({ low, step, points }, width) {
+    const steps = decoded(points, Uint16Array), out = [];
+    for (let k = 0; k < steps.length; k += width)
+      out.push(low.map((from, i) => from + step[i] * steps[k + i]));
+    return out;
+  }
   function surface(mesh) { // smooth where it is round, with edges where it has some
     const steps = decoded(mesh.points, Uint16Array);
     const corners = decoded(mesh.triangles, mesh.wide ? Uint32Array : Uint16Array);
-    const points = [];
-    for (let k = 0; k < steps.length; k += 3)
-      points.push([0, 1, 2].map((i) => mesh.low[i] + mesh.step[i] * steps[k + i]));
+    const points = unpacked(mesh, 3), places = mesh.uv && unpacked(mesh.uv, 2);
     const sides = [], around = new Map(), key = (k) => `${steps[3*k]},${steps[3*k+1]},${steps[3*k+2]}`;
     for (let t = 0; t < corners.length; t += 3) {
       const [a, b, c] = [0, 1, 2].map((i) => points[corners[t + i]]);
@@ -156,7 +188,12 @@
         if (dot(units[own], units[other]) > CREASE) sum = add(sum, sides[other]);
       out.push(...points[corners[t]], ...unit(size(sum) ? sum : units[own]));
     }
-    return shape(out);
+    const made = shape(out);
+    if (places) { // rows of an image begin above
+      made.uv = buffered([...corners].flatMap((k) => [places[k][0], 1 - places[k][1]]));
+      made.texture = mesh.texture;
+    }
+    return made;
   }
   function turned(profile, corners = 20) { // [distance, height] pairs, turned about z
     const out = [];
@@ -210,8 +247,15 @@
     gl.bindBuffer(gl.ARRAY_BUFFER, form.buffer);
     gl.vertexAttribPointer(atPlace, 3, gl.FLOAT, false, 24, 0);
     gl.vertexAttribPointer(normalPlace, 3, gl.FLOAT, false, 24, 12);
+    const texture = form.uv && images[form.texture];
+    if (texture) {
+      gl.enableVertexAttribArray(uvPlace);
+      gl.bindBuffer(gl.ARRAY_BUFFER, form.uv);
+      gl.vertexAttribPointer(uvPlace, 2, gl.FLOAT, false, 0, 0);
+    } else gl.disableVertexAttribArray(uvPlace);
+    gl.bindTexture(gl.TEXTURE_2D, texture || plain);
     gl.uniformMatrix4fv(place.place, false, matrix);
-    gl.uniform4f(place.colour, ...colour, alpha);
+    gl.uniform4f(place.colour, ...(texture ? WHITE : colour), alpha);
     gl.uniform1f(place.flatness, flatness);
     gl.drawArrays(form.kind, 0, form.count);
   }
@@ -504,7 +548,6 @@
         if (now >= time[last]) { now = time[last]; playing = false; tell(); }
       }
       render();
-  if (playing) ask();
       if (playing) ask();
     });
   }
