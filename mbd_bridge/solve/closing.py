@@ -214,7 +214,7 @@ class Closing:
             step = close + newton.along(back)
             # far from the constraints first come closer, then look for the nearest place
             far = largest(step) > LONGEST_STEP
-            step[far] = limited(close)[far]
+            step[far] = limited(np.where((error < FAR)[:, None], step, close))[far]
             before = np.maximum(error, FAR)
             q[going], phi, phi_q, step = self._shortened(q[going], numbers[going], step, before)
             on = ~(largest(step) < NEAREST) & (since[going] < STAGNANT)

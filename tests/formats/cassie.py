@@ -31,6 +31,9 @@ JOINTS = {
 }
 """Names of hinges in the MJCF and in the SDF, behind "left-" and "right-"."""
 
+FEET = ("tarsus-crank-joint", "crank-rod-joint", "foot-op")
+KNEES = ("knee-spring-joint", "knee-shin-joint")
+
 
 def folder() -> Path:
     """Return where example-robot-data has Cassie."""
@@ -38,12 +41,16 @@ def folder() -> Path:
     return Path(str(found.locate())).resolve().parents[1]
 
 
-def load(name: str) -> mbd.Mechanism:
-    """Return one of the SDFs, "v2" or "wo_gearbox_spring" or ..., "" for the whole one."""
-    path = folder() / "robots" / f"cassie{'_' if name else ''}{name}.sdf"
+def path(name: str) -> Path:
+    """Return where an SDF is: "v2" or "wo_gearbox_spring" or ..., "" for the whole one."""
+    return folder() / "robots" / f"cassie{'_' if name else ''}{name}.sdf"
+
+
+def load(name: str, file: Path | None = None) -> mbd.Mechanism:
+    """Return one of the SDFs, or another file in its place."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mbd.MbdWarning)
-        return mbd.load(path)
+        return mbd.load(file or path(name))
 
 
 def standing() -> dict[str, float]:
@@ -52,6 +59,44 @@ def standing() -> dict[str, float]:
     state = next(one for one in root.iter("group_state") if one.get("name") == "standing")
     values = {one.get("name", ""): (one.get("value") or "").split() for one in state.iter("joint")}
     return {name: float(found[0]) for name, found in values.items() if len(found) == 1}
+
+
+def with_hinges_across(name: str, folder: Path) -> Path:
+    """Return a copy in which heels, plantar rods and cranks turn as in `wo_gearbox_spring`."""
+    tree = ElementTree.parse(path(name))
+    hinges = {"tarsus-spring-joint", "crank-rod-joint", "tarsus-crank-joint"}
+    for joint in tree.getroot().iter("joint"):
+        if joint.get("name", "").partition("-")[2] not in hinges:
+            continue
+        axis = joint.find("axis")
+        assert axis is not None
+        for old in axis.findall("xyz"):
+            axis.remove(old)
+        ElementTree.SubElement(axis, "xyz").text = "0 -1 0"
+        ElementTree.SubElement(axis, "use_parent_model_frame").text = "1"
+    copy = folder / f"{name}.sdf"
+    tree.write(copy)
+    return copy
+
+
+def near_standing(name: str) -> dict[str, float]:
+    """Return the configuration that a file is assembled from: the SRDF's where it is the file's.
+
+    The whole Cassie's rotors follow its gears, and its knee springs stand at zero: with two
+    parallel hinges and a slide each is a truss, whose one position is singular. The feet of v2
+    stand at zero, where three hinges that are parallel to five digits close exactly.
+    """
+    robot = load(name)
+    found = {one: standing().get(one, 0.0) for one in robot.coordinate_names}
+    for coupling in robot.model.description.couplings:
+        ((leader, ratio),) = coupling.follows
+        found[leader] = found[coupling.joint] / ratio
+    for one in found:
+        if (name == "v2" and one.partition("-")[2] in FEET) or (
+            not name and one.partition("-")[2] in KNEES
+        ):
+            found[one] = 0.0
+    return found
 
 
 def frames(robot: mbd.Mechanism, joint: str, link: str):

@@ -11,6 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 
+REDUNDANT = 1e-5
+"""Of the largest singular value: rows below say what others say but for the file's digits."""
+
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
@@ -24,7 +27,7 @@ def pose(element) -> pin.SE3:
 
 
 class ByHand:
-    """A tree of the joints that are named, from a root; the others are balls that close loops."""
+    """A tree of the joints that are named, from a root; the others close loops or are gears."""
 
     def __init__(self, path: Path, tree: list[str], root: str) -> None:
         model = ElementTree.parse(path).getroot().find("model")
@@ -34,8 +37,8 @@ class ByHand:
         here = {name: place[one.findtext("child")] * pose(one) for name, one in joints.items()}
         self.model = pin.Model()
         self.model.gravity.linear = GRAVITY
-        self.frames: dict[str, tuple[int, pin.SE3]] = {root: (0, pin.SE3.Identity())}
-        zero = {0: place[root]}
+        self.frames: dict[str, tuple[int, pin.SE3]] = {root: (0, place[root])}
+        zero = {0: pin.SE3.Identity()}
         todo = list(tree)
         while todo:
             name = next(
@@ -63,10 +66,13 @@ class ByHand:
             self.frames[far] = index, offset
             self.model.appendBodyToJoint(index, *self._inertia(links[far], offset))
         self.loops = {
-            name: [(self.frames[end][0], zero[self.frames[end][0]].inverse() * here[name])
-                   for end in (one.findtext("parent"), one.findtext("child"))]
-            for name, one in joints.items() if name not in tree
+            name: (one, [(self.frames[end][0], zero[self.frames[end][0]].inverse() * here[name])
+                         for end in (one.findtext("parent"), one.findtext("child"))])
+            for name, one in joints.items() if name not in tree and one.get("type") != "gearbox"
         }  # fmt: skip
+        self.gears = [
+            self._gear(one, joints) for one in joints.values() if one.get("type") == "gearbox"
+        ]
         self.data = self.model.createData()
 
     @staticmethod
@@ -89,48 +95,80 @@ class ByHand:
         M = np.triu(M) + np.triu(M, 1).T
         return M, pin.nle(self.model, self.data, q, v)
 
-    def rows(self, q, v) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return gaps, Jacobian and J̇ v of the balls, in world axes."""
+    def _gear(self, gearbox, joints) -> np.ndarray:
+        """Return the row of theta_2 + ratio theta_1 = 0; all axes of these files are parallel."""
+        row = np.zeros(self.model.nv)
+        ratio = float(gearbox.findtext("gearbox_ratio"))
+        reference = gearbox.findtext("gearbox_reference_body")
+        for end, factor in (("parent", ratio), ("child", 1.0)):
+            (turns,) = [
+                name for name, one in joints.items() if one.get("type") == "revolute"
+                and (one.findtext("parent"), one.findtext("child"))
+                == (reference, gearbox.findtext(end))
+            ]  # fmt: skip
+            row[self.model.joints[self.model.getJointId(turns)].idx_v] = factor
+        return row
+
+    def gaps(self, q) -> dict[str, np.ndarray]:
+        """Return by how much the loops are open, m and rad, and the gears, rad."""
+        pin.forwardKinematics(self.model, self.data, q)
+        found = {}
+        for name, (one, ends) in self.loops.items():
+            first, second = (self.data.oMi[joint] * offset for joint, offset in ends)
+            apart = first.inverse() * second
+            both = np.concatenate([apart.translation, pin.log3(apart.rotation)])
+            found[name] = self._held(one) @ both
+        return found | {f"gears {k}": row @ q for k, row in enumerate(self.gears)}
+
+    @staticmethod
+    def _held(joint) -> np.ndarray:
+        """Return the directions that a cut joint holds, in its frame: linear, then angular."""
+        if joint.get("type") == "ball":
+            return np.eye(6)[:3]
+        slide = numbers(joint.findtext("axis/xyz"), 3)
+        across = np.linalg.svd(slide[None])[2][1:]
+        return np.vstack([np.hstack([across, np.zeros((2, 3))]), np.eye(6)[3:]])
+
+    def rows(self, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian of loops and gears and its rate times v, at closed positions."""
         pin.computeJointJacobians(self.model, self.data, q)
         pin.forwardKinematics(self.model, self.data, q, v, np.zeros_like(v))
-        gaps, J, drift = [], [], []
-        for ends in self.loops.values():
-            sides = [self._point(*end) for end in ends]
-            for out, k in ((gaps, 0), (J, 1), (drift, 2)):
-                out.append(sides[1][k] - sides[0][k])
-        return np.concatenate(gaps), np.vstack(J), np.concatenate(drift)
+        J, drift = [*self.gears], [np.zeros(len(self.gears))]
+        for one, ends in self.loops.values():
+            (first, offset), (second, _) = ends
+            inside = (self.data.oMi[first] * offset).inverse()
+            held = self._held(one) @ inside.action
+            both = [
+                pin.getJointJacobian(self.model, self.data, joint, pin.ReferenceFrame.WORLD)
+                if joint else np.zeros((6, self.model.nv)) for joint in (first, second)
+            ]  # fmt: skip
+            v1, v2 = (self.data.oMi[k].act(self.data.v[k]) for k in (first, second))
+            a1, a2 = (self.data.oMi[k].act(self.data.a[k]) for k in (first, second))
+            J.extend(held @ (both[1] - both[0]))
+            drift.append(held @ (a2 - a1 - v1.cross(v2 - v1)).vector)
+        return np.array(J), np.concatenate(drift)
 
-    def _point(self, joint: int, offset: pin.SE3):
-        at = self.data.oMi[joint]
-        arm = at.rotation @ offset.translation
-        J = pin.getJointJacobian(
-            self.model, self.data, joint, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        J = J[:3] - pin.skew(arm) @ J[3:]
-        v, a = self.data.v[joint], self.data.a[joint]
-        omega, alpha = at.rotation @ v.angular, at.rotation @ a.angular
-        linear = at.rotation @ (a.linear + np.cross(v.angular, v.linear))
-        drift = linear + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
-        return at.translation + arm, J, drift
-
-    def closed(self, q, v) -> tuple[np.ndarray, list[pin.Force]]:
-        """Return accelerations without actuation, and the force of parent on child by joint."""
+    def closed(self, q, v) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return accelerations without actuation, and wrenches of parent on child in the world."""
         M, bias = self.terms(q, v)
-        _, J, drift = self.rows(q, v)
-        rank = len(J)
-        top = np.hstack([M, -J.T])
-        bottom = np.hstack([J, np.zeros((rank, rank))])
-        solved = np.linalg.lstsq(
-            np.vstack([top, bottom]), np.concatenate([-bias, -drift]), rcond=1e-12
-        )[0]
-        a, lam = solved[: len(M)], solved[len(M) :]
+        J, drift = self.rows(q, v)
+        U, sizes, Vt = np.linalg.svd(J, full_matrices=False)
+        U, sizes, Vt = (part[..., sizes > REDUNDANT * sizes[0]] for part in (U, sizes, Vt.T))
+        inverse = np.linalg.inv(M)
+        held = np.linalg.solve(Vt.T @ inverse @ Vt, Vt.T @ inverse @ bias - U.T @ drift / sizes)
+        a, lam = inverse @ (Vt @ held - bias), U @ (held / sizes)
         pin.forwardKinematics(self.model, self.data, q, v)
         external = pin.StdVec_Force()
         for _ in range(self.model.njoints):
             external.append(pin.Force.Zero())
-        for k, ends in enumerate(self.loops.values()):
-            for sign, (joint, offset) in zip((-1.0, 1.0), ends, strict=True):
-                force = self.data.oMi[joint].rotation.T @ (sign * lam[3 * k : 3 * k + 3])
-                external[joint] += pin.Force(force, np.cross(offset.translation, force))
+        row = len(self.gears)
+        for one, ends in self.loops.values():
+            held = self._held(one)
+            wrench = pin.Force(held.T @ lam[row : row + len(held)])
+            row += len(held)
+            wrench = (self.data.oMi[ends[0][0]] * ends[0][1]).act(wrench)
+            for sign, (joint, _) in zip((-1.0, 1.0), ends, strict=True):
+                external[joint] += self.data.oMi[joint].actInv(sign * wrench)
         pin.rnea(self.model, self.data, q, v, a, external)
-        return a, list(self.data.f)
+        forces = zip(self.model.names, self.data.oMi, self.data.f, strict=True)
+        return a, {name: at.act(force).vector for name, at, force in forces}

@@ -1,4 +1,4 @@
-"""SDF: frames relative to each other, a graph of joints made a tree with loops, Cassie."""
+"""SDF: frames relative to each other, a graph of joints made a tree with loops."""
 
 import math
 import warnings
@@ -9,14 +9,9 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, MbdWarning
 from mbd_bridge.spatial import Frame
-from tests.formats import cassie
-from tests.formats.sdf_by_hand import ByHand
 
 ROUND = 1e-12
 """Relative, of quantities that both compute by the same operations in another order."""
-
-STANDING = 1e-8
-"""Gap of the loops in the configuration of the SRDF, m: its numbers have nine digits."""
 
 INERTIAL = (
     "<inertial><mass>2</mass><inertia><ixx>.1</ixx><iyy>.1</iyy><izz>.1</izz></inertia></inertial>"
@@ -257,65 +252,3 @@ def test_links_without_inertial_have_sdfs_default(load):
     robot = load(sdf(link("a", more="")))
     assert robot.model.masses == (1.0,)
     assert "1 kg" in robot.said[0]
-
-
-@pytest.fixture(scope="module")
-def walker():
-    return cassie.load("wo_gearbox_spring")
-
-
-def test_cassie_is_the_tree_that_pinocchio_makes_of_it(walker):
-    path = cassie.folder() / "robots" / "cassie_wo_gearbox_spring.sdf"
-    names = walker.coordinate_names
-    other = ByHand(path, list(names), "world")
-    order = other.order(names)
-    rng = np.random.default_rng(0)
-    q, v = rng.normal(0, 1, (2, walker.nq))
-    M, bias = other.terms(*(scattered(x, order) for x in (q, v)))
-    assert walker.mass_matrix(q) == pytest.approx(M[np.ix_(order, order)], abs=1e-12)
-    own = walker.bias_forces(q, v, forces=())
-    assert own == pytest.approx(bias[order], abs=ROUND * np.abs(bias).max())
-
-
-def test_cassies_loops_close_where_it_stands(walker):
-    near = {name: x for name, x in cassie.standing().items() if name in walker.coordinate_names}
-    at = walker.assemble(near)
-    known = np.array([near.get(name, 0.0) for name in walker.coordinate_names])
-    assert np.abs(at.q - known).max() < STANDING
-    assert {one.name for one in walker.forces} == {
-        f"{side}-{name} spring" for side in ("left", "right")
-        for name in ("knee-shin-joint", "tarsus-spring-joint")
-    }  # fmt: skip
-
-
-def test_cassies_loads_are_those_of_pinocchios_tree_with_constraints_by_hand(walker):
-    names = walker.coordinate_names
-    path = cassie.folder() / "robots" / "cassie_wo_gearbox_spring.sdf"
-    other = ByHand(path, list(names), "world")
-    order = other.order(names)
-    near = {name: x for name, x in cassie.standing().items() if name in names}
-    rng = np.random.default_rng(1)
-    at = walker.assemble(near, velocity=dict(zip(names, rng.normal(0, 1, len(names)), strict=True)))
-    q, v = (scattered(x, order) for x in (at.q, at.v))
-    gaps, J, _ = other.rows(q, v)
-    assert np.abs(gaps).max() < ROUND
-    assert np.abs(J @ v).max() < 1e-10
-    a, forces = other.closed(q, v)
-    free = ("roll-op", "yaw-op", "pitch-op", "knee-op", "knee-shin-joint", "foot-op")
-    moved = ["static", *(name for name in names if name.split("-", 1)[-1] in free)]
-    loads = walker.joint_loads(at.q, at.v, a[order], joints=list(names), actuated=moved, forces=())
-    assert np.abs(loads.actuation).max() < 1e-9  # it falls as nothing holds it
-    for name in names:
-        expected = forces[other.model.getJointId(name)]
-        own = loads[name]
-        if own.unique.all():
-            size = float(np.linalg.norm(expected.linear))
-            assert np.linalg.norm(own.force) == pytest.approx(size, abs=1e-9)
-            size = float(np.linalg.norm(expected.angular))
-            assert np.linalg.norm(own.moment) == pytest.approx(size, abs=1e-9)
-
-
-def scattered(values, order):
-    out = np.zeros(len(values))
-    out[order] = values
-    return out
