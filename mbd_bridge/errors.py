@@ -18,6 +18,9 @@ from typing import Any, SupportsIndex, TypeVar
 
 T = TypeVar("T", bound=str)
 
+MOST_COMPARED = 1000
+"""Files of a folder whose names are compared with one that is not there: 10 ms."""
+
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Characters that make others change places."""
 
@@ -168,6 +171,24 @@ def one_of(
         if isinstance(value, str) and value == word:
             return word
     raise error(f"{name}={value!r} is not known; use one of {', '.join(words)}{more}")
+
+
+def missing_file(path: str) -> str:
+    """Say that there is no such file, where it was looked for, and what has nearly its name."""
+    folder, name = os.path.split(path)
+    where = os.path.abspath(folder) if "\0" not in path else folder
+    try:
+        names = sorted(os.listdir(where))
+    except (OSError, ValueError):
+        return f"there is no such file, and no folder {where}"
+    stem, suffix = os.path.splitext(name)
+    near = get_close_matches(name, names[:MOST_COMPARED], n=3)
+    near = near or [one for one in names if stem and os.path.splitext(one)[0] == stem]
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    alike = [one for one in names if suffix and one.endswith(suffix)]
+    if alike and not near:
+        hint = f"; of {suffix} there: {some(alike, 8)}"
+    return f"there is no such file in {where}{hint}"
 
 
 def unknown_name(kind: str, name: object, available: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     from mbd_bridge.cli.parser import (
         make_parser,
+        near_option,
         placed_motion,
         several_motions,
         xacro_arguments,
@@ -52,7 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if unknown and not placed_motion(options, unknown):
             own = getattr(options, "parser", parser)  # the usage of mbd does not help
-            own.error(f"unknown arguments: {' '.join(unknown)}{several_motions(options, unknown)}")
+            own.error(
+                f"unknown arguments: {' '.join(unknown)}{near_option(own, unknown)}"
+                f"{several_motions(options, unknown)}"
+            )
         code: int = options.run(options)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage

@@ -7,6 +7,7 @@ import importlib
 import math
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 COMMANDS = (
@@ -55,7 +56,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd sections arm.urdf motion.csv --link forearm     loads and stress inside a flexible link
   mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
-  mbd report robot.urdf motion.csv -o report.html     a page of all that
+  mbd report robot.urdf motion.csv -o report.html     an HTML report of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
   mbd modes machine.urdf                              its modes about the equilibrium
   mbd run machine.urdf --seconds 60                   at wall-clock pace, with its jitter
@@ -65,7 +66,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?
   mbd bench robot.urdf                                how fast, compared with pinocchio
-  mbd export robot.urdf --what inverse_dynamics      C source for your own program
+  mbd export robot.urdf --what inverse_dynamics       C source for your own program
   mbd convert robot.sdf robot.urdf                    one format of robot files to another
   mbd models                                          models to try all this with
 """
@@ -85,7 +86,13 @@ class Parser(argparse.ArgumentParser):
         """Print the usage and what is wrong, and leave."""
         if "required: MOTION" in message:
             message += "; put MOTION before --joints, which takes every word behind it"
-        super().error(message)
+        if "required: --joints" in message:
+            message += "; all takes every joint, mbd info ROBOT lists them"
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if wrong:
+            near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1)
+            message += f"; did you mean {near[0]}?" if near else ""
+        self.exit(2, f"{self.prog}: error: {message}\n{self.prog} --help explains it\n")
 
 
 class Names(argparse.Action):
@@ -151,7 +158,8 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         metavar="ROBOT",
         help="URDF, xacro, MJCF or SDF file; arguments of a xacro file follow it, payload:=7",
     )
-    parser.add_argument(
+    machine = parser.add_argument_group("of the machine")
+    machine.add_argument(
         "--package-path",
         action="append",
         default=[],
@@ -159,27 +167,27 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         help="where packages and meshes are (package://, $(find ...)), besides the file's "
         "surroundings and ROS_PACKAGE_PATH; repeatable",
     )
-    parser.add_argument(
+    machine.add_argument(
         "--floating",
         action="store_true",
         help="the root link is free (six degrees of freedom, root_joint.*) and not welded to the "
         "ground",
     )
-    parser.add_argument(
+    machine.add_argument(
         "--gravity",
         type=vector,
         metavar="x,y,z",
         help="m/s² in the world's axes (the file's, or 0,0,-9.81); a negative x needs the sign =: "
         "--gravity=-9.81,0,0",
     )
-    parser.add_argument(
+    machine.add_argument(
         "--rank-tolerance",
         type=float,
         metavar="E",
         help="how far, rad or parts of the machine's size, a redundant row of a loop may be off by "
         "rounded numbers in the file (1e-5); beyond it the row counts",
     )
-    parser.add_argument(
+    machine.add_argument(
         "--payload",
         type=_payload,
         action="append",
@@ -188,7 +196,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         help="a point mass more on a link, at its origin or at x,y,z (m, in its frame); repeatable",
     )
 
-    forces = parser.add_mutually_exclusive_group()
+    forces = machine.add_mutually_exclusive_group()
     forces.add_argument(
         "--forces",
         metavar="FILE",
@@ -198,7 +206,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     forces.add_argument(
         "--no-forces", action="store_true", help="without the force elements of that file"
     )
-    flexible = parser.add_mutually_exclusive_group()
+    flexible = machine.add_mutually_exclusive_group()
     flexible.add_argument(
         "--flexible",
         metavar="FILE",
@@ -238,6 +246,13 @@ def several_motions(options: argparse.Namespace, words: list[str]) -> str:
         "largest loads of all and adds up their damage, mbd report ROBOT MOTION ... -o FILE.html "
         "writes a page"
     )
+
+
+def near_option(parser: argparse.ArgumentParser, words: list[str]) -> str:
+    """Return which option of a parser was probably meant by one that it does not have."""
+    known = re.findall(r"--[\w-]+", parser.format_usage())
+    near = get_close_matches(words[0], known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def vector(text: str) -> tuple[float, float, float]:

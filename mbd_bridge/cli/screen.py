@@ -8,7 +8,7 @@ import sys
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from os.path import basename
+from os.path import basename, exists, splitext
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mbd_bridge.errors import MbdError, MbdWarning, MissingMeshWarning, visible
+from mbd_bridge.errors import FileError, MbdError, MbdWarning, MissingMeshWarning, visible
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -108,10 +108,22 @@ def say(text: str, kind: str = "note") -> None:
 
 def report_error(error: MbdError) -> None:
     """Say on stderr what was wrong."""
+    said = visible(str(error)) + _sample(error)
     stderr().print(
-        Text("mbd: error: ", style="bold red").append(visible(str(error)), style="default"),
+        Text("mbd: error: ", style="bold red").append(said, style="default"),
         soft_wrap=True,
     )
+
+
+def _sample(error: MbdError) -> str:
+    """Return where a file is that is not there, but is one of the package's sample models."""
+    from mbd_bridge.api.samples import models
+
+    path = (error.file if isinstance(error, FileError) else None) or ""
+    stem, _ = splitext(basename(path))
+    names = [name for name in (basename(path), stem) if name and not exists(path)]
+    found = [name for name in names if name in models()]
+    return f'; a sample model of this name: "$(mbd models {found[0]})"' if found else ""
 
 
 def load_robot(options: Namespace) -> Mechanism:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from lxml import etree
 
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, missing_file
 
 Element: TypeAlias = "etree._Element"
 
@@ -54,9 +54,7 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
         if file.is_dir():
             raise FileError("expected a file, got a directory; name the .urdf in it", name)
         if not file.exists():
-            near = ", ".join(sorted(p.name for p in file.parent.glob("*.urdf"))[:10])
-            hint = f"; in that directory there is {near}" if near else ""
-            raise FileError(f"there is no such file{hint}. Try an absolute path", name)
+            raise FileError(missing_file(name), name)
         if not file.is_file():
             raise FileError("expected a regular file, not a device or a pipe; copy it first", name)
         with file.open("rb") as stream:

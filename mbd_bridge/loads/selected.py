@@ -20,7 +20,7 @@ from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
-from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.errors import ModelError
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import JointMotion, Model, ModelJoint
 from mbd_bridge.spatial import Array, Inertia, is_zero, zeros
@@ -100,7 +100,7 @@ def select_joints(
         if isinstance(name, str) and name in known:
             places.append(JointPlace(True, known[name]))
         elif isinstance(name, str) and name not in model.joint_index:
-            raise ModelError(f"joints: {unknown_name('joint', name, [*model.joint_index, *known])}")
+            raise ModelError(f"joints: {model.no_joint(name, known)}")
         else:
             places.append(JointPlace(False, model.joint_number(name)))
     if not places:

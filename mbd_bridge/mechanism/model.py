@@ -228,8 +228,15 @@ class Model:
                 raise ModelError(f"no joint number {name!r:.60}: there are {len(self.joints)}")
             return int(name)
         if not isinstance(name, str) or name not in self.joint_index:
-            raise ModelError(unknown_name("joint", name, self.joint_index))
+            raise ModelError(self.no_joint(name))
         return self.joint_index[name]
+
+    def no_joint(self, name: object, others: Iterable[str] = ()) -> str:
+        """Say that no joint is called so; of a link, which joint carries it."""
+        above = [one.name for one in self.joints if self.links[one.child].name == name]
+        if above:
+            return f"{name!r} is a link, no joint; the joint that carries it is {above[0]!r}"
+        return unknown_name("joint", name, [*self.joint_index, *others])
 
     def joint_numbers(self, names: Iterable[str | int] | str | None) -> tuple[int, ...]:
         """Return indices of the joints asked for.

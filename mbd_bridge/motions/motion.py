@@ -296,7 +296,7 @@ class _Reader:
             return
         if not rest:
             raise self.table.error(
-                f"expected a column for each coordinate, {len(missing)} are missing: "
+                f"expected a column for each coordinate, {len(missing)} missing: "
                 f"{', '.join(missing)}; add them, or hold them at zero with --rest (rest=True)"
             )
         for joint, body in _independent(model):

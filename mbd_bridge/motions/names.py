@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from shlex import quote
 from typing import Literal
 
 from mbd_bridge.arguments import by_name, name_list
@@ -329,10 +330,13 @@ def _check_there(
     poses = any(name not in model.coordinate_names and "." in name for name in names)
     if (model.has_loops and names - {"time"}) or poses:
         return
+    absent = [*({"time"} - names), *absent]
+    shown = quote(f"{others[0]}={absent[0]}")
     raise FileError(
-        f"expected a column for each coordinate, {len(absent)} are missing: {some(absent, NAMED)}; "
-        f"other columns are {some(others, NAMED)}: say which is which, --rename {others[0]}="
-        f"{absent[0]} (rename={{{others[0]!r}: {absent[0]!r}}}; a * stands for any characters), or "
+        f"expected a column for the time and each coordinate, {len(absent)} missing: "
+        f"{some(absent, NAMED)}; "
+        f"other columns are {some(others, NAMED)}: say which is which, --rename {shown} "
+        f"(rename={{{others[0]!r}: {absent[0]!r}}}; a * stands for any characters), or "
         f"hold what is missing at zero with --rest (rest=True)",
         source.path,
     )

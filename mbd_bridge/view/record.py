@@ -93,7 +93,11 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
     ending = Path(path).suffix.lower()
     if ending not in (*FILMS, *PICTURES):
         known = ", ".join((*PICTURES, *FILMS))
-        raise FileError(f"expected a name that ends with one of {known}", os.fspath(path))
+        raise FileError(
+            f"expected a name that ends with one of {known} (a page, .html, is written by mbd view "
+            f"--record or mbd.web_view(...).save)",
+            os.fspath(path),
+        )
     if ending == ".mp4" and (width % 2 or height % 2):
         even = width + width % 2, height + height % 2
         raise StateError(f"size: of an MP4 expected even numbers, got {shot.size}; take {even}")

@@ -144,7 +144,7 @@ def test_a_floating_base_needs_its_coordinates_or_rest(run, tmp_path):
     command = ("loads", HUMANOID, tmp_path / "m.csv", "--floating", "--joints", "root_joint")
     code, _, err = run(*command)
     assert code == 2
-    assert "7 are missing: root_joint.x" in err
+    assert "7 missing: root_joint.x" in err
     assert "--rest" in err
     code, out, err = run(*command, "--rest", "--digits", "17")
     assert code == 0

@@ -153,11 +153,31 @@ def test_a_motion_behind_the_joints_is_told_where_it_goes(run):
     assert "put MOTION before --joints" in err
 
 
-def test_an_unknown_option_shows_the_usage_of_its_command(run):
+def test_an_unknown_option_names_a_near_one_and_the_help_of_its_command(run):
     code, _, err = run("loads", ARM, MOTION, "--joints", "all", "--thread_count", "2")
     assert code == 2
-    assert "usage: mbd loads" in err
-    assert "--thread_count" in err
+    assert "--thread_count 2; did you mean --threads?" in err
+    assert "mbd loads --help" in err and "usage" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("load", ARM, MOTION), "did you mean loads?"),
+        (("export", ARM, "--what", "mass-matrix"), "did you mean mass_matrix?"),
+        (("loads", ARM, MOTION), "all takes every joint, mbd info ROBOT lists them"),
+        (("info", "kuka_iiwa"), '"$(mbd models kuka_iiwa)"'),
+        (("info", "urdf/kuka_ijwa.urdf"), "did you mean 'kuka_iiwa.urdf'"),
+        (
+            ("loads", ARM, MOTION, "--joints", "lbr_iiwa_link_3"),
+            "the joint that carries it is 'lbr_iiwa_joint_3'",
+        ),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_probably_meant(run, words, advice):
+    code, _, err = run(*words)
+    assert code == 2
+    assert advice in err
 
 
 def test_c_is_what_is_exported(run):

@@ -244,7 +244,7 @@ def test_what_is_not_a_file_is_said_so(tmp_path):
     (tmp_path / "near.urdf").write_text(GOOD)
     for path, advice in (
         (tmp_path, "got a directory"),
-        (tmp_path / "far.urdf", "there is near.urdf"),
+        (tmp_path / "far.urdf", "did you mean 'near.urdf'"),
         (tmp_path / "none" / "far.urdf", "no such file"),
         ("a\0b.urdf", "no such file"),
         ("x" * 5000, "name"),

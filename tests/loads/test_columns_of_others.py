@@ -118,10 +118,10 @@ def test_what_was_taken_for_what_and_what_was_left_out_is_said(tmp_path):
     [
         (("time", "shoulder", "elbw", "slide"), PLAIN, "is this elbow.*--rename elbw=elbow"),
         (("time", *JOINTS, "elbow.vell"), np.c_[PLAIN, TIME], "--rename elbow.vell=elbow.vel"),
-        (("time", "shoulder", "foo", "slide"), PLAIN, "1 are missing: elbow; .*--rename foo=elbow"),
-        (("A", "B", "C", "D"), PLAIN, "3 are missing.*--rename A=shoulder"),
+        (("time", "shoulder", "foo", "slide"), PLAIN, "1 missing: elbow; .*--rename foo=elbow"),
+        (("A", "B", "C", "D"), PLAIN, "4 missing: time, shoulder.*--rename A=time"),
         (("clock1", *JOINTS), PLAIN, "--rename NAME=time"),
-        (("time", "shoulder", "elbow"), PLAIN[:, :3], "1 are missing: slide.*--rest"),
+        (("time", "shoulder", "elbow"), PLAIN[:, :3], "1 missing: slide.*--rest"),
         (
             ("time", "Elbow", "ELBOW", "shoulder", "slide"),
             np.c_[PLAIN, TIME],

@@ -191,7 +191,7 @@ def test_a_unit_of_something_else_is_refused(model):
 
 def test_missing_coordinates_are_listed_or_held_at_zero(model):
     time = np.linspace(0, 1, 11)
-    with pytest.raises(FileError, match=r"12 are missing: root_joint.x.*hip.qw, grip; .*--rest"):
+    with pytest.raises(FileError, match=r"12 missing: root_joint.x.*hip.qw, grip; .*--rest"):
         motion_from_table(table(time=time, elbow=time, rail=time), model)
     motion = motion_from_table(table(time=time, elbow=time, rail=time), model, rest=True)
     held = model.neutral()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import FileError, unknown_name
+from mbd_bridge.errors import FileError, missing_file, unknown_name
 from mbd_bridge.formats.table import (
     Column,
     Floats,
@@ -182,8 +182,8 @@ def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     """Return the error of a file that cannot be read, with the advice what to give."""
     reason = error.strerror if isinstance(error, OSError) and error.errno else None
     said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
-    if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
-        said = f"{said} in {os.getcwd()}"
+    if isinstance(error, FileNotFoundError):
+        said = missing_file(path)
     return FileError(f"cannot be read: {said:.300}; give {what}", path)
 
 
