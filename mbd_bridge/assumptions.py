@@ -7,11 +7,12 @@ motion, a request for loads) contributes an `Assumption`; `loads.assumed` collec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.named import Named
 
 TOPICS: dict[str, str] = {
     "convention": "Loads",
@@ -83,7 +84,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Assumptions:
+class Assumptions(Named[tuple[Assumption, ...]], entries="topic of an assumption"):
     """All assumptions behind some results: at least one `Assumption` for every topic.
 
     Attributes
@@ -110,10 +111,12 @@ class Assumptions:
         ordered = sorted(self.entries, key=lambda entry: order.index(entry.topic))
         object.__setattr__(self, "entries", tuple(ordered))
 
-    def __getitem__(self, topic: str) -> tuple[Assumption, ...]:
-        """Return what is said about a topic."""
-        if topic not in TOPICS:
-            raise StateError(unknown_name("topic of an assumption", topic, TOPICS))
+    @property
+    def names(self) -> Collection[str]:
+        """The topics."""
+        return TOPICS
+
+    def _entry(self, topic: str) -> tuple[Assumption, ...]:
         return tuple(entry for entry in self.entries if entry.topic == topic)
 
     def stating(self, *entries: Assumption) -> Assumptions:

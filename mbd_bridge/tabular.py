@@ -6,7 +6,7 @@ that module has a function `rows_of`. It is imported when somebody asks for a ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from types import MappingProxyType
@@ -34,11 +34,23 @@ NUMBER, WORDS = "text-align:right;font-variant-numeric:tabular-nums", "text-alig
 
 
 class Series(NamedTuple):
-    """A column: its name, its unit ("" for words and counts), and a value for each row."""
+    """A column: its name, its unit ("" for words and counts), and a value for each row.
+
+    One of `Arrays` has its dimensions, too.
+    """
 
     name: str
     unit: str
     values: Sequence[Any] | NDArray[Any]
+    dims: tuple[str, ...] = ()
+
+
+class Arrays(NamedTuple):
+    """What a data set holds: arrays, the names and places along their dimensions, attributes."""
+
+    variables: Sequence[Series]
+    coordinates: Sequence[Series]
+    attributes: Mapping[str, str] = MappingProxyType({})
 
 
 class Rows(NamedTuple):
@@ -52,6 +64,7 @@ class Rows(NamedTuple):
     long : rows are instants: a notebook shows the range of each column
     notes : sentences below the table in a notebook
     floors : by unit, the size up to which a notebook shows a number as 0: rounding errors
+    arrays : gives what a data set holds; None: a variable for each column
     """
 
     title: str
@@ -60,6 +73,7 @@ class Rows(NamedTuple):
     long: bool = False
     notes: tuple[str, ...] = ()
     floors: Mapping[str, float] = MappingProxyType({})
+    arrays: Callable[[], Arrays] | None = None
 
 
 class Tabular:
@@ -92,28 +106,29 @@ class Tabular:
         return table
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return the rows as an xarray data set; each variable has its ``.attrs["units"]``."""
+        """Return an xarray data set: arrays with named dimensions, ``.attrs["units"]`` on each.
+
+        Where the entries of an array have several units, such as the coordinates ``q`` of a
+        machine, the coordinate ``q_units`` tells them.
+        """
         try:
             import xarray
         except ImportError:
             raise MissingPackageError(f"to_xarray() needs xarray: {HINT}") from None
-        _, index, columns, *_ = self._rows()
-        variables = {
-            one.name: ((index.name,), np.asarray(one.values), {"units": one.unit})
-            for one in columns
-        }
-        place = (index.name,), np.asarray(index.values), {"units": index.unit}
-        return xarray.Dataset(variables, coords={index.name: place})
+        rows = self._rows()
+        found = _columns_as_arrays(rows) if rows.arrays is None else rows.arrays()
+        variables, coordinates = (
+            {one.name: (one.dims, np.asarray(one.values), {"units": one.unit}) for one in some}
+            for some in found[:2]
+        )
+        attributes = {"title": rows.title, **found.attributes}
+        return xarray.Dataset(variables, coordinates, attributes)
 
     def _repr_html_(self) -> str:
         """Return a compact table, for a notebook in a light or a dark theme."""
         rows = self._rows()
-        if rows.long:
-            return html_table(rows.title, *_ranges(rows), rows.notes)
-        every = (rows.labels, *rows.columns)
-        heads = [f"{one.name}, {one.unit}" if one.unit else one.name for one in every]
-        cells = list(zip(*(_shown(one, rows.floors) for one in every), strict=True))
-        return html_table(rows.title, heads, cells, rows.notes)
+        columns = _ranges(rows) if rows.long else (rows.labels, *rows.columns)
+        return html_table(rows.title, columns, rows.notes, rows.floors)
 
 
 class AlongTime(Tabular):
@@ -126,10 +141,25 @@ class AlongTime(Tabular):
         return len(self.time)
 
 
+def of_units(
+    name: str, values: NDArray[Any], dims: tuple[str, ...], units: Sequence[str]
+) -> tuple[Series, Series]:
+    """Return an array whose entries along the last dimension have units of their own, and these."""
+    each = f"{name}_units"
+    unit = units[0] if len(set(units)) == 1 else f"see {each}"
+    return Series(name, unit, values, dims), Series(each, "", units, dims[-1:])
+
+
 def html_table(
-    title: str, heads: Sequence[str], cells: Sequence[Sequence[Any]], notes: Sequence[str] = ()
+    title: str,
+    columns: Sequence[Series],
+    notes: Sequence[str] = (),
+    floors: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """Return a table as part of a page; texts from files are shown as texts."""
+    number = len(columns[0].values)
+    heads = [f"{one.name}, {one.unit}" if one.unit else one.name for one in columns]
+    cells = list(zip(*(_shown(one, floors) for one in columns), strict=True))
     aligned = [_alignment(value) for value in cells[0]] if cells else [WORDS] * len(heads)
     head = "".join(
         f'<th style="{style};padding:.1em .6em;border-bottom:{EDGE}">{escape(one)}</th>'
@@ -137,9 +167,9 @@ def html_table(
     )
     body = "".join(
         "<tr>" + "".join(_cell(value, k == 0) for k, value in enumerate(row)) + "</tr>"
-        for row in cells[:MOST]
+        for row in cells
     )
-    more = [f"... and {len(cells) - MOST} more rows"] if len(cells) > MOST else []
+    more = [f"... and {number - MOST:,} more rows"] if number > MOST else []
     below = "".join(f'<div style="opacity:.8">{escape(note)}</div>' for note in (*more, *notes))
     return (
         f'<div style="overflow-x:auto"><div><b>{escape(title)}</b></div>'
@@ -148,10 +178,10 @@ def html_table(
     )
 
 
-def _shown(one: Series, floors: Mapping[str, float]) -> Sequence[Any] | NDArray[Any]:
-    """Return a column's values, rounding errors as 0."""
+def _shown(one: Series, floors: Mapping[str, float]) -> list[Any]:
+    """Return a column's first values, rounding errors as 0."""
     floor = floors.get(one.unit, 0.0)
-    return [0.0 if isinstance(x, float) and abs(x) <= floor else x for x in one.values]
+    return [0.0 if isinstance(x, float) and abs(x) <= floor else x for x in one.values[:MOST]]
 
 
 def _alignment(value: Any) -> str:
@@ -168,14 +198,25 @@ def _cell(value: Any, first: bool) -> str:
     return f'<td style="{style}">{escape(text)}</td>'
 
 
-def _ranges(rows: Rows) -> tuple[list[str], list[list[Any]]]:
-    """Return the range of each column over all instants, as a table."""
+def _ranges(rows: Rows) -> tuple[Series, ...]:
+    """Return the range of each column over all instants, as columns."""
+    every = (rows.labels, *rows.columns)
     found = []
-    for one in (rows.labels, *rows.columns):
+    for one in every:
         values = np.asarray(one.values, dtype=np.float64)
         values = np.where(np.abs(values) <= rows.floors.get(one.unit, 0.0), 0.0, values)
         known = values[np.isfinite(values)]
         ends = [float(known.min()), float(known.max())] if len(known) else [np.nan, np.nan]
         rms = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
-        found.append([one.name, one.unit, *ends, np.nan if one is rows.labels else rms])
-    return ["", "unit", "least", "largest", "RMS"], found
+        found.append([*ends, np.nan if one is rows.labels else rms])
+    words = Series("", "", [one.name for one in every]), Series("unit", "", [x.unit for x in every])
+    numbers = zip(("least", "largest", "RMS"), zip(*found, strict=True), strict=True)
+    return (*words, *(Series(name, "", values) for name, values in numbers))
+
+
+def _columns_as_arrays(rows: Rows) -> Arrays:
+    """Return the columns as variables along the rows; those of units are coordinates."""
+    along = (rows.labels.name,)
+    every = [one._replace(dims=along) for one in (rows.labels, *rows.columns)]
+    units = [one for one in every[1:] if one.name.endswith("unit")]
+    return Arrays([one for one in every[1:] if one not in units], [every[0], *units])

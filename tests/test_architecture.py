@@ -20,6 +20,7 @@ ORDER = (
     "lazy",
     "errors",
     "arguments",
+    "named",
     "assumptions",
     "readable",
     "tabular",

@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
+from mbd_bridge.assumptions import TOPICS
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.errors import StateError
-from mbd_bridge.tabular import MOST, Tabular, html_table
+from mbd_bridge.tabular import MOST, Series, Tabular, html_table
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "examples" / "27_in_a_notebook.ipynb"
@@ -72,9 +73,13 @@ def test_data_frames_have_the_numbers_and_units_of_the_file(loads, motion, tmp_p
     assert np.array_equal(table["lbr_iiwa_joint_4.fy"], loads["lbr_iiwa_joint_4"].force[:, 1])
     assert np.array_equal(table.index, motion.time) and table.index.name == "time"
     data = loads.to_xarray()
-    torque = data["lbr_iiwa_joint_2.actuation"]
-    assert torque.attrs == {"units": "N m"} and data["time"].attrs == {"units": "s"}
-    assert np.array_equal(torque, loads["lbr_iiwa_joint_2"].actuation[:, 0])
+    assert data.actuation.attrs == {"units": "N m"} and data["time"].attrs == {"units": "s"}
+    for name in JOINTS:
+        own = data.sel(joint=name)
+        assert own.force.dims == ("time", "axis") and own.force.attrs == {"units": "N"}
+        assert np.array_equal(own.moment, loads[name].moment)
+        assert np.array_equal(data.actuation.sel(actuator=name), loads[name].actuation[:, 0])
+    assert data.attrs["convention"] == str(loads.convention)
     states = motion.to_dataframe()
     assert np.array_equal(states[f"{JOINTS[0]}.acc"], motion.a[:, 1])
     assert states.attrs["units"][f"{JOINTS[0]}.acc"] == "rad/s^2"
@@ -94,6 +99,7 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
     for thing, words in (
         (arm, "lbr_iiwa_joint_ee"), (motion, f"{JOINTS[0]}.vel"), (loads, f"{JOINTS[1]}.mz"),
         (pose, JOINTS[1]), (run, "hinge.vel"), (batch, "finished"),
+        (batch.joint_loads(["hinge"]), "hinge.moment"),
         (history, f"{JOINTS[0]}.force"), (history.spectra, "one cycle, m = 3"),
         (motors, "motoring"), (bearings, "radial"), (report, "pinocchio"),
     ):  # fmt: skip
@@ -105,12 +111,16 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
         )  # the theme's own colours
         table = thing.to_dataframe()
         assert len(table) and set(table.attrs["units"]) == {table.index.name, *table.columns}
-        assert len(thing.to_xarray()[table.index.name]) == len(table)
+        data = thing.to_xarray()
+        assert table.index.name in data.dims or thing in (batch, pose)
+        assert all("units" in one.attrs for one in data.variables.values())
     assert len(run) == len(run.time) and len(motion) == 201
 
 
 def test_results_are_walked_and_completed_by_name(loads, arm):
     assert list(loads) == JOINTS == loads._ipython_key_completions_()
+    assert JOINTS[0] in loads and "elbow" not in loads and loads.get("elbow") is None
+    assert list(loads.assumptions) == list(TOPICS) == loads.assumptions._ipython_key_completions_()
     assert len(loads) == 2 and [loads[name].force.shape for name in loads] == [(201, 3)] * 2
     spectra = loads.spectra()
     assert len(spectra) == len(list(spectra)) and set(spectra._ipython_key_completions_()) == set(
@@ -118,8 +128,22 @@ def test_results_are_walked_and_completed_by_name(loads, arm):
     )
 
 
+def test_entries_of_several_units_tell_theirs():
+    """A crank (rad) and a slider (m); a batch has trajectories before the times."""
+    machine = mbd.load(ROOT / "urdf" / "slider_crank.urdf")
+    q = machine.assemble({"crank": 0.5}).q
+    batch = mbd.simulate_batch(machine, 0.01, q=np.stack([q, q]))
+    data = batch.to_xarray()
+    units = dict(zip(data.coordinate.values, data.q_units.values, strict=True))
+    assert data.q.dims == ("trajectory", "time", "coordinate")
+    assert data.q.attrs == {"units": "see q_units"} and set(units.values()) == {"rad", "m"}
+    assert data.v.sel(velocity="crank").v_units.item() == "rad/s"
+    run = batch[1].to_xarray()
+    assert np.array_equal(run.q, data.q.sel(trajectory=1))
+
+
 def test_rounding_errors_are_shown_as_zero_and_names_as_text(loads):
-    page = html_table("<b>", ["<i>"], [["<u>"]] * (MOST + 3))
+    page = html_table("<b>", [Series("<i>", "", ["<u>"] * (MOST + 3))])
     assert "<b>&lt;b&gt;</b>" in page and "&lt;u&gt;" in page and "3 more rows" in page
     assert "e-1" not in loads._repr_html_()
 

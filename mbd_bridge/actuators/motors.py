@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,11 @@ from mbd_bridge.actuators.actuator import FRICTION, ROTOR, Actuator
 from mbd_bridge.actuators.duty import DutyCounter, MotorDuty
 from mbd_bridge.actuators.motor_side import MotorStates, motor_side
 from mbd_bridge.assumptions import Assumption
-from mbd_bridge.errors import StateError, some, unknown_name
+from mbd_bridge.errors import StateError, some
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.noise_deviations import noise_deviations
+from mbd_bridge.named import Named
 from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
-class Motors(Tabular, rows="mbd_bridge.actuators.rows"):
+class Motors(Tabular, Named[MotorDuty], rows="mbd_bridge.actuators.rows", entries="motor"):
     """The duties of a machine's motors, by the name of what each of them moves.
 
     Attributes
@@ -54,26 +55,14 @@ class Motors(Tabular, rows="mbd_bridge.actuators.rows"):
         """The degrees of freedom that are moved."""
         return tuple(duty.name for duty in self.duties)
 
-    def __getitem__(self, name: str) -> MotorDuty:
-        """Return the duty of the motor of a degree of freedom."""
-        if name not in self.names:
-            raise StateError(unknown_name("motor", name, self.names))
+    def _entry(self, name: str) -> MotorDuty:
         return self.duties[self.names.index(name)]
-
-    def __iter__(self) -> Iterator[MotorDuty]:
-        return iter(self.duties)
-
-    def __len__(self) -> int:
-        return len(self.duties)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self.names)
 
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """What was counted of friction, rotors and gears, where it comes from, and what was not."""
         found: dict[tuple[str, str, bool], list[str]] = {}
-        for duty in self:
+        for duty in self.duties:
             one = duty.actuator
             for topic, what in (("friction", FRICTION), ("rotors", ROTOR)):
                 missing = what in one.not_counted
@@ -85,7 +74,7 @@ class Motors(Tabular, rows="mbd_bridge.actuators.rows"):
             Assumption(topic, f"motor of {some(names, NAMED)}: {text}", neglected=missing)
             for (topic, text, missing), names in found.items()
         ]
-        turning = any(duty.actuator.rotor_inertia for duty in self)
+        turning = any(duty.actuator.rotor_inertia for duty in self.duties)
         return (*said, *([Assumption("rotors", ROTORS, neglected=True)] if turning else []))
 
     def plot(
@@ -106,7 +95,8 @@ class Motors(Tabular, rows="mbd_bridge.actuators.rows"):
         return plot_motors(self, names, ax=ax)
 
     def __repr__(self) -> str:
-        return f"Motors({self.mechanism!r}: {'; '.join(f'{d.name} {d.verdict}' for d in self)})"
+        each = "; ".join(f"{duty.name} {duty.verdict}" for duty in self.duties)
+        return f"Motors({self.mechanism!r}: {each})"
 
 
 class MotorsCounter:

@@ -23,9 +23,8 @@ def plot_motors(
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
     """Draw torque over speed of motors; see `Motors.plot`."""
-    chosen = (
-        list(motors) if names is None else [motors[x] for x in name_list("names", names, "joints")]
-    )
+    named = motors.names if names is None else name_list("names", names, "joints")
+    chosen = [motors[name] for name in named]
     if not chosen:
         raise StateError("there is nothing to draw: no motor was asked for")
     with style():

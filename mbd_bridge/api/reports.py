@@ -235,7 +235,9 @@ def report(
         asked = HistoryRequest(request, forces, exponents, None, motors, known, threads)
         if isinstance(motion, LoadCases):
             _check_computed(mechanism, motion, asked, joints, reading, weights)
-            parts = [Reported(x.name, x.weight, f"load case {x.name}", x.history) for x in motion]
+            parts = [
+                Reported(x.name, x.weight, f"load case {x.name}", x.history) for x in motion.cases
+            ]
         else:
             parts = [
                 _along(mechanism, asked, reading, named, view)

@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     found = counter.bearings()
     for note in (*notes, *screen.forces_said(robot)):
         screen.say(note)
-    for duty in found:
+    for duty in found.duties:
         for note in duty.notes:
             screen.say(f"{duty.title}: {note}")
     for assumption in found.assumed:
@@ -126,15 +126,15 @@ def tables(found: Bearings) -> tuple[Table | str, ...]:
     from mbd_bridge.cli import screen
 
     heads = ("bearing of", ">radial, N", ">degrees", ">at, s", ">axial, N", ">tilting, N m")
-    loads = [_loads(duty) for duty in found]
+    loads = [_loads(duty) for duty in found.duties]
     shown: list[Table | str] = [
         screen.table((*heads, "in the child's ring", "in the parent's ring"), loads)
     ]
-    lives = [_life(duty) for duty in found if duty.life is not None]
+    lives = [_life(duty) for duty in found.duties if duty.life is not None]
     if lives:
         heads = ("bearing of", ">mean load, N", ">turns", ">L10, 1e6", ">L10h, h", ">Lnmh, h")
         shown += ["", screen.table((*heads, ">S0"), lives)]
-    if any(not all(duty.determined) for duty in found):
+    if any(not all(duty.determined) for duty in found.duties):
         shown += ["", "undetermined: rigid-body mechanics does not determine this load"]
     return tuple(shown)
 

@@ -121,6 +121,6 @@ def efforts(found: EffortDifferences) -> Table:
             one.unit,
             f"{one.time:g}",
         )
-        for one in found
+        for one in found.entries
     ]
     return screen.table(heads, rows)

@@ -109,7 +109,7 @@ def tables(motors: Motors) -> tuple[Table | str, ...]:
     heads = [*("motor of", ">peak", ">RMS", "unit", ">top speed", "unit", ">motoring", ">braking")]
     heads += ["unit", ">energy out", ">back", ">lost", "unit"]
     rows = []
-    for duty in motors:
+    for duty in motors.duties:
         energy, power = duty.energies, max(duty.motoring.value, duty.braking.value)
         floor, none = ROUND_OFF * power, ROUND_OFF * max(energy.motoring, energy.braking)
         rows.append(
@@ -129,7 +129,7 @@ def tables(motors: Motors) -> tuple[Table | str, ...]:
                 "J",
             )
         )
-    verdicts = [(duty.name, str(duty.verdict)) for duty in motors]
+    verdicts = [(duty.name, str(duty.verdict)) for duty in motors.duties]
     return screen.table(heads, rows), "", screen.table(("motor of", "verdict"), verdicts)
 
 
@@ -152,7 +152,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, 
                 continue
             if writer is None:
                 said = attributes(f"motors of {robot.name} along {pieces.name}", pieces.notes)
-                columns = [TIME, *(c for duty in counter.motors() for c in _columns(duty))]
+                columns = [TIME, *(c for duty in counter.motors().duties for c in _columns(duty))]
                 writer = stack.enter_context(TableWriter(options.output, columns, said))
             parts = [column for one in states for column in (one.torque, one.speed, one.power)]
             writer.append(np.column_stack([motion.time, *parts]))

@@ -10,7 +10,6 @@ the measurement has wrong. Measured efforts are taken to be at the joint, not at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,10 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.assumptions import Assumption, Number
-from mbd_bridge.errors import StateError, count, some, unknown_name
+from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motions.motion import Motion
+from mbd_bridge.named import Named
 from mbd_bridge.readable import quantity
 from mbd_bridge.tabular import Rows, Series, Tabular
 
@@ -75,7 +75,12 @@ class EffortDifference:
 
 
 @dataclass(frozen=True)
-class EffortDifferences(Tabular, rows="mbd_bridge.loads.efforts"):
+class EffortDifferences(
+    Tabular,
+    Named[EffortDifference],
+    rows="mbd_bridge.loads.efforts",
+    entries="measured and computed effort",
+):
     """The differences of all degrees of freedom that were measured and computed.
 
     Attributes
@@ -85,19 +90,13 @@ class EffortDifferences(Tabular, rows="mbd_bridge.loads.efforts"):
 
     entries: tuple[EffortDifference, ...]
 
-    def __iter__(self) -> Iterator[EffortDifference]:
-        return iter(self.entries)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The degrees of freedom."""
+        return tuple(one.name for one in self.entries)
 
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, name: str) -> EffortDifference:
-        """Return that of a degree of freedom, such as ``elbow``."""
-        for one in self.entries:
-            if one.name == name:
-                return one
-        known = [one.name for one in self.entries]
-        raise StateError(unknown_name("measured and computed effort", name, known))
+    def _entry(self, name: str) -> EffortDifference:
+        return self.entries[self.names.index(name)]
 
     @property
     def assumed(self) -> tuple[Assumption, ...]:

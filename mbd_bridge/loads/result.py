@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.assumptions import Assumption, Assumptions
-from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
+from mbd_bridge.named import Named
 from mbd_bridge.spatial import Array
 from mbd_bridge.tabular import Tabular
 
@@ -57,7 +58,9 @@ class OneJoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
+class JointLoads(
+    Tabular, Named[OneJoint], rows="mbd_bridge.loads.rows", entries="joint in these loads"
+):
     """Loads of some joints at one state or at N states.
 
     Attributes
@@ -110,10 +113,12 @@ class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
     uncertainty: LoadUncertainty | None = None
     measured_efforts: Array | None = None
 
-    def __getitem__(self, joint: str) -> OneJoint:
-        """Return the load of one joint by name."""
-        if not isinstance(joint, str) or joint not in self.joints:
-            raise StateError(unknown_name("joint in these loads", joint, self.joints))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints."""
+        return self.joints
+
+    def _entry(self, joint: str) -> OneJoint:
         k = self.joints.index(joint)
         return OneJoint(
             self.force[..., k, :],
@@ -122,15 +127,6 @@ class JointLoads(Tabular, rows="mbd_bridge.loads.rows"):
             self.unique[..., k, :],
             self.actuation_unique[..., self.actuation_of[k]],
         )
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.joints)
-
-    def __len__(self) -> int:
-        return len(self.joints)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self.joints)
 
     @property
     def determined(self) -> Array:

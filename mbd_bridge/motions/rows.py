@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mbd_bridge.errors import StateError
 from mbd_bridge.motions.motion import Motion
+from mbd_bridge.motions.state_arrays import state_arrays
 from mbd_bridge.motions.table import motion_columns
 from mbd_bridge.tabular import Rows, Series
 
@@ -18,4 +21,8 @@ def rows_of(motion: Motion) -> Rows:
         Series(column.name, column.unit or "", one)
         for column, one in zip(columns, values, strict=True)
     )
-    return Rows(repr(motion), Series("time", "s", motion.time), found, True, motion.notes)
+    states = {"q": motion.q, "v": motion.v, "a": motion.a}
+    states |= {} if motion.efforts is None else {"efforts": motion.efforts}
+    arrays = partial(state_arrays, motion.model, motion.time, states)
+    index = Series("time", "s", motion.time)
+    return Rows(repr(motion), index, found, True, motion.notes, arrays=arrays)

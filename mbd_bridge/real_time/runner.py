@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ from mbd_bridge.errors import (
 )
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
+from mbd_bridge.named import Named
 from mbd_bridge.real_time.pace import wait_until, without_pauses
 from mbd_bridge.real_time.run import RealTimeRun
 from mbd_bridge.real_time.stepping import Stepping
@@ -50,7 +51,7 @@ PICTURES = 30.0
 """A second, that a window gets."""
 
 
-class Values(Mapping[str, float]):
+class Values(Named[float], entries="variable"):
     """The variables of a machine now, by name; outputs are computed when one is asked for."""
 
     def __init__(self, stepping: Stepping, places: dict[str, tuple[str, int]]) -> None:
@@ -63,21 +64,18 @@ class Values(Mapping[str, float]):
         }
         self._fresh: Any = None
 
-    def __getitem__(self, name: str) -> float:
-        if name not in self._places:
-            raise StateError(unknown_name("variable", name, self._places))
+    @property
+    def names(self) -> Collection[str]:
+        """The variables."""
+        return self._places.keys()
+
+    def _entry(self, name: str) -> float:
         kind, place = self._places[name]
         if kind == "output":
             if self._fresh is None:
                 self._fresh = self._stepping.outputs()
             return float(self._fresh[place])
         return float(self._arrays[kind][place])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
     def changed(self) -> None:
         """Forget outputs: the state or an input has changed."""

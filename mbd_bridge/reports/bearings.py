@@ -20,7 +20,7 @@ LIVES = (
 
 def bearings_section(found: Bearings) -> str:
     """Return loads and lives of bearings."""
-    loads: list[list[Cell]] = [_loads(duty) for duty in found]
+    loads: list[list[Cell]] = [_loads(duty) for duty in found.duties]
     headings = (
         "bearing of",
         ">radial",
@@ -34,11 +34,13 @@ def bearings_section(found: Bearings) -> str:
     if found.planar:
         said += " Loads out of the plane are declared to be zero (planar)."
     parts = [table(headings, loads, said)]
-    lives: list[list[Cell]] = [_life(duty, duty.life) for duty in found if duty.life is not None]
+    lives: list[list[Cell]] = [
+        _life(duty, duty.life) for duty in found.duties if duty.life is not None
+    ]
     if lives:
         heads = ("bearing of", ">P", ">turns", ">L10, 1e6 turns", ">L10h", ">Lnmh", ">S0")
         parts.append(table(heads, lives, LIVES))
-    notes = (f"{duty.title}: {note}." for duty in found for note in duty.notes)
+    notes = (f"{duty.title}: {note}." for duty in found.duties for note in duty.notes)
     return "\n".join([*parts, *(paragraph(note, "note") for note in notes)])
 
 
@@ -49,10 +51,12 @@ def bearings_verdicts(found: Bearings) -> str:
         ("yes", "Static load rating exceeded", "bad"),
         ("open", "The motion's noise leaves open whether the static load rating is kept", "doubt"),
     ):
-        names = [f"{duty.title} ({_safety(duty)})" for duty in found if duty.overload == state]
+        names = [
+            f"{duty.title} ({_safety(duty)})" for duty in found.duties if duty.overload == state
+        ]
         if names:
             lines.append(verdict(f"{text}: bearing of {', '.join(names)}.", kind))
-    lives = [duty for duty in found if duty.life is not None]
+    lives = [duty for duty in found.duties if duty.life is not None]
     if lives:
         least = min(lives, key=lambda duty: duty.life.hours if duty.life else math.inf)
         assert least.life is not None
@@ -60,7 +64,7 @@ def bearings_verdicts(found: Bearings) -> str:
         if least.life.least_hours is not None:
             text += f" (with the motion's noise at least {hours(least.life.least_hours)})"
         lines.append(paragraph(f"{text}."))
-    unsure = [duty.title for duty in found if not all(duty.determined[:2])]
+    unsure = [duty.title for duty in found.duties if not all(duty.determined[:2])]
     if unsure:
         text = "Rigid-body mechanics does not determine the loads of the bearing of"
         lines.append(verdict(f"{text} {', '.join(unsure)}: no rating life.", "doubt"))
@@ -71,7 +75,7 @@ def combined_lives(cases: LoadCases) -> str:
     """Return rating lives under all cases together; "" where there are none."""
     first = cases.cases[0].history.bearings
     rows: list[list[Cell]] = []
-    for duty in first or ():
+    for duty in first.duties if first else ():
         life = cases.bearing_hours(duty.joint, duty.name)
         if life is not None:
             rows.append([duty.title, hours(life)])

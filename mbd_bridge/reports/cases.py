@@ -17,7 +17,7 @@ def of_each(cases: LoadCases, part: Callable[[LoadHistory], str]) -> str:
     """Return a part of each case's, under its name where there are several."""
     if len(cases) == 1:
         return part(cases.cases[0].history)
-    each = ((case.name, part(case.history)) for case in cases)
+    each = ((case.name, part(case.history)) for case in cases.cases)
     return "\n".join(subsection(name, text) for name, text in each if text)
 
 
@@ -30,7 +30,7 @@ def load_cases(cases: LoadCases) -> str:
             f"{case.history.end - case.history.begin:g}",
             count(case.history.rows, "state"),
         ]
-        for case in cases
+        for case in cases.cases
     ]
     shown = table(("load case", ">repetitions", ">duration, s", "motion"), rows)
     parts = [shown, _governing(cases), _envelope(cases), _damage(cases)]
@@ -39,7 +39,7 @@ def load_cases(cases: LoadCases) -> str:
 
 def floor_of(cases: LoadCases, unit: str) -> float:
     """Return the size up to which numbers of a unit are rounding errors, in any of the cases."""
-    return max(case.history.round_off.floor(unit) for case in cases)
+    return max(case.history.round_off.floor(unit) for case in cases.cases)
 
 
 def _governing(cases: LoadCases) -> str:

@@ -26,13 +26,13 @@ AXES = (0.155, 0.45, 0.825, 0.42)
 
 def motors_section(motors: Motors) -> str:
     """Return what each motor has to do, and its torque over speed."""
-    rows: list[list[Cell]] = [_row(duty) for duty in motors]
+    rows: list[list[Cell]] = [_row(duty) for duty in motors.duties]
     headings = ("motor of", ">peak", ">RMS", ">top speed", ">motoring", ">braking", "verdict")
     said = (
         "At the motor's shaft, with gears, rotor and friction as stated. Motoring is power that "
         "the motor gives, braking what it takes."
     )
-    drawn = [_chart(duty) for duty in motors if duty.peak.value]
+    drawn = [_chart(duty) for duty in motors.duties if duty.peak.value]
     return table(headings, rows, said) + (charts(drawn) if drawn else "")
 
 
@@ -40,8 +40,8 @@ def motors_verdicts(cases: LoadCases) -> str:
     """Return the verdicts in short: those that are alike in one line, the worst of each motor."""
     lines, several = [], len(cases) > 1
     worst: dict[str, tuple[str, Verdict]] = {}
-    for case in cases:
-        for duty in case.history.motors or ():
+    for case in cases.cases:
+        for duty in case.history.motors.duties if case.history.motors else ():
             known = worst.get(duty.name)
             if known is None or ORDER[duty.verdict.state] > ORDER[known[1].state]:
                 worst[duty.name] = case.name, duty.verdict

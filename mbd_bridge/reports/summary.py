@@ -31,7 +31,7 @@ def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> 
     ----------
     actuators : what they need, by case
     """
-    bearings = [case.history.bearings for case in cases if case.history.bearings]
+    bearings = [case.history.bearings for case in cases.cases if case.history.bearings]
     parts = [
         _checked(agreement),
         motors_verdicts(cases) if cases.cases[0].history.motors else _limits(cases, actuators),
@@ -46,7 +46,7 @@ def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> 
 
 def _bearings(cases: LoadCases) -> str:
     """Return the bearings' verdicts of each case, and the lives under all."""
-    each = ((case.name, case.history.bearings) for case in cases)
+    each = ((case.name, case.history.bearings) for case in cases.cases)
     return "\n".join(
         paragraph(f"Bearings, {name}:", "note") + bearings_verdicts(found)
         for name, found in each
@@ -57,7 +57,7 @@ def _bearings(cases: LoadCases) -> str:
 def _notes(cases: LoadCases) -> list[str]:
     """Return notes that are not among the assumptions, which have a section of their own."""
     found: list[str] = []
-    for case in cases:
+    for case in cases.cases:
         label = f"Note, {case.name}" if len(cases) > 1 else "Note"
         news = (x for x in case.history.notes if x not in case.history.assumptions.texts)
         found += [paragraph(f"{label}: {note}.", "note") for note in news]

@@ -276,7 +276,7 @@ def efforts(found: EffortDifferences) -> str:
             quantity(one.largest, one.unit),
             f"{one.time:g} s",
         )
-        for one in found
+        for one in found.entries
     ]
     said = (
         "Measured efforts of the recording, taken to be at the joint, minus the computed "

@@ -70,12 +70,12 @@ def report_page(subject: Subject) -> str:
     """Return the page."""
     model, cases = subject.model, subject.cases
     first = cases.cases[0].history
-    actuators = {case.name: tables.sizings(model, case.history) for case in cases}
+    actuators = {case.name: tables.sizings(model, case.history) for case in cases.cases}
     lead = f"Loads of {count(len(first.joints), 'joint')} along {subject.motion}: "
     if len(cases) == 1:
         lead += f"{count(first.rows, 'state')} from {first.begin:g} to {first.end:g} s. "
     else:
-        lead += f"{', '.join(case.name for case in cases)}. "
+        lead += f"{', '.join(case.name for case in cases.cases)}. "
     lead += f"Computed by mbd_bridge {subject.version}."
     sections = [("In short", summary(cases, subject.agreement, actuators))]
     if len(cases) > 1:

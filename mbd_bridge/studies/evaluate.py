@@ -8,7 +8,7 @@ factors of other names into these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypeAlias
@@ -21,11 +21,14 @@ from mbd_bridge.forces.outside import Input
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
+from mbd_bridge.mechanism.units import RATE, model_units
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.variables import Inputs
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
@@ -94,6 +97,25 @@ class Variants:
     def loaded(self) -> tuple[str, ...]:
         """Joints whose loads are asked for."""
         return tuple(dict.fromkeys(one.name for one in self.quantities.values() if one.of_load))
+
+    def units(self, factors: Iterable[str]) -> dict[str, str]:
+        """Return the units of factors and outputs by name, "" where it is not known."""
+        model, (of_q, of_v) = self.model, model_units(self.model)
+        elements = {element.name for element in self.system.forces}
+        known = dict(zip(model.coordinate_names, of_q, strict=True))
+        for name, unit in zip(model.velocity_names, of_v, strict=True):
+            known |= {f"{name}.vel": unit + RATE[1], f"{name}.acc": unit + RATE[2]}
+        found = dict.fromkeys((*factors, *self.outputs), "")
+        if self.variables is None:
+            known |= {one.name: one.unit for one in Inputs.of(self.system).inputs}
+            for name in factors:
+                owner, _, word = name.rpartition(".")
+                number = "" if owner in elements else PARAMETER_UNIT.get(word, "")
+                found[name] = known.get(name, number)
+        states = dict(zip(self.system.states.names, self.system.states.units, strict=True))
+        return found | {
+            name: quantity.unit(model, states) for name, quantity in self.quantities.items()
+        }
 
     def varied(self, columns: Columns) -> Varied:
         """Return the values of the variants, sorted by what they change."""

@@ -18,16 +18,18 @@ for alone they are nan.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.spatial import Array
 
 AXES = "xyz"
+UNITS = {"force": "N", "moment": "N m", "energy": "J", "closure": ""}
 LOADS = ("force", "moment", "actuation")
 
 STATISTICS: dict[str, Callable[[Array], Array]] = {
@@ -63,6 +65,17 @@ class Quantity(NamedTuple):
     def of_load(self) -> bool:
         """Whether it is of the load of a joint."""
         return self.kind in LOADS
+
+    def unit(self, model: Model, states: Mapping[str, str]) -> str:
+        """Return its unit, of which that of a state is given by name."""
+        if self.kind == "actuation":
+            units = {FORCE_UNIT[unit] for unit in actuation_units(model, self.name)}
+            return units.pop() if len(units) == 1 else ""
+        if self.place is None or self.kind in LOADS:
+            return UNITS[self.kind] if self.kind in UNITS else states[self.name]
+        of_q, of_v = model_units(model)
+        unit = of_q[self.place] if self.kind == "q" else of_v[self.place]
+        return f"{unit}{RATE['qva'.index(self.kind)]}"
 
     def of(self, values: Array) -> Array:
         """Return the statistic of values (N, K)."""

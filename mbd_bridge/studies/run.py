@@ -29,7 +29,7 @@ from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 from mbd_bridge.studies.design import Design
-from mbd_bridge.studies.evaluate import Columns, LoadsOfStates, Motions, Output
+from mbd_bridge.studies.evaluate import Columns, LoadsOfStates, Motions, Output, Variants
 from mbd_bridge.studies.parts import Part, Parts, key_of
 from mbd_bridge.studies.result import StudyResult
 from mbd_bridge.studies.travel import digest_of, packed, unpacked
@@ -262,7 +262,11 @@ class _Runner:
                 self._take(start, _part(self.evaluate, self._columns(start)), key)
         else:
             self._elsewhere(self.executor, missing)
-        return StudyResult(self.design, self.outputs, self.statuses, self.reused)
+        names = self.design.names
+        units = dict.fromkeys((*names, *self.outputs), "")
+        if isinstance(self.evaluate, Variants):
+            units |= self.evaluate.units(names)
+        return StudyResult(self.design, self.outputs, self.statuses, units, self.reused)
 
     def _columns(self, start: int) -> dict[str, Array]:
         return self.design.columns(start, start + self.batch)

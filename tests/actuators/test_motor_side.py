@@ -83,7 +83,7 @@ def test_power_of_the_motor_is_that_of_the_joint_the_losses_and_the_rotor(given)
     robot = arm().with_actuators(given)
     moves = motion(robot)
     tau = robot.inverse_dynamics(moves.q, moves.v, moves.a)
-    for k, duty in enumerate(robot.motors(moves)):
+    for k, duty in enumerate(robot.motors(moves).duties):
         s = duty.states
         assert np.array_equal(s.joint_power, tau[:, k] * moves.v[:, k])
         losses = s.joint_friction + s.gears + s.motor_friction
@@ -111,7 +111,7 @@ def test_a_motion_in_pieces_gives_what_it_gives_as_a_whole(tmp_path):
         stop = {0: 1, 1: 130, 130: 399, 399: 401}[start]
         part = [x[start:stop] for x in (moves.time, moves.q, moves.v, moves.a)]
         counter.add(mbd.Motion(*part, moves.coordinates, moves.velocities, (), robot.model))
-    for one, other in zip(whole, counter.motors(), strict=True):
+    for one, other in zip(whole.duties, counter.motors().duties, strict=True):
         for name in ("peak", "fastest", "motoring", "braking"):
             assert getattr(one, name) == getattr(other, name)
         assert one.rms == pytest.approx(other.rms, rel=1e-13)

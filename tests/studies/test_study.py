@@ -333,15 +333,24 @@ def test_unknown_factors_are_named(rocker: mbd.Mechanism) -> None:
 def test_results_become_tables(serial: studies.StudyResult, tmp_path: Path) -> None:
     frame = serial.to_dataframe()
     assert list(frame.columns) == [*FACTORS, *OUTPUTS, "finished"]
-    assert np.array_equal(frame["pin"], serial["pin"])
+    assert np.array_equal(frame["pin"], serial["pin"]) and list(serial) == list(frame.columns)
+    units = frame.attrs["units"]
+    known = {"coupler.mass": "kg", "crank.vel": "rad/s", "pin": "N", "moment": "N", "end": "rad"}
+    known |= {"speed": "rad/s", "energy": "J", "open": "", "finished": "", "variant": ""}
+    assert units == known and "48 variants" in serial._repr_html_()
     robot = mbd.load(mbd.models()["pendulum"])
     name = robot.coordinate_names[0]
     square = studies.grid({name: [0.1, 0.2, 0.3], f"{name}.vel": [0.0, 1.0]})
     found = mbd.study(robot, square, outputs={"end": f"final {name}"}, duration=0.01)
     data = found.to_xarray()
     assert data["end"].dims == (name, f"{name}.vel")
+    assert [data[one].attrs["units"] for one in (name, f"{name}.vel", "end")] == [
+        "rad",
+        "rad/s",
+        "rad",
+    ]
     assert float(data["end"].sel({name: 0.3, f"{name}.vel": 1.0})) == found["end"][-1]
     found.save(tmp_path / "study.csv")
     lines = (tmp_path / "study.csv").read_text().splitlines()
-    assert lines[1].startswith(f"{name},")
+    assert lines[1].startswith(f"{name} [rad],{name}.vel [rad/s],end [rad]")
     assert len(lines) == 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.mechanism import GROUND, Model
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.named import Named
 from mbd_bridge.readable import quantity
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.tabular import Tabular
@@ -35,7 +36,12 @@ RIGID = (
 
 
 @dataclass(frozen=True, eq=False)
-class Bearings(Tabular, rows="mbd_bridge.loads.bearings.rows"):
+class Bearings(
+    Tabular,
+    Named[tuple[BearingDuty, ...]],
+    rows="mbd_bridge.loads.bearings.rows",
+    entries="joint with a bearing",
+):
     """What the bearings of a machine carry along a motion.
 
     Attributes
@@ -74,22 +80,13 @@ class Bearings(Tabular, rows="mbd_bridge.loads.bearings.rows"):
         text = f"rating life by ISO 281 of {'; '.join(each)}; {'; '.join(said)}; {RIGID}"
         return (Assumption("bearings", text, tuple(numbers), neglected=True),)
 
-    def __getitem__(self, joint: str) -> tuple[BearingDuty, ...]:
-        """Return the duties of the bearing, or the two bearings, of a joint."""
-        found = tuple(duty for duty in self.duties if duty.joint == joint)
-        if not found:
-            names = dict.fromkeys(duty.joint for duty in self.duties)
-            raise StateError(unknown_name("joint with a bearing", joint, names))
-        return found
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints with bearings; the entry of each are one or two duties."""
+        return tuple(dict.fromkeys(duty.joint for duty in self.duties))
 
-    def __iter__(self) -> Iterator[BearingDuty]:
-        return iter(self.duties)
-
-    def __len__(self) -> int:
-        return len(self.duties)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(dict.fromkeys(duty.joint for duty in self.duties))
+    def _entry(self, joint: str) -> tuple[BearingDuty, ...]:
+        return tuple(duty for duty in self.duties if duty.joint == joint)
 
     def __repr__(self) -> str:
         return f"Bearings({self.mechanism!r}: {', '.join(d.joint for d in self.duties)})"

@@ -8,7 +8,7 @@ place; which direction of a radial load damages most is found by looking along a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ from mbd_bridge.loads.durability.turning_points import Floats
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signal, Signals, times_of
+from mbd_bridge.named import Named
 from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -57,7 +58,12 @@ class Worst(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LoadSpectra(Tabular, rows="mbd_bridge.loads.durability.rows"):
+class LoadSpectra(
+    Tabular,
+    Named[Spectrum],
+    rows="mbd_bridge.loads.durability.rows",
+    entries="signal in these spectra",
+):
     """Spectra of the loads of some joints.
 
     Attributes
@@ -77,24 +83,16 @@ class LoadSpectra(Tabular, rows="mbd_bridge.loads.durability.rows"):
     plane: str = ""
     swept: tuple[tuple[Spectrum, ...], ...] = ()
 
-    def __getitem__(self, name: str) -> Spectrum:
-        """Return a spectrum by its signal's name, such as ``elbow.fx``."""
-        names = [signal.name for signal in self.signals]
-        if name not in names:
-            raise StateError(unknown_name("signal in these spectra", name, names))
-        place = names.index(name)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The signals, such as ``elbow.fx``."""
+        return tuple(signal.name for signal in self.signals)
+
+    def _entry(self, name: str) -> Spectrum:
+        place = self.names.index(name)
         if self.signals[place].resultant:
             warn(f"{name}: {RESULTANTS_MISLEAD}")
         return self.spectra[place]
-
-    def __iter__(self) -> Iterator[str]:
-        return (signal.name for signal in self.signals)
-
-    def __len__(self) -> int:
-        return len(self.signals)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
 
     def worst_direction(self, signal: str, exponent: float, *, frequency: float = 1.0) -> Worst:
         """Return the direction in the plane in which a joint's load damages most.

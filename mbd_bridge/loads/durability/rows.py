@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra
-from mbd_bridge.tabular import Rows, Series
+from mbd_bridge.tabular import Arrays, Rows, Series
 
 
 def rows_of(spectra: LoadSpectra) -> Rows:
@@ -20,4 +24,25 @@ def rows_of(spectra: LoadSpectra) -> Rows:
         ),
         Series("determined", "", ["yes" if one.determined else "no" for one in each]),
     )
-    return Rows(repr(spectra), Series("signal", "", [one.name for one in each]), columns)
+    index = Series("signal", "", [one.name for one in each])
+    return Rows(repr(spectra), index, columns, arrays=partial(_arrays, spectra))
+
+
+def _arrays(spectra: LoadSpectra) -> Arrays:
+    """Return cycles and ranges over signals and exponents."""
+    each = spectra.spectra
+    units = [one.unit for one in each]
+    signal, exponents = ("signal",), each[0].exponents if each else ()
+    powers = np.array([one.powers for one in each]).reshape(len(each), len(exponents))
+    variables = [
+        Series("cycles", "", [float(one.cycles) for one in each], signal),
+        Series("largest_range", "see unit", [float(one.largest) for one in each], signal),
+        Series("one_cycle", "see unit", powers, (*signal, "exponent")),
+        Series("determined", "", [one.determined for one in each], signal),
+    ]
+    places = [
+        Series("signal", "", list(spectra), signal),
+        Series("unit", "", units, signal),
+        Series("exponent", "", exponents, ("exponent",)),
+    ]
+    return Arrays(variables, places, {"convention": spectra.convention})

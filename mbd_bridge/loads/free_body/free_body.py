@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.free_body.attachments import Attachment, attachments
 from mbd_bridge.loads.free_body.instants import NearestInstants, PeakInstants
@@ -28,6 +28,7 @@ from mbd_bridge.loads.free_body.spread import Spread, lumped, spread
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
+from mbd_bridge.named import Named
 from mbd_bridge.spatial import Array, Inertia
 
 GRAVITY, INERTIA, EXTERNAL = "gravity", "inertia", "external"
@@ -68,7 +69,7 @@ class Acting:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeBody:
+class FreeBody(Named[Acting], entries="wrench on this link"):
     """All that acts on one link, at K instants.
 
     Attributes
@@ -105,13 +106,13 @@ class FreeBody:
         )
         return self.machine.including(force, moment)
 
-    def __getitem__(self, name: str) -> Acting:
-        """Return what one joint (or gravity, inertia, external) does."""
-        for one in self.acting:
-            if one.name == name:
-                return one
-        names = [one.name for one in self.acting]
-        raise StateError(unknown_name(f"wrench on {self.link!r}", name, names))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Joints, external, gravity, inertia."""
+        return tuple(one.name for one in self.acting)
+
+    def _entry(self, name: str) -> Acting:
+        return self.acting[self.names.index(name)]
 
     @property
     def joints(self) -> tuple[Acting, ...]:

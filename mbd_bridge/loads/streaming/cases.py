@@ -22,6 +22,7 @@ from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.signals import Signal
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
+from mbd_bridge.named import Named
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Compared(NamedTuple):
     ratio: float
 
 
-class LoadCases:
+class LoadCases(Named[LoadHistory], entries="load case"):
     """Load cases of the same joints in one convention.
 
     Parameters
@@ -78,7 +79,7 @@ class LoadCases:
         self.cases = tuple(an_instance("cases", one, LoadCase, "mbd.LoadCase") for one in cases)
         if not self.cases:
             raise StateError("cases: expected one load case or more, got none")
-        names = [case.name for case in self.cases]
+        names = self.names
         first = self.cases[0].history
         for case in self.cases:
             if names.count(case.name) > 1:
@@ -91,18 +92,13 @@ class LoadCases:
                     f"compute all in the same way"
                 )
 
-    def __iter__(self) -> Iterator[LoadCase]:
-        return iter(self.cases)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The cases; the entry of each is its history."""
+        return tuple(case.name for case in self.cases)
 
-    def __len__(self) -> int:
-        return len(self.cases)
-
-    def __getitem__(self, name: str) -> LoadHistory:
-        """Return the history of a case."""
-        for case in self.cases:
-            if case.name == name:
-                return case.history
-        raise StateError(unknown_name("load case", name, [case.name for case in self.cases]))
+    def _entry(self, name: str) -> LoadHistory:
+        return self.cases[self.names.index(name)].history
 
     @property
     def assumptions(self) -> Assumptions:
@@ -204,7 +200,7 @@ class LoadCases:
             carried = case.history.bearings
             if carried is None:
                 return None
-            duty = next((x for x in carried if (x.joint, x.name) == (joint, name)), None)
+            duty = next((x for x in carried.duties if (x.joint, x.name) == (joint, name)), None)
             if duty is None or duty.life is None:
                 return None
             damage += case.weight * duty.life.revolutions / (duty.life.million_revolutions * 1e6)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.assumptions import Assumption, Assumptions
-from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.errors import StateError, count
 from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
@@ -22,6 +22,7 @@ from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
 from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.named import Named
 from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LoadHistory(Tabular, rows="mbd_bridge.loads.streaming.rows"):
+class LoadHistory(
+    Tabular,
+    Named[SignalStatistics],
+    rows="mbd_bridge.loads.streaming.rows",
+    entries="signal in this history",
+):
     """Loads of some joints along a motion, condensed: its size does not depend on the motion's.
 
     Attributes
@@ -85,21 +91,13 @@ class LoadHistory(Tabular, rows="mbd_bridge.loads.streaming.rows"):
         """The sizes up to which numbers are rounding errors, over all joints and times."""
         return self.spectra.round_off
 
-    def __getitem__(self, name: str) -> SignalStatistics:
-        """Return the statistics of a signal by its name, such as ``elbow.fx``."""
-        names = [one.signal.name for one in self.statistics]
-        if name not in names:
-            raise StateError(unknown_name("signal in this history", name, names))
-        return self.statistics[names.index(name)]
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The signals, such as ``elbow.fx``."""
+        return tuple(one.signal.name for one in self.statistics)
 
-    def __iter__(self) -> Iterator[str]:
-        return (one.signal.name for one in self.statistics)
-
-    def __len__(self) -> int:
-        return len(self.statistics)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
+    def _entry(self, name: str) -> SignalStatistics:
+        return self.statistics[self.names.index(name)]
 
     def equivalent_band(self, name: str, m: float, *, frequency: float = 1.0) -> float | None:
         """Return half the width of the 95 % band of a signal's damage-equivalent range.

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from mbd_bridge.arguments import place_among
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads.rows import load_arrays
 from mbd_bridge.spatial import Array
+from mbd_bridge.tabular import Arrays, Rows, Series, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class BatchLoads:
+class BatchLoads(Tabular, rows="mbd_bridge.simulate.batch.loads"):
     """Loads of some joints along N motions.
 
     Attributes
@@ -76,3 +79,21 @@ class BatchLoads:
     def __repr__(self) -> str:
         number, records = self.force.shape[:2]
         return f"BatchLoads({number} motions of {records} records; {', '.join(self.joints)})"
+
+
+def rows_of(loads: BatchLoads) -> Rows:
+    """Return the largest force and moment of each joint, a trajectory each."""
+    index = Series("trajectory", "", np.arange(len(loads)))
+    peaks = {joint: loads.peaks(joint) for joint in loads.joints}
+    columns = tuple(
+        Series(f"{joint}.{what}", unit, values)
+        for joint, pair in peaks.items()
+        for what, unit, values in zip(("force", "moment"), ("N", "N m"), pair, strict=True)
+    )
+    notes = ("largest sizes along each trajectory",)
+    return Rows(repr(loads), index, columns, notes=notes, arrays=partial(_arrays, loads, index))
+
+
+def _arrays(loads: BatchLoads, index: Series) -> Arrays:
+    """Return the loads over trajectories, time, joints and axes or actuators."""
+    return load_arrays(loads._one, [index, Series("time", "s", loads.time)])

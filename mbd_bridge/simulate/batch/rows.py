@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mbd_bridge.mechanism.units import model_units
+from mbd_bridge.motions.state_arrays import state_arrays
 from mbd_bridge.simulate.batch.result import SimulationBatch
-from mbd_bridge.tabular import Rows, Series
+from mbd_bridge.tabular import Arrays, Rows, Series
 
 
 def rows_of(batch: SimulationBatch) -> Rows:
@@ -24,4 +27,13 @@ def rows_of(batch: SimulationBatch) -> Rows:
         ),
     )
     index = Series("trajectory", "", np.arange(len(batch)))
-    return Rows(repr(batch), index, columns)
+    return Rows(repr(batch), index, columns, arrays=partial(_arrays, batch))
+
+
+def _arrays(batch: SimulationBatch) -> Arrays:
+    """Return the states over trajectories and time, and how each trajectory ended."""
+    own = dict(zip(batch.states, batch.system.states.units, strict=True))
+    states = {"q": batch.q, "v": batch.v, "z": batch.z}
+    found = state_arrays(batch.model, batch.time, states, own)
+    status = Series("status", "", batch.status, ("trajectory",))
+    return Arrays([*found.variables, status], found.coordinates)

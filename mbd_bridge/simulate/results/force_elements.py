@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.general_force import GeneralForce, is_sampled
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
+from mbd_bridge.named import Named
 from mbd_bridge.simulate.inputs.within_elements import with_inputs
 from mbd_bridge.simulate.kernel import Forces, system_kernel
 from mbd_bridge.simulate.system import System
@@ -24,7 +24,7 @@ ENERGY = {"energy": "J", "dissipation": "W"}
 
 
 @dataclass(frozen=True, eq=False)
-class ElementReport(Mapping[str, Array]):
+class ElementReport(Named[Array], entries="number of this force element"):
     """Numbers of one element along time, by name.
 
     Attributes
@@ -39,16 +39,13 @@ class ElementReport(Mapping[str, Array]):
     units: dict[str, str]
     numbers: dict[str, Array]
 
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.numbers:
-            raise StateError(unknown_name(f"number of {self.kind}", name, self.numbers))
+    @property
+    def names(self) -> Collection[str]:
+        """Names of the numbers."""
+        return self.numbers.keys()
+
+    def _entry(self, name: str) -> Array:
         return self.numbers[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.numbers)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{name} {unit}" for name, unit in self.units.items())
@@ -56,7 +53,7 @@ class ElementReport(Mapping[str, Array]):
 
 
 @dataclass(frozen=True, eq=False)
-class ForceElements(Mapping[str, ElementReport]):
+class ForceElements(Named[ElementReport], entries="force element"):
     """Reports of all force elements of a motion, by name.
 
     Attributes
@@ -68,16 +65,13 @@ class ForceElements(Mapping[str, ElementReport]):
     time: Array
     reports: dict[str, ElementReport]
 
-    def __getitem__(self, name: str) -> ElementReport:
-        if name not in self.reports:
-            raise StateError(unknown_name("force element", name, self.reports))
+    @property
+    def names(self) -> Collection[str]:
+        """Names of the elements."""
+        return self.reports.keys()
+
+    def _entry(self, name: str) -> ElementReport:
         return self.reports[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.reports)
-
-    def __len__(self) -> int:
-        return len(self.reports)
 
     @property
     def energy(self) -> Array:

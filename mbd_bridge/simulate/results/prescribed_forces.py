@@ -6,24 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.named import Named
 from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)
-class PrescribedForces:
+class PrescribedForces(Named[Array], entries="prescribed coordinate"):
     """Forces along prescribed coordinates: N m or N, positive along the coordinate.
 
     Attributes
     ----------
-    names : of the coordinates
+    coordinates : names
     force : (K, D)
     """
 
-    names: tuple[str, ...]
+    coordinates: tuple[str, ...]
     force: Array
 
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.names:
-            raise StateError(unknown_name("prescribed coordinate", name, self.names))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The prescribed coordinates."""
+        return self.coordinates
+
+    def _entry(self, name: str) -> Array:
         return np.asarray(self.force[:, self.names.index(name)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mbd_bridge.mechanism.units import model_units
+from mbd_bridge.motions.state_arrays import state_arrays
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.tabular import Rows, Series
 
@@ -18,6 +21,9 @@ def rows_of(run: Simulation) -> Rows:
         Series(f"{name}.vel", f"{unit}/s", run.v[:, k])
         for k, (name, unit) in enumerate(zip(model.velocity_names, of_v, strict=True))
     ]
-    columns += [Series(name, "", values) for name, values in run.states.items()]
+    own = dict(zip(run.states, run.system.states.units, strict=True))
+    columns += [Series(name, unit, run.states[name]) for name, unit in own.items()]
+    states = {"q": run.q, "v": run.v, "z": run.z}
+    arrays = partial(state_arrays, model, run.time, states, own)
     index = Series("time", "s", run.time)
-    return Rows(repr(run), index, tuple(columns), long=True, notes=run.notes)
+    return Rows(repr(run), index, tuple(columns), True, run.notes, arrays=arrays)
