@@ -19,7 +19,7 @@ motors = [
     Actuator(name, motor_friction=shaft, curve=curve, **gears)
     for name in robot.coordinate_names[:4]
 ]
-duties = robot.with_actuators(motors).motors(motion)
+duties = robot.with_actuators(motors).motors(motion).duties
 
 print(f"{'':<18}{'peak':>9}{'RMS':>9}{'speed':>9}{'motoring':>9}{'braking':>9}")
 print(f"{'motor of':<18}{'N m':>9}{'N m':>9}{'rad/s':>9}{'W':>9}{'W':>9}")

@@ -14,7 +14,8 @@ Entry = TypeVar("Entry", covariant=True)
 class Named(Mapping[str, Entry]):
     """Entries by name: ``for``, ``len``, ``in`` and the Tab key in a notebook go over the names.
 
-    A class says what messages call an entry: ``class Motors(Named[MotorDuty], entries="motor")``.
+    A class says what messages call an entry: ``class Motors(Named[MotorDuty], entries="motor")``,
+    where ``{0.link}`` stands for the result's own `link`.
     """
 
     __slots__ = ()
@@ -38,7 +39,7 @@ class Named(Mapping[str, Entry]):
     def __getitem__(self, name: str) -> Entry:
         """Return the entry of a name."""
         if not isinstance(name, str) or name not in self.names:
-            raise StateError(unknown_name(self._entry_kind, name, self.names))
+            raise StateError(unknown_name(self._entry_kind.format(self), name, self.names))
         return self._entry(name)
 
     def __contains__(self, name: object) -> bool:

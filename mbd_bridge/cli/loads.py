@@ -134,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
     notes = (*pieces.notes, *lost)
     if options.output is None:
         notes += () if forces is None else forces.said
-        notes += () if efforts is None else tuple(map(str, efforts))
+        notes += () if efforts is None else tuple(map(str, efforts.entries))
         unused = left_out(model, "these loads", replaced_by(model, robot.forces))
         notes += (*screen.forces_said(robot), unused)
     else:

@@ -41,7 +41,12 @@ OURS = ("model", "prepared", "self", "loads")
 
 INNER = (
     *("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer"),
-    *("JointLoads.along_motion", "Mechanism.motors_counter", "Mechanism.bearings_counter"),
+    *(
+        "JointLoads.along_motion",
+        "JointLoads.get",
+        "Mechanism.motors_counter",
+        "Mechanism.bearings_counter",
+    ),
     *("Mechanism.moved_by", "Motion.part"),
 )
 """Steps of the library's own, which take what it has made."""
@@ -226,7 +231,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("JointLoads.spectra", "time"): lambda g: np.linspace(0.0, 0.01, 11),
     ("JointLoads.plot", "quantities"): lambda g: ["force"],
     ("JointLoads.plot_torque_speed", "actuations"): lambda g: None,
-    ("JointLoads.__getitem__", "joint"): lambda g: g["joints"][0],
+    ("JointLoads.__getitem__", "name"): lambda g: g["joints"][0],
     ("Mechanism.build", "source"): lambda g: builder(),
     ("Mechanism.from_pinocchio", "model"): lambda g: g["mechanism"].to_pinocchio(),
     ("Mechanism.from_pinocchio", "constraints"): lambda g: (),

@@ -46,7 +46,7 @@ def test_motor_torques_are_those_of_mujocos_armature_damping_and_frictionloss():
             continue
         data.qpos[:], data.qvel[:], data.qacc[:] = (x[row] for x in (moves.q, moves.v, moves.a))
         mujoco.mj_inverse(model, data)
-        ours = [d.actuator.ratio * d.states.torque[row] for d in found]
+        ours = [d.actuator.ratio * d.states.torque[row] for d in found.duties]
         worst = max(worst, np.abs(ours - data.qfrc_inverse).max() / np.abs(ours).max())
     assert worst < 1e-9
 

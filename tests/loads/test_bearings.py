@@ -37,7 +37,7 @@ def test_bearings_of_a_file_are_those_of_python(tmp_path):
     moves = motion(robot)
     stated = robot.bearings(moves, "lift")
     given = arm().bearings(moves, "lift", {"lift": pair}, located="second", reliability=95)
-    for one, other in zip(stated, given, strict=True):
+    for one, other in zip(stated.duties, given.duties, strict=True):
         assert one.life == other.life and one.life is not None
     path = tmp_path / "saved.bearings.yaml"
     save(path, robot.stated_bearings)
@@ -46,7 +46,7 @@ def test_bearings_of_a_file_are_those_of_python(tmp_path):
     assert again.options == robot.stated_bearings.options
     moves.save(tmp_path / "moves.npz")
     history = mbd.load_history(tmp_path / "moves.npz", robot)
-    assert [duty.title for duty in history.bearings] == ["lift first", "lift second"]
+    assert [duty.title for duty in history.bearings.duties] == ["lift first", "lift second"]
     assert "reliability 95 %" in history.assumptions["bearings"][0].text
     assert (
         mbd.load(tmp_path / "arm.urdf", bearings={}).bearings(moves, "lift")["lift"][0].life is None
@@ -282,12 +282,12 @@ def test_the_command_line_and_histories_give_what_the_api_gives(tmp_path, capsys
     pair = [Bearing(2e4, 1e4, position=-0.03), Bearing(3e4, 2e4, position=0.05)]
     whole = robot.bearings(motion(robot), "lift", {"lift": pair})
     history = mbd.load_history(tmp_path / "moves.npz", robot, bearings={"lift": pair})
-    assert [d.life for d in history.bearings] == [d.life for d in whole]
+    assert [d.life for d in history.bearings.duties] == [d.life for d in whole.duties]
     words = [str(tmp_path / "arm.urdf"), str(tmp_path / "moves.npz"), "--joints", "lift"]
     words += ["--bearing", "lift:C=2e4,C0=1e4,position=-0.03"]
     assert main(["bearings", *words, "--bearing", "lift:C=3e4,C0=2e4,position=0.05"]) == 0
     out = capsys.readouterr().out
-    for duty in whole:
+    for duty in whole.duties:
         assert f"lift {duty.name}" in out and f"{duty.radial.value:.5g}" in out
         assert f"{duty.life.hours:.5g}" in out
     assert main(["bearings", *words, "--bearing", "lift:C0=2e4"]) == 2

@@ -46,9 +46,9 @@ def test_efforts_of_another_programs_inverse_dynamics_differ_by_rounding(tmp_pat
     motion = mbd.load_motion(path, robot)
     assert np.array_equal(motion.efforts, tau)
     found = robot.joint_loads(motion).effort_differences
-    assert [one.name for one in found] == list(JOINTS)
-    assert [one.unit for one in found] == ["N m", "N m", "N"]
-    for k, one in enumerate(found):
+    assert [one.name for one in found.entries] == list(JOINTS)
+    assert [one.unit for one in found.entries] == ["N m", "N m", "N"]
+    for k, one in enumerate(found.entries):
         assert one.largest <= ROUNDING * np.abs(tau).max()
         assert one.measured_rms == pytest.approx(np.sqrt(np.mean(tau[:, k] ** 2)), rel=1e-12)
 

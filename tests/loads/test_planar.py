@@ -132,6 +132,6 @@ def test_bearings_of_a_planar_linkage_are_all_determined(bar):
     names = bar.coordinate_names, bar.model.velocity_names
     free = mbd.Motion(run.time, run.q, run.v, run.a, *names, (), bar.model)
     held = bar.as_planar().bearings(free, actuated=["crank"])
-    assert all(all(duty.determined) for duty in held)
-    assert not any(duty.axial.value or duty.tilting.value for duty in held)
+    assert all(all(duty.determined) for duty in held.duties)
+    assert not any(duty.axial.value or duty.tilting.value for duty in held.duties)
     assert not all(all(d.determined) for d in bar.bearings(free, actuated=["crank"]).duties)

@@ -69,7 +69,7 @@ class Acting:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeBody(Named[Acting], entries="wrench on this link"):
+class FreeBody(Named[Acting], entries="wrench on {0.link!r}"):
     """All that acts on one link, at K instants.
 
     Attributes

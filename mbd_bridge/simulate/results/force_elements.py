@@ -24,7 +24,7 @@ ENERGY = {"energy": "J", "dissipation": "W"}
 
 
 @dataclass(frozen=True, eq=False)
-class ElementReport(Named[Array], entries="number of this force element"):
+class ElementReport(Named[Array], entries="number of {0.kind}"):
     """Numbers of one element along time, by name.
 
     Attributes
