@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import shutil
 import sys
@@ -37,6 +38,16 @@ def pytest_configure(config):
         folder = os.environ[BYTECODE] = tempfile.mkdtemp(prefix="bytecode-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish():
+    """Look for unreachable objects less often: a fifth of the time of tests that compile.
+
+    Collected tests and imported modules live to the end, so they are not walked again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WRITTEN_BY_PROGRAM = {"urdf_coverage.md"}
 
+PRINTED = 25
+"""Lines that an example prints at most."""
+
 LAST_DIGIT = 1.01
 """Units of the last digit shown by which a decimal number may differ: it may be rounded otherwise
 on another machine. Whole numbers are equal or wrong."""

@@ -45,12 +45,19 @@ def free_fall(model, q, v):
     return a, LoadSolver(model, LoadRequest.of(model, actuated=()))(q, v, a)
 
 
-def check_same_machine(model, q, v, cuts):
+def carried(model, q, v, cuts):
+    """The machine with other cuts, and its state there; its links are where they were."""
     other = build_model(model.description, cuts=cuts, gravity=model.gravity)
     there_q, there_v = carry_state(model, other, q, v)
+    there = poses(other, there_q)
     for name, (R, p) in poses(model, q).items():
-        R2, p2 = poses(other, there_q)[name]
-        assert np.allclose(R, R2, atol=1e-12) and np.allclose(p, p2, atol=1e-12)
+        assert np.allclose(R, there[name][0], atol=1e-12), (cuts, name)
+        assert np.allclose(p, there[name][1], atol=1e-12), (cuts, name)
+    return other, there_q, there_v
+
+
+def check_same_machine(model, q, v, cuts):
+    other, there_q, there_v = carried(model, q, v, cuts)
     a, loads = free_fall(model, q, v)
     there_a, there = free_fall(other, there_q, there_v)
     wanted = link_accelerations(model, q, v, a)
@@ -84,11 +91,14 @@ def test_motion_and_loads_do_not_depend_on_which_joints_are_cut(name):
     at = machine.assemble(near, fixed=next(iter(near)), velocity=rates)
     tried = choices(machine.model.description)
     assert len(tried) >= 4
-    for cuts in tried:
-        check_same_machine(machine.model, at.q, at.v, cuts)
+    for k, cuts in enumerate(tried):  # few of two windows' sixteen are moved: each is compiled
+        if len(tried) < 6 or k % 4 == 0:
+            check_same_machine(machine.model, at.q, at.v, cuts)
+        else:
+            carried(machine.model, at.q, at.v, cuts)
 
 
-@sample(4)
+@sample(3)
 @given(SEEDS)
 def test_random_linkages_move_alike_with_any_cut(seed):
     rng = np.random.default_rng(seed)
@@ -101,7 +111,7 @@ def test_random_linkages_move_alike_with_any_cut(seed):
     rank = int(np.sum(s > 1e-9))
     v = Vt[rank:].T @ rng.normal(size=model.nv - rank)
     tried = choices(model.description)
-    for k in rng.choice(len(tried), min(3, len(tried)), replace=False):
+    for k in rng.choice(len(tried), min(2, len(tried)), replace=False):
         check_same_machine(model, q, v, tried[k])
 
 

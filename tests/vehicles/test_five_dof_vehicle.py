@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.oracles import five_dof_vehicle as oracle
-from tests.vehicles.scripts import example
+from tests.vehicles.scripts import example, says
 
 INDEPENDENT = 1e-9
 """m and rad, per second too, of motions of 0.1 m: the example has its springs to ten digits."""
@@ -18,6 +18,13 @@ def absolute(y):
     ahead = oracle.AHEAD
     points = z[:, None] - np.sin(theta)[:, None] * ahead + np.cos(theta)[:, None] * y[:, 2:5]
     return np.column_stack([points[:, 0], z, -theta, points[:, 1], points[:, 2]])
+
+
+def test_the_example_says_what_it_should():
+    says(
+        "five_dof_vehicle",
+        ["seat          -0.1082 ... 0.1712 m", "pitch         -0.0233 ... 0.0398 rad"],
+    )
 
 
 def test_its_motion_is_that_of_independent_equations():

@@ -7,7 +7,7 @@ import mbd_bridge as mbd
 from tests.oracles import six_wheeler as oracle
 from tests.robots import own_urdfs
 from tests.tolerances import REFEREE
-from tests.vehicles.scripts import example
+from tests.vehicles.scripts import example, says
 
 SIDES = ("left", "right")
 NEAR = 5e-3
@@ -24,6 +24,12 @@ NAMES = [
 @pytest.fixture(scope="module")
 def vehicle():
     return mbd.load(own_urdfs()["six_wheeler"], floating=True, forces=())
+
+
+def test_the_example_says_what_it_should():
+    says(
+        "six_wheeler", ["newmark           20 ms: 0.016 m/s²", "rk4               20 ms: given up"]
+    )
 
 
 @pytest.mark.parametrize("frame", ["chassis", "global"])

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import simpson
 
 from tests.oracles import tracked_vehicle as oracle
-from tests.vehicles.scripts import example
+from tests.vehicles.scripts import example, says
 
 INDEPENDENT = 1e-6
 """Relative: the gas law stands in the file as a table of 131 rows."""
@@ -33,6 +33,10 @@ def plane(run):
         np.column_stack([level(u, w), turn, run.v[:, columns]]),
         np.column_stack([a, run.a[:, 4], run.a[:, columns]]),
     )
+
+
+def test_the_example_says_what_it_should():
+    says("tracked_vehicle", ["19 coordinates, 0 loops", "driver: -7.51 ... 8.97", "206 kN at most"])
 
 
 @pytest.mark.parametrize("kind", ["run", "banded"])
