@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.extras import needed
 from mbd_bridge.readable import number
 
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-HINT = "pip install 'mbd_bridge[studies]', from a clone pip install '.[studies]'"
 
 MOST = 24
 """Rows of a table in a notebook; more are counted."""
@@ -93,10 +91,7 @@ class Tabular:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return the rows as a pandas table; ``.attrs["units"]`` has the unit of each column."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingPackageError(f"to_dataframe() needs pandas: {HINT}") from None
+        pandas = needed("pandas", "to_dataframe() needs pandas", "mbd_bridge[studies]")
         _, index, columns, *_ = self._rows()
         table = pandas.DataFrame(
             {column.name: column.values for column in columns},
@@ -111,10 +106,7 @@ class Tabular:
         Where the entries of an array have several units, such as the coordinates ``q`` of a
         machine, the coordinate ``q_units`` tells them.
         """
-        try:
-            import xarray
-        except ImportError:
-            raise MissingPackageError(f"to_xarray() needs xarray: {HINT}") from None
+        package = needed("xarray", "to_xarray() needs xarray", "mbd_bridge[studies]")
         rows = self._rows()
         found = _columns_as_arrays(rows) if rows.arrays is None else rows.arrays()
         variables, coordinates = (
@@ -122,7 +114,8 @@ class Tabular:
             for some in found[:2]
         )
         attributes = {"title": rows.title, **found.attributes}
-        return xarray.Dataset(variables, coordinates, attributes)
+        table: xarray.Dataset = package.Dataset(variables, coordinates, attributes)
+        return table
 
     def _repr_html_(self) -> str:
         """Return a compact table, for a notebook in a light or a dark theme."""

@@ -19,6 +19,7 @@ ORDER = (
     "search_path",
     "lazy",
     "errors",
+    "extras",
     "arguments",
     "named",
     "assumptions",

@@ -78,21 +78,19 @@ def crosscheck(
         Rows of relative errors; ``passed`` is the verdict. A disagreement is reported, not
         raised.
     """
-    from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
-
     seed = whole_number("seed", seed, least=0)
     pybullet = None if pybullet is None else flag("pybullet", pybullet)
     states = whole_number("states", states)
     if states > MOST_STATES:
         raise StateError(f"states: expected 1 to {MOST_STATES}, got {states!r:.60}")
     sample = _Sample(model, states, seed)
-    main = PinocchioReferee(model)
-    rows = [
-        *sample.against(main),
-        sample.forward(main),
-        sample.free_bodies(main),
-    ]
-    names, absent = [main.name], []
+    rows: list[Row | None] = []
+    names: list[str] = []
+    absent: list[str] = []
+    try:
+        rows += _ask_pinocchio(model, sample, names)
+    except MissingPackageError as reason:
+        absent.append(str(reason))
     if pybullet is not False:
         try:
             rows += _ask_pybullet(model, sample, names)
@@ -104,6 +102,14 @@ def crosscheck(
         absent += _about_loops(model, int(states), seed, pybullet, rows, names)
     found = tuple(row for row in rows if row is not None)
     return Report(model.name, states, found, tuple(names), tuple(absent))
+
+
+def _ask_pinocchio(model: Model, sample: _Sample, names: list[str]) -> list[Row | None]:
+    from mbd_bridge.bridges.pinocchio.referee import PinocchioReferee
+
+    main = PinocchioReferee(model)
+    names.append(main.name)
+    return [*sample.against(main), sample.forward(main), sample.free_bodies(main)]
 
 
 def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:

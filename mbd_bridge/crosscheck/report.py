@@ -54,6 +54,8 @@ class Report(Tabular, rows="mbd_bridge.crosscheck.rows"):
         """The outcome in words: agreement or not, and how much of it was not looked at."""
         left_out = sum(not row.compared for row in self.rows)
         noun = "quantity" if left_out == 1 else "quantities"
+        if left_out == len(self.rows):
+            return "nothing compared"
         words = "agreement" if self.passed else "DISAGREEMENT"
         return words + (f", {left_out} {noun} not compared" if left_out else "")
 

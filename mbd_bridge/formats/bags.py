@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError, MissingPackageError, some, unknown_name
+from mbd_bridge.errors import FileError, some, unknown_name
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.table import Column, Floats, Table, check_finite
 from mbd_bridge.formats.tables.source import cannot_read
 
@@ -282,9 +283,7 @@ def _where_given(
 
 def packages(path: str) -> tuple[Any, Any]:
     """Return what reads bags, and what knows messages."""
-    try:
-        from rosbags import highlevel, typesys
-    except ImportError:
-        install = "pip install 'mbd_bridge[bags]'"
-        raise MissingPackageError(f"{path}: ROS bags need rosbags: {install}") from None
-    return highlevel, typesys
+    why = f"{path}: ROS bags need rosbags"
+    return needed("rosbags.highlevel", why, "mbd_bridge[bags]"), needed(
+        "rosbags.typesys", why, "mbd_bridge[bags]"
+    )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, StateError, real_number
+from mbd_bridge.extras import needed
 
 Floats = NDArray[np.float64]
 
@@ -44,12 +45,7 @@ def road_heights(
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"expected the path of a .crg file, got {type(path).__name__}")
     name = os.fspath(path)
-    try:
-        import pyopencrg
-    except ImportError:
-        raise FileError(
-            "OpenCRG files need the package pyopencrg: pip install 'mbd_bridge[roads]'", name
-        ) from None
+    pyopencrg = needed("pyopencrg", f"{name}: OpenCRG files need pyopencrg", "mbd_bridge[roads]")
     try:
         size = os.stat(name).st_size
         if size > MOST_BYTES:

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.errors import FileError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.meshes import MeshFinder
 
 PACKAGES = "ament_index_python.packages"
@@ -42,13 +43,7 @@ def expand_xacro(
     FileError
         The file cannot be expanded.
     """
-    try:
-        xacro = importlib.import_module("xacro")
-    except ImportError:
-        raise MissingPackageError(
-            f"{path} is a xacro file, and the package xacro is not installed. Try "
-            "`pip install xacro`, or expand it elsewhere: `xacro robot.urdf.xacro > robot.urdf`"
-        ) from None
+    xacro = needed("xacro", f"{path}: xacro files need xacro", "mbd_bridge[xacro]")
     given = {name: str(value) for name, value in (arguments or {}).items()}
     try:
         with ONE_AT_A_TIME, _found_by(packages):

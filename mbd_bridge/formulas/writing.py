@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.extras import needed
 from mbd_bridge.formulas.form import Algebra, Form
 from mbd_bridge.spatial import Array
 
@@ -174,11 +174,4 @@ def _sympy_number(sympy: Any, value: float) -> Any:
 
 def package() -> Any:
     """Return sympy."""
-    try:
-        import sympy
-    except ImportError:
-        raise MissingPackageError(
-            "LaTeX and sympy need sympy: pip install 'mbd_bridge[symbolic]', from a clone "
-            "pip install '.[symbolic]'"
-        ) from None
-    return sympy
+    return needed("sympy", "LaTeX and sympy need sympy", "mbd_bridge[symbolic]")

@@ -71,7 +71,9 @@ def checked_in_words(found: Report) -> str:
     names, several = " and ".join(each), len(each) > 1
     programs = f"{len(each)} independent programs" if several else "an independent program"
     if not compared:
-        return f"Not checked: {names or 'no other program'} could compare nothing of this machine."
+        if not names:
+            return "Not checked: no other program is installed."
+        return f"Not checked: {names} could compare nothing of this machine."
     if found.passed:
         worst = max(row.error for row in compared)
         return (

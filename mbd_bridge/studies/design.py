@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats, by_name
-from mbd_bridge.errors import MissingPackageError, StateError, count, whole_number
+from mbd_bridge.errors import StateError, count, whole_number
+from mbd_bridge.extras import needed
 from mbd_bridge.spatial import Array
 
 MOST = 100_000_000
@@ -131,13 +132,7 @@ def saltelli(factors: Mapping[str, Factor], base: int, *, seed: int = 0) -> Desi
     ----------
     base : a power of two; 1024 gives indices to some hundredths
     """
-    try:
-        from SALib.sample import sobol as sampler
-    except ImportError:
-        raise MissingPackageError(
-            "a Saltelli design needs SALib: pip install 'mbd_bridge[studies]', from a clone "
-            "pip install '.[studies]'"
-        ) from None
+    sampler = needed("SALib.sample.sobol", "a Saltelli design needs SALib", "mbd_bridge[studies]")
     base = whole_number("base", base)
     if base & (base - 1):
         raise StateError(f"base: expected a power of two, such as 1024, got {base}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
 
-from mbd_bridge.errors import MissingPackageError, SolveError
+from mbd_bridge.errors import SolveError
+from mbd_bridge.extras import needed
 from mbd_bridge.studies.run import Executor
 
 SECONDS = 10.0
@@ -42,16 +42,9 @@ def executor_of(workers: int = 1, scheduler: str | None = None) -> Iterator[Exec
 
 @contextlib.contextmanager
 def _client(scheduler: str) -> Iterator[Executor]:
+    dask = needed("distributed", "a cluster needs Dask", "mbd_bridge[studies]")
     try:
-        from distributed import Client
-    except ImportError:
-        raise MissingPackageError(
-            "a cluster needs Dask: pip install 'mbd_bridge[studies]', from a clone "
-            "pip install '.[studies]'"
-        ) from None
-    try:
-        make: Callable[..., Any] = Client
-        client = make(scheduler, timeout=SECONDS)
+        client = dask.Client(scheduler, timeout=SECONDS)
     except (OSError, ValueError) as problem:
         raise SolveError(
             f"no Dask cluster answers at {scheduler!r} ({problem}); start one, such as "

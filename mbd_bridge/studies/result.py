@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import MissingPackageError, StateError, count, unknown_name
+from mbd_bridge.errors import StateError, count, unknown_name
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables import TableWriter
 from mbd_bridge.spatial import Array
 from mbd_bridge.studies.design import Design
-from mbd_bridge.tabular import HINT, Tabular
+from mbd_bridge.tabular import Tabular
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +84,7 @@ class StudyResult(Tabular, rows="mbd_bridge.studies.rows"):
                 f"{output!r} has no value in {bad} of {len(self)} variants ({ends(self)}): Sobol "
                 f"indices need all; choose ranges in which every variant comes to its end"
             )
-        try:
-            from SALib.analyze import sobol
-        except ImportError:
-            raise MissingPackageError(f"Sobol indices need SALib: {HINT}") from None
+        sobol = needed("SALib.analyze.sobol", "Sobol indices need SALib", "mbd_bridge[studies]")
         names = list(self.design.names)
         unit = {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
         found = sobol.analyze(unit, values, calc_second_order=False, seed=0)

@@ -8,13 +8,13 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, MissingPackageError, StateError
+from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.whole_file import check_place, whole_path
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
@@ -101,10 +101,8 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
     if ending == ".mp4" and (width % 2 or height % 2):
         even = width + width % 2, height + height % 2
         raise StateError(f"size: of an MP4 expected even numbers, got {shot.size}; take {even}")
-    if ending == ".mp4" and find_spec("imageio_ffmpeg") is None:
-        raise MissingPackageError(
-            "MP4 files are written by ffmpeg: pip install 'mbd_bridge[video]'; or write a .gif"
-        )
+    if ending == ".mp4":
+        needed("imageio_ffmpeg", "MP4 films (unlike .gif) need imageio-ffmpeg", "mbd_bridge[video]")
     check_place(path)
 
 

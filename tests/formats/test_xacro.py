@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.errors import FileError
 from mbd_bridge.formats import read
 
 TEXT = """<?xml version="1.0"?>
@@ -100,9 +100,3 @@ def test_a_faulty_xacro_file_is_explained(write, more):
         read(write(more))
     assert "Give its arguments" in caught.value.message
     assert caught.value.file.endswith("a.urdf.xacro")
-
-
-def test_without_xacro_there_is_advice(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(MissingPackageError, match="pip install xacro"):
-        read(write())

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.errors import FileError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.document import NO_MESH, Document
-
-MISSING = (
-    "this is an MJCF file, which MuJoCo's own compiler reads, and the package mujoco is not "
-    "installed. Try `pip install 'mbd_bridge[mjcf]'`"
-)
-
 
 LONGEST = 500
 """How much of MuJoCo's messages is repeated, characters."""
@@ -56,10 +50,8 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
     FileError
         MuJoCo refuses the file, in its words.
     """
-    try:
-        engine: Any = import_module("mujoco")
-    except ImportError:
-        raise MissingPackageError(f"{path}: {MISSING}") from None
+    why = f"{path}: this is an MJCF file, which MuJoCo's own compiler reads, and needs mujoco"
+    engine = needed("mujoco", why, "mbd_bridge[mjcf]")
     spec = _spec(engine, path)
     meshes = _files(spec, path)
     try:

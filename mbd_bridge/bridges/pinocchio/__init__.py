@@ -8,7 +8,11 @@
 - `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
 """
 
-import pinocchio
+from mbd_bridge.extras import needed
+
+# before the modules that import it, so that the message is this one; hence
+# ruff: noqa: E402
+pinocchio = needed("pinocchio", "pinocchio is needed for this", "pin")
 
 from mbd_bridge.bridges.pinocchio.adopt import from_pinocchio
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio

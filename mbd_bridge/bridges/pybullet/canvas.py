@@ -5,16 +5,14 @@ Bodies have no mass, nothing is simulated, no file is given to it. The window sh
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.bridges.pybullet.client import engine
 from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.errors import MissingPackageError
 from mbd_bridge.formats.mesh import Texture
 from mbd_bridge.spatial import Array
 
@@ -23,12 +21,8 @@ class Canvas:
     """A scene of pybullet's."""
 
     def __init__(self) -> None:
-        if find_spec("pybullet") is None:
-            raise MissingPackageError(
-                "the window is pybullet's, which is not installed: pip install pybullet"
-            )
+        self.engine = engine()
         with quiet():
-            self.engine: Any = import_module("pybullet")
             self.client = self._connect()
 
     def _connect(self) -> int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.errors import MissingPackageError, StateError
+from mbd_bridge.errors import StateError
+from mbd_bridge.extras import needed
 
-MISSING = "pybullet is not installed: pip install pybullet"
+
+def engine() -> Any:
+    """Return the module pybullet, which prints when it is imported."""
+    why = "pybullet, which has wheels up to Python 3.11, is needed for this"
+    with quiet():
+        return needed("pybullet", why, "pybullet")
 
 
 class Client:
@@ -25,10 +29,7 @@ class Client:
     """
 
     def __init__(self, number: int) -> None:
-        if find_spec("pybullet") is None:
-            raise MissingPackageError(MISSING)
-        with quiet():
-            self.engine: Any = import_module("pybullet")
+        self.engine = engine()
         if isinstance(number, bool) or not isinstance(number, int):
             raise StateError(
                 f"client: expected the number that pybullet.connect(...) returned, got {number!r}"
@@ -39,11 +40,9 @@ class Client:
     @staticmethod
     def direct() -> Client:
         """Return a new connection without a window, for us alone; `disconnect` ends it."""
-        if find_spec("pybullet") is None:
-            raise MissingPackageError(MISSING)
+        bullet = engine()
         with quiet():
-            engine = import_module("pybullet")
-            return Client(engine.connect(engine.DIRECT))
+            return Client(bullet.connect(bullet.DIRECT))
 
     def check(self) -> None:
         """Raise if the connection is gone."""

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.errors import FileError
+from mbd_bridge.extras import needed
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-EXTRA = "pip install 'mbd_bridge[modal]'"
 INCLUDE = re.compile(r"\s*include\s+['\"]?([^'\"$]+?)['\"]?\s*(\$.*)?$", re.IGNORECASE)
 DEEPEST = 20
 """Files that include each other."""
@@ -55,12 +55,9 @@ class NastranModel(NamedTuple):
 
 def read_model(path: str) -> NastranModel:
     """Return the model in a file of bulk data (with or without executive and case control)."""
-    try:
-        from pyNastran.bdf.bdf import BDF
-    except ImportError:
-        raise MissingPackageError(f"{path}: Nastran models need pyNastran: {EXTRA}") from None
+    bdf = needed("pyNastran.bdf.bdf", f"{path}: Nastran models need pyNastran", "mbd_bridge[modal]")
     text = _text(path)
-    deck = BDF(debug=None)
+    deck = bdf.BDF(debug=None)
     try:
         deck.read_bdf(path, xref=True, punch="BEGIN" not in text.upper())
         return _model(deck, path)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, MissingPackageError
-from mbd_bridge.formats.modal.nastran_model import EXTRA
+from mbd_bridge.errors import FileError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.modal.raw import Floats, RawModes, joined, no_rotation
 from mbd_bridge.formats.modal.units import UnitSystem
 
@@ -28,10 +28,7 @@ UNREADABLE = (RuntimeError, ValueError, KeyError, IndexError, TypeError, Attribu
 
 def read_universal(path: str, unit: UnitSystem) -> RawModes:
     """Return the modes of a universal file; it says nothing of nodal masses."""
-    try:
-        import pyuff
-    except ImportError:
-        raise MissingPackageError(f"{path}: universal files need pyuff: {EXTRA}") from None
+    pyuff = needed("pyuff", f"{path}: universal files need pyuff", "mbd_bridge[modal]")
     try:
         with open(path, "rb"):
             pass

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from mbd_bridge.errors import FileError, MissingPackageError, some, unknown_name
+from mbd_bridge.errors import FileError, some, unknown_name
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.tables.dialect import separator_of
 from mbd_bridge.formats.tables.lines import Line
 from mbd_bridge.formats.tables.source import cannot_read
 from mbd_bridge.formats.tables.text_source import TextSource
 
 WHAT = "an Excel workbook (.xlsx)"
-EXTRA = "pip install 'mbd_bridge[excel]'"
 MARK = ".xlsx#"
 """Stands before the name of a sheet."""
 MAX_BYTES = 2**30
@@ -66,10 +66,7 @@ class ExcelSource(TextSource):
 
 
 def _open(path: str) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingPackageError(f"{path}: Excel files need openpyxl: {EXTRA}") from None
+    openpyxl = needed("openpyxl", f"{path}: Excel files need openpyxl", "mbd_bridge[excel]")
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(item.file_size for item in archive.infolist())

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, MissingPackageError
+from mbd_bridge.errors import FileError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.table import Column, Floats, check_width
 from mbd_bridge.formats.tables.disk import DiskFile
 from mbd_bridge.formats.tables.source import (
-    EXTRA,
     Block,
     TableSource,
     cannot_read,
@@ -161,11 +161,7 @@ def _scale(file: Any, datasets: Sequence[Any]) -> None:
 
 def package(path: str) -> Any:
     """Return h5py."""
-    try:
-        import h5py
-    except ImportError:
-        raise MissingPackageError(f"{path}: HDF5 files need h5py: {EXTRA}") from None
-    return h5py
+    return needed("h5py", f"{path}: HDF5 files need h5py", "mbd_bridge[files]")
 
 
 def arrays(path: str) -> Iterator[tuple[str, Any]]:

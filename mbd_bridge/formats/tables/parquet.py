@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.extras import needed
 from mbd_bridge.formats.table import Column, Floats, check_width
 from mbd_bridge.formats.tables.source import (
-    EXTRA,
     Block,
     TableSource,
     cannot_read,
@@ -116,9 +115,7 @@ def _text(said: bytes) -> str:
 
 def packages(path: str) -> tuple[Any, Any]:
     """Return pyarrow and its part for Parquet."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingPackageError(f"{path}: Parquet files need pyarrow: {EXTRA}") from None
-    return pyarrow, pyarrow.parquet
+    why = f"{path}: Parquet files need pyarrow"
+    return needed("pyarrow", why, "mbd_bridge[files]"), needed(
+        "pyarrow.parquet", why, "mbd_bridge[files]"
+    )

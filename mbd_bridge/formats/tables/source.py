@@ -27,9 +27,6 @@ BLOCK = 8192
 BLOCK_CELLS = 2**20
 """Cells that are read at a time, 8 MB."""
 
-EXTRA = "pip install 'mbd_bridge[files]'"
-"""What installs the packages of the formats that are no text."""
-
 
 class Block(NamedTuple):
     """Some rows of a file.
