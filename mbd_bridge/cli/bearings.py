@@ -81,8 +81,7 @@ def run(options: argparse.Namespace) -> int:
     """Compute and show."""
     from mbd_bridge.cli import screen
 
-    robot = with_options(screen.load_robot(options), options)
-    loop_loads.check(robot.model, options)
+    robot = with_options(loop_loads.load_robot(options), options)
     joints = None if options.joints in (None, ["all"]) else options.joints
     forces = external.read(options, robot)
     with screen.waiting("preparing the kernels"):

@@ -69,8 +69,7 @@ def _cases(
     from mbd_bridge.loads import LoadRequest
     from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
 
-    robot = screen.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
-    loop_loads.check(robot.model, options)
+    robot = loop_loads.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
     found = []
     for name, own in case_words.of_each(options, files).items():
         forces = external.read(own, robot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import motion_file, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
 SUMMARY = "complete a motion of which a part is recorded: actuated joints, or a platform's pose"
@@ -31,18 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the whole motion."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import check_output
-    from mbd_bridge.motions.table import save_motion
 
-    if options.output is not None:
-        check_output(options.output)
+    shared.check_table(options)
     robot = screen.load_robot(options)
     motion = motion_file.read(options, robot.model)
-    target = options.output or screen.data_stdout()
-    parts = [motion.time, motion.q, motion.v, motion.a]
-    save_motion(target, robot.model, parts, notes=motion.notes)
-    for note in motion.notes:
-        screen.say(note)
-    if options.output is not None:
-        screen.say(f"{len(motion.time)} rows written to {options.output}")
+    motion_file.write(options, robot.model, motion)
     return 0

@@ -75,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
     motion_file.check_given(options)
     if options.output is not None:
         check_output(options.output)
-    robot = screen.load_robot(options)
-    loop_loads.check(robot.model, options)
+    robot = loop_loads.load_robot(options)
     robot.model.link_number(options.link)
     instants = _instants(options.at)
     actuation = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}

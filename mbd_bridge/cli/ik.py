@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE
 from mbd_bridge.cli.parser import add_output, add_robot
 
@@ -43,13 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the motion; return 1 if a row is not reached."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import check_output, read_table
+    from mbd_bridge.formats.tables import read_table
     from mbd_bridge.motions.partial import REACHED
     from mbd_bridge.motions.path import motion_along_path
-    from mbd_bridge.motions.table import save_motion
 
-    if options.output is not None:
-        check_output(options.output)
+    shared.check_table(options)
     robot = screen.load_robot(options)
     with screen.waiting("looking for positions"):
         motion, path = motion_along_path(
@@ -61,11 +59,5 @@ def run(options: argparse.Namespace) -> int:
             tolerance=REACHED if options.closed_to is None else options.closed_to,
             check=False,
         )
-    target = options.output or screen.data_stdout()
-    parts = [motion.time, motion.q, motion.v, motion.a]
-    save_motion(target, robot.model, parts, notes=motion.notes)
-    for note in motion.notes:
-        screen.say(note)
-    if options.output is not None:
-        screen.say(f"{len(motion.time)} rows written to {options.output}")
+    motion_file.write(options, robot.model, motion)
     return 0 if path.reached.all() else EXIT_INCOMPLETE

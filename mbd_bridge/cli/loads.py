@@ -104,15 +104,12 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.cli.motors import tables as motor_tables
     from mbd_bridge.forces.base import replaced_by
-    from mbd_bridge.formats.tables import check_output
     from mbd_bridge.motions.warnings import left_out
 
     motion_file.check_given(options)
-    if options.output is not None:
-        check_output(options.output)
-    robot = screen.load_robot(options)
+    shared.check_table(options)
+    robot = loop_loads.load_robot(options)
     model = robot.model
-    loop_loads.check(model, options)
     joints = None if options.joints == ["all"] else options.joints
     forces = external.read(options, robot, tell=False)
     with screen.waiting("preparing the kernel"):

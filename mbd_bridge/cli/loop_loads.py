@@ -26,6 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def load_robot(options: argparse.Namespace) -> Mechanism:
+    """Return the mechanism that the options ask for, of whose loops the actuators are said."""
+    from mbd_bridge.cli import screen
+
+    robot = screen.load_robot(options)
+    check(robot.model, options)
+    return robot
+
+
 def inputs(
     options: argparse.Namespace, robot: Mechanism, forces: ExternalForces | None
 ) -> LoadInputs:

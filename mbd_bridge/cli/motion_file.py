@@ -234,6 +234,19 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
         )
 
 
+def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
+    """Write a motion where the options say, and say what is to note of it."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.motions.table import save_motion
+
+    parts = [motion.time, motion.q, motion.v, motion.a]
+    save_motion(options.output or screen.data_stdout(), model, parts, notes=motion.notes)
+    for note in motion.notes:
+        screen.say(note)
+    if options.output is not None:
+        screen.say(f"{len(motion.time)} rows written to {options.output}")
+
+
 def naming(options: argparse.Namespace) -> Naming:
     """Return what the columns of MOTION are."""
     from mbd_bridge.cli.external import sensors_of

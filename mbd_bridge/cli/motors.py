@@ -79,14 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute, show and write."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import check_output
 
     if options.plot is not None:
         check_picture(options.plot)
-    if options.output is not None:
-        check_output(options.output)
-    robot = screen.load_robot(options)
-    loop_loads.check(robot.model, options)
+    shared.check_table(options)
+    robot = loop_loads.load_robot(options)
     robot = _with_options(robot, options)
     motors, rows, notes = _count(robot, options)
     for note in (*notes, *screen.forces_said(robot), *map(str, motors.assumed)):

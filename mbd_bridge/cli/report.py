@@ -64,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
     files = case_words.files(options)
     weights = case_words.weights(options, files)
-    robot = bearings.with_options(screen.load_robot(options), options)
-    loop_loads.check(robot.model, options)
+    robot = bearings.with_options(loop_loads.load_robot(options), options)
     cases: dict[str, Any] = {
         name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
         for name, one in case_words.of_each(options, files).items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import inputs
+from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
 from mbd_bridge.cli.parser import add_robot, whole_number
 
@@ -58,11 +58,9 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.api import System
     from mbd_bridge.cli import screen
     from mbd_bridge.cli.simulate import start_of
-    from mbd_bridge.formats.tables import check_output
     from mbd_bridge.real_time.runner import RealTime
 
-    if options.output is not None:
-        check_output(options.output)
+    shared.check_table(options)
     robot = screen.load_robot(options)
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("compiling"):

@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 
-from mbd_bridge.cli import external, loop_loads, motion_file
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
 SUMMARY = "axial force, shear, torsion, bending and stress inside a flexible link"
@@ -55,15 +55,13 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.flexible import Beam
-    from mbd_bridge.formats.tables import Column, TableWriter, check_output
+    from mbd_bridge.formats.tables import Column, TableWriter
     from mbd_bridge.loads.sections import SectionSolver, has_fibres
     from mbd_bridge.motions.table import TIME, attributes
 
     motion_file.check_given(options)
-    if options.output is not None:
-        check_output(options.output)
-    robot = screen.load_robot(options)
-    loop_loads.check(robot.model, options)
+    shared.check_table(options)
+    robot = loop_loads.load_robot(options)
     beams = {one.link: one.beam for one in robot.model.description.flexible}
     beam = beams.get(options.link)
     length = beam.length if isinstance(beam, Beam) else 1.0  # others are refused by the solver

@@ -55,6 +55,14 @@ def add_threads(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     )
 
 
+def check_table(options: argparse.Namespace) -> None:
+    """Refuse a table that cannot be written, before anything is computed for it."""
+    from mbd_bridge.formats.tables import check_output
+
+    if options.output is not None:
+        check_output(options.output)
+
+
 def positive(text: str) -> float:
     """Return a positive number."""
     try:

@@ -96,11 +96,9 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.errors import SolveError
-    from mbd_bridge.formats.tables import check_output
     from mbd_bridge.loads.peaks import Peaks
 
-    if options.output is not None:
-        check_output(options.output)
+    shared.check_table(options)
     robot = screen.load_robot(options)
     _check_joints(robot, options)
     try:

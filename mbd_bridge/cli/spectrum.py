@@ -85,8 +85,7 @@ def run(options: argparse.Namespace) -> int:
         check_picture(options.plot)
     if options.output is not None:
         check_place(options.output)
-    robot = screen.load_robot(options)
-    loop_loads.check(robot.model, options)
+    robot = loop_loads.load_robot(options)
     history = _count(robot, options)
     for note in (*history.notes, left_out(robot.model, "these loads")):
         if note:

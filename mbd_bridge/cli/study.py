@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import whole_number
 
 SUMMARY = "simulate thousands to millions of variants that a file describes"
@@ -49,13 +50,11 @@ def run(options: argparse.Namespace) -> int:
     """Compute, write the table, print the summary."""
     from mbd_bridge.api import load
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import check_output
     from mbd_bridge.studies import study
     from mbd_bridge.studies.executors import executor_of
     from mbd_bridge.studies.file import read_study
 
-    if options.output is not None:
-        check_output(options.output)
+    shared.check_table(options)
     said = read_study(options.study)
     more: dict[str, Any] = {} if options.batch is None else {"batch": options.batch}
     with (

@@ -67,8 +67,7 @@ def run(options: argparse.Namespace) -> int:
     """Search, show and write."""
     from mbd_bridge.cli import screen
 
-    robot = screen.load_robot(options)
-    loop_loads.check(robot.model, options)
+    robot = loop_loads.load_robot(options)
     with screen.waiting("looking at poses"):
         found = robot.worst_pose(
             None if options.joints == ["all"] else options.joints,

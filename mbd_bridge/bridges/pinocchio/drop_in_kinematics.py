@@ -144,25 +144,24 @@ def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLi
     return J
 
 
-def ccrba(model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
+def ccrba(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+) -> Array:
     """Return the matrix (6, nv) or (N, 6, nv) of the momentum about the centre of mass.
 
-    For one state ``data.Ag``, ``data.hg`` and ``data.com[0]`` are filled.
+    For one state ``data.Ag`` and ``data.com[0]`` are filled, with v also ``data.hg``.
     """
     found = _centroid(model, q, v)
     A = np.asarray(found.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
-        data.Ag, data.hg, data.com[0] = A, pin.Force(found.momentum), found.position
-    return A
-
-
-def computeCentroidalMap(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
-    """Return the same matrix, without a velocity: ``data.Ag``, ``data.com[0]``."""
-    found = _centroid(model, q)
-    A = np.asarray(found.momentum_matrix[..., model.order])
-    if data is not None and A.ndim == 2:
         data.Ag, data.com[0] = A, found.position
+        if v is not None:
+            data.hg = pin.Force(found.momentum)
     return A
+
+
+computeCentroidalMap = ccrba
+"""pinocchio's name where no velocity is given."""
 
 
 def computeCentroidalMomentum(
