@@ -160,8 +160,8 @@ def ccrba(
     return A
 
 
-computeCentroidalMap = ccrba
-"""pinocchio's name where no velocity is given."""
+computeCentroidalMap = ccrba  # noqa: N816 - pinocchio's name
+"""It takes no velocity in pinocchio."""
 
 
 def computeCentroidalMomentum(
