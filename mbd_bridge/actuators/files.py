@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import yaml
-
 from mbd_bridge.actuators.actuator import Actuator, Efficiency
 from mbd_bridge.actuators.friction import Friction
 from mbd_bridge.actuators.from_file import FromFile
 from mbd_bridge.actuators.motor_curve import MotorCurve, TorqueCurve
 from mbd_bridge.arguments import file_path
-from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.formats.actuators_sidecar import (
     CURVES,
@@ -28,6 +26,7 @@ from mbd_bridge.formats.actuators_sidecar import (
 from mbd_bridge.formats.forces_sidecar import table_points
 from mbd_bridge.formats.whole_file import whole_file
 from mbd_bridge.formats.yaml_reader import Node
+from mbd_bridge.formats.yaml_writer import yaml_text
 from mbd_bridge.mechanism import Model
 
 
@@ -102,9 +101,7 @@ def save_actuators(path: str | os.PathLike[str], actuators: Actuators | Iterable
         "urdf": asdict(use),
     }
     with whole_file(path) as out:
-        out.write(
-            yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None)
-        )
+        out.write(yaml_text(content))
 
 
 def _plain(one: Actuator) -> dict[str, Any]:
@@ -144,10 +141,8 @@ def _actuator(entry: ActuatorEntry, model: Model) -> Actuator:
 
 
 def _checked(one: Actuator, model: Model, node: Node, name: str) -> Actuator:
-    try:
+    with node.named(name).placed():
         return one.bind(model)
-    except MbdError as problem:
-        raise node.named(name).error(str(problem)) from None
 
 
 def _value(key: str, node: Node) -> Any:

@@ -19,7 +19,7 @@ from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS
 from mbd_bridge.formats.flex_sidecar import SUFFIX as FLEX
 from mbd_bridge.formats.forces_sidecar import SUFFIX as FORCES
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.sidecar import sidecar_path
+from mbd_bridge.formats.sidecar import existing_sidecar, sidecar_path
 from mbd_bridge.formats.write import Form, form_of, refuse_stale, write_description
 from mbd_bridge.mechanism import EARTH
 
@@ -84,7 +84,7 @@ def convert(
             left_out.add("that the base floats (load it with floating=True)")
         else:
             described = _on_a_free_joint(described)
-    if not isinstance(source, Mechanism) and sidecar_path(Path(fspath(source)), FLEX).is_file():
+    if not isinstance(source, Mechanism) and existing_sidecar(source, FLEX):
         left_out.add("links that bend (NAME.flex.yaml)")
     kept = {FORCES: is_urdf and robot.forces, ACTUATORS: is_urdf and robot.stated_actuators}
     for suffix in (FORCES, ACTUATORS, FLEX):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fsdecode
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
@@ -32,7 +31,7 @@ from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
 from mbd_bridge.formats.bags import Clock
 from mbd_bridge.formats.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
 from mbd_bridge.formats.forces_sidecar import SUFFIX
-from mbd_bridge.formats.sidecar import sidecar_path
+from mbd_bridge.formats.sidecar import existing_sidecar
 from mbd_bridge.formats.tables import read_table
 from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
@@ -100,8 +99,7 @@ def load(
     """
     description = describe(path, package_path=package_path, arguments=arguments)
     if flexible is None:
-        soft = sidecar_path(Path(fsdecode(path)), flex_sidecar.SUFFIX)
-        flexible = soft if soft.is_file() else ()
+        flexible = existing_sidecar(path, flex_sidecar.SUFFIX) or ()
     if isinstance(flexible, str | PathLike):
         flexible = flex_sidecar.read_flexible(fsdecode(flexible))
     description = with_flexible(description, flexible)
@@ -117,8 +115,7 @@ def load(
         from mbd_bridge.forces.urdf import file_springs  # it imports elements
 
         springs = file_springs(model)
-        beside = sidecar_path(Path(fsdecode(path)), SUFFIX)
-        forces = beside if beside.is_file() else ()
+        forces = existing_sidecar(path, SUFFIX) or ()
     if isinstance(forces, str | PathLike):
         from mbd_bridge.forces.files import load_forces  # it imports all elements
 
@@ -126,15 +123,13 @@ def load(
     if springs:
         forces = (*springs, *forces)
     if actuators is None:
-        beside = sidecar_path(Path(fsdecode(path)), ACTUATORS_SUFFIX)
-        actuators = beside if beside.is_file() else None
+        actuators = existing_sidecar(path, ACTUATORS_SUFFIX)
     if isinstance(actuators, str | PathLike):
         from mbd_bridge.actuators import load as load_actuators
 
         actuators = load_actuators(actuators, model)
     if bearings is None:
-        beside = sidecar_path(Path(fsdecode(path)), BEARINGS_SUFFIX)
-        bearings = beside if beside.is_file() else None
+        bearings = existing_sidecar(path, BEARINGS_SUFFIX)
     if isinstance(bearings, str | PathLike):
         from mbd_bridge.loads.bearings import load as load_bearings
 

@@ -13,7 +13,6 @@ from dataclasses import fields
 from typing import Any, get_type_hints
 
 import numpy as np
-import yaml
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import file_path
@@ -41,6 +40,7 @@ from mbd_bridge.formats.document import parse_number, unknown
 from mbd_bridge.formats.forces_sidecar import Entry, read_forces_file, table_points
 from mbd_bridge.formats.whole_file import whole_file
 from mbd_bridge.formats.yaml_reader import Node
+from mbd_bridge.formats.yaml_writer import yaml_text
 from mbd_bridge.functions import Table
 from mbd_bridge.mechanism import Model
 
@@ -106,16 +106,8 @@ def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) 
     path = file_path("path", path)
     given: Any = [elements] if elements is None or isinstance(elements, ForceElement) else elements
     entries = [_entry(name, element) for name, element in by_names(given).items()]
-    text = yaml.dump(
-        {"units": "SI", "forces": entries},
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        default_flow_style=None,
-        width=100,
-    )
     with whole_file(path) as file:
-        file.write(text)
+        file.write(yaml_text({"units": "SI", "forces": entries}))
 
 
 def _element(entry: Entry, model: Model) -> ForceElement:
@@ -169,10 +161,8 @@ def _law(node: Node) -> Any:
         return _varying(node)
     points = table_points(node)
     words: Any = points.words
-    try:
+    with node.placed():
         return Table(points.x, points.y, **words)
-    except StateError as problem:
-        raise node.error(str(problem)) from None
 
 
 def _varying(node: Node) -> Any:
@@ -209,26 +199,6 @@ READERS: dict[Any, Reader] = tyre_files.READERS | {
     Throttle | None: _numbers,
 }
 """What reads a parameter, by its type."""
-
-
-class _Dumper(yaml.SafeDumper):
-    """YAML without aliases, whose numbers keep all digits."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write everything out."""
-        return True
-
-
-def _digits(dumper: _Dumper, value: float) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
-
-
-def _block(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=False)
-
-
-_Dumper.add_representer(float, _digits)
-_Dumper.add_representer(dict, _block)
 
 
 def _entry(name: str, element: ForceElement) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.errors import MbdError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.roads import (
     Bump,
@@ -107,20 +107,12 @@ def read_road(node: Node) -> Road:
     del values["type"]
     for one in fields(kind):
         if one.type == "int" and one.name in values:
-            values[one.name] = _whole(node.value[one.name])
+            values[one.name] = node.value[one.name].whole_number()
     try:
-        return kind(**values)
+        with node.placed():
+            return kind(**values)
     except TypeError:
         raise node.error(f"a {name} needs more: its keys are {', '.join(known)}") from None
-    except StateError as problem:
-        raise node.error(str(problem)) from None
-
-
-def _whole(node: Node) -> int:
-    number = node.number()
-    if number != int(number):
-        raise node.error(f"expected a whole number, got {number:g}")
-    return int(number)
 
 
 def _point(node: Node) -> Point:
@@ -150,7 +142,7 @@ READERS: dict[Any, Callable[[Node], Any]] = {
     tuple[float, float] | None: _numbers,
     Direction: Node.text,
     Literal["left", "right"] | None: Node.text,
-    int | None: _whole,
+    int | None: Node.whole_number,
     Mapping[str, float] | None: _by_name,
     str | os.PathLike[str] | TirFile: _file,
     Sequence[Point]: _points,

@@ -25,7 +25,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from mbd_bridge.formats.yaml_reader import Node, read_yaml
+from mbd_bridge.formats.yaml_reader import Node, check_once, read_yaml
 
 SUFFIX = ".actuators.yaml"
 
@@ -64,16 +64,11 @@ def read_actuators_file(path: str | Path) -> ActuatorsFile:
     """
     root = read_yaml(path)
     table = root.in_si(KEYS, "N m, rad/s, kg m2, of slides N, m/s, kg")
-    entries: dict[str, ActuatorEntry] = {}
-    for node in root.listed("actuators"):
-        entry = _entry(node)
-        first = entries.setdefault(entry.joint.text(), entry)
-        if first is not entry:
-            raise entry.node.error(
-                f"this joint has an actuator already (line {first.node.line}); remove one of them"
-            )
+    entries = tuple(_entry(node) for node in root.listed("actuators"))
+    named = ((one.joint.text(), one.node) for one in entries)
+    check_once(named, "this joint has an actuator already", "remove one of them")
     said = table["urdf"].table(URDF_KEYS) if "urdf" in table else {}
-    return ActuatorsFile(tuple(entries.values()), {key: node.flag() for key, node in said.items()})
+    return ActuatorsFile(entries, {key: node.flag() for key, node in said.items()})
 
 
 def _entry(node: Node) -> ActuatorEntry:

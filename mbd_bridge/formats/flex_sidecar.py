@@ -30,9 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from mbd_bridge.errors import ModelError
 from mbd_bridge.flexible import (
     Beam,
     Damping,
@@ -62,8 +61,6 @@ SHAPES: dict[str, tuple[Callable[..., Section], tuple[str, ...]]] = {
 MAX_PLACES = 1000
 """Most rows of a table of sections."""
 
-T = TypeVar("T")
-
 
 def read_flexible(path: str | Path) -> tuple[FlexibleLink, ...]:
     """Return the flexible links that a file describes.
@@ -84,12 +81,14 @@ def _link(node: Node) -> FlexibleLink:
     node = node.named(f"link {name!r}")
     options: dict[str, Any] = {}
     if "modes" in table:
-        readers = {"kind": Node.text} | dict.fromkeys(MODES_KEYS[1:], _whole)
+        readers = {"kind": Node.text} | dict.fromkeys(MODES_KEYS[1:], Node.whole_number)
         own = _values(table["modes"], readers)
-        options["modes"] = _made(table["modes"], lambda: Modes(**{"bending_y": None} | own))
+        with table["modes"].placed():
+            options["modes"] = Modes(**{"bending_y": None} | own)
     if "damping" in table:
         numbers = _values(table["damping"], dict.fromkeys(DAMPING_KEYS, Node.number))
-        options["damping"] = _made(table["damping"], lambda: Damping(**numbers))
+        with table["damping"].placed():
+            options["damping"] = Damping(**numbers)
     if "stiffening" in table:
         options["stiffening"] = table["stiffening"].flag()
     if "stations" in table:
@@ -98,7 +97,8 @@ def _link(node: Node) -> FlexibleLink:
             raise table["stations"].error("expected a table of names and places: {gauge: 0.4}")
         options["stations"] = {key: place.number() for key, place in places.items()}
     beam = _shape(node, table)
-    return _made(node, lambda: FlexibleLink(name, beam, **options))
+    with node.placed():
+        return FlexibleLink(name, beam, **options)
 
 
 def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
@@ -117,7 +117,8 @@ def _beam(node: Node) -> Beam:
     for key in ("start", "end", "E", "G", "density", "section"):
         node.required(key)
     own = _values(node, readers)
-    return _made(node, lambda: Beam(**own))
+    with node.placed():
+        return Beam(**own)
 
 
 def _section(node: Node) -> Section | SectionTable:
@@ -131,7 +132,8 @@ def _section(node: Node) -> Section | SectionTable:
         inside = table[shapes[0]]
         inside.table(sizes)
         numbers = [inside.required(key).number() for key in sizes]
-        return _made(inside, lambda: make(*numbers))
+        with inside.placed():
+            return make(*numbers)
     if "file" in table:
         found = read_table(Path(node.file).parent / beside(table["file"]), max_cells=8 * MAX_PLACES)
         columns = {key: found.column(key).tolist() for key in ("x", *PLAIN)}
@@ -141,33 +143,16 @@ def _section(node: Node) -> Section | SectionTable:
         }
     else:
         A, Iy, Iz, J = (node.required(key).number() for key in PLAIN)
-        return _made(node, lambda: Section(A, Iy, Iz, J))
+        with node.placed():
+            return Section(A, Iy, Iz, J)
     counts = {len(column) for column in columns.values()}
     if len(counts) > 1:
         raise node.error(f"expected lists of one length, got lengths {sorted(counts)}")
     rows = zip(*(columns[key] for key in PLAIN), strict=True)
-    return _made(
-        node,
-        lambda: SectionTable(
-            tuple(columns["x"]), tuple(Section(A, Iy, Iz, J) for A, Iy, Iz, J in rows)
-        ),
-    )
+    with node.placed():
+        sections = tuple(Section(A, Iy, Iz, J) for A, Iy, Iz, J in rows)
+        return SectionTable(tuple(columns["x"]), sections)
 
 
 def _values(node: Node, readers: Mapping[str, Callable[[Node], Any]]) -> dict[str, Any]:
     return {key: readers[key](value) for key, value in node.table(tuple(readers)).items()}
-
-
-def _whole(node: Node) -> int:
-    number = node.number()
-    if number != int(number):
-        raise node.error(f"expected a whole number, got {number:g}")
-    return int(number)
-
-
-def _made(node: Node, make: Callable[[], T]) -> T:
-    """Return what is made, its errors with the place in the file."""
-    try:
-        return make()
-    except ModelError as problem:
-        raise node.error(str(problem)) from None

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formats.yaml_reader import Node, read_yaml
+from mbd_bridge.formats.yaml_reader import Node, check_once, read_yaml
 
 SUFFIX = ".forces.yaml"
 
@@ -82,16 +82,11 @@ def read_forces_file(path: str | Path) -> ForcesFile:
     """
     root = read_yaml(path)
     table = root.in_si(KEYS, "m, N, kg, s, rad")
-    entries: dict[str, Entry] = {}
-    for node in root.listed("forces"):
-        entry = _entry(node)
-        first = entries.setdefault(entry.name, entry)
-        if first is not entry:
-            raise entry.node.error(
-                f"another element has this name (line {first.node.line}); rename one of them"
-            )
+    entries = tuple(_entry(node) for node in root.listed("forces"))
+    named = ((one.name, one.node) for one in entries)
+    check_once(named, "another element has this name", "rename one of them")
     urdf = table["urdf"].table(URDF_KEYS) if "urdf" in table else None
-    return ForcesFile(tuple(entries.values()), urdf)
+    return ForcesFile(entries, urdf)
 
 
 def _entry(node: Node) -> Entry:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mbd_bridge.errors import ModelError
 from mbd_bridge.flexible import ModalBasis
 from mbd_bridge.formats.forces_sidecar import beside
 from mbd_bridge.formats.modal import load_modal_basis
@@ -37,25 +36,18 @@ def read_basis(node: Node) -> ModalBasis:
     if "file" not in table:
         raise node.error("the key 'file' is missing; name the file with the modes")
     place = Path(node.file).parent
-
-    def whole(item: Node) -> int:
-        number = item.number()
-        if number != int(number):
-            raise item.error(f"expected a whole number, got {number:g}")
-        return int(number)
-
     modes: int | list[int] | None = None
     if "modes" in table:
         item = table["modes"]
         listed = isinstance(item.value, list)
-        modes = [whole(one) for one in item.items()] if listed else whole(item)
+        modes = [one.whole_number() for one in item.items()] if listed else item.whole_number()
     masses: float | list[float] | None = None
     if "masses" in table:
         item = table["masses"]
         listed = isinstance(item.value, list)
         masses = [one.number() for one in item.items()] if listed else item.number()
     none = (0.0, 0.0, 0.0)
-    try:
+    with node.placed():
         found = load_modal_basis(
             place / beside(table["file"]),
             model=place / beside(table["model"]) if "model" in table else None,
@@ -70,9 +62,7 @@ def read_basis(node: Node) -> ModalBasis:
             for key in ("at", "nodes"):
                 if key not in own:
                     raise item.error(f"the key {key!r} is missing; give at: [x, y, z] and nodes")
-            nodes = [whole(one) for one in own["nodes"].items()]
-            number = whole(own["number"]) if "number" in own else None
+            nodes = [one.whole_number() for one in own["nodes"].items()]
+            number = own["number"].whole_number() if "number" in own else None
             found = found.with_interface(own["at"].vector(), nodes, number)
-    except ModelError as problem:
-        raise node.error(str(problem)) from None
     return found

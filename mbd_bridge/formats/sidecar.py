@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +63,12 @@ def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
     for ending in (".xacro", ".urdf"):
         name = name.removesuffix(ending)
     return path.with_name((name or path.name) + suffix)
+
+
+def existing_sidecar(path: str | PathLike[str], suffix: str) -> Path | None:
+    """Return the sidecar of a robot file, None if there is none."""
+    place = sidecar_path(Path(fsdecode(path)), suffix)
+    return place if place.is_file() else None
 
 
 class Sidecar(NamedTuple):
@@ -139,10 +146,8 @@ def _coupling(node: Node) -> Coupling:
 
 def _ratio(node: Node) -> float:
     ratio = node.number()
-    try:
+    with node.placed(ValueError):
         check_ratio(ratio)
-    except ValueError as error:
-        raise node.error(str(error)) from None
     return ratio
 
 
@@ -151,10 +156,8 @@ def _loop(node: Node) -> Loop:
     name = node.required("name").text()
     node = node.named(f"loop {name!r}")
     type_node = node.required("type")
-    try:
+    with type_node.placed(ValueError):
         kind = loop_type(type_node.text())
-    except ValueError as error:
-        raise type_node.error(str(error)) from None
     if kind in TYPES_WITH_AXIS and "axis" not in table:
         raise node.error(f"a {kind} loop needs an axis; write axis: [0, 0, 1]")
     axis2 = None
@@ -171,10 +174,8 @@ def _loop(node: Node) -> Loop:
     rows = None
     if kind == "mask":
         wanted = node.required("rows")
-        try:
+        with wanted.placed(ValueError):
             rows = mask_of(tuple(number.number() for number in wanted.items()))
-        except ValueError as error:
-            raise wanted.error(str(error)) from None
     elif "rows" in table:
         raise table["rows"].error(f"rows are for masks, a {kind} loop has its own; remove them")
     return Loop(
@@ -199,10 +200,8 @@ def _radius(table: dict[str, Node], node: Node, kind: str) -> float | None:
             raise table["radius"].error(f"a radius is for rolling loops, not {kind}; remove it")
         return None
     radius = node.required("radius")
-    try:
+    with radius.placed(ValueError):
         return check_radius(radius.number())
-    except ValueError as error:
-        raise radius.error(str(error)) from None
 
 
 def _end(node: Node) -> LoopEnd:
@@ -211,14 +210,10 @@ def _end(node: Node) -> LoopEnd:
     xyz = table["xyz"].vector() if "xyz" in table else zero
     rpy = table["rpy"].vector() if "rpy" in table else zero
     link = node.required("link").text()
-    try:
+    with table.get("xyz", node).placed(ValueError):
         return LoopEnd(link, pose(xyz, rpy))
-    except ValueError as error:
-        raise table["xyz"].error(str(error)) from None
 
 
 def _direction(node: Node) -> Vector3:
-    try:
+    with node.placed(ValueError):
         return unit_vector(node.vector())
-    except ValueError as error:
-        raise node.error(str(error)) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from mbd_bridge.errors import FileError
+from mbd_bridge.errors import FileError, MbdError
 from mbd_bridge.formats.document import parse_number, quote, unknown
 from mbd_bridge.formats.xml_reader import decode, read_bytes
 
@@ -35,6 +37,16 @@ class Node:
     def error(self, message: str) -> FileError:
         """Return the error that names this value's place."""
         return FileError(message, self.file, self.line, self.name)
+
+    @contextmanager
+    def placed(self, kind: type[Exception] = MbdError) -> Iterator[None]:
+        """Give errors of a kind that are raised inside this value's place; files' have theirs."""
+        try:
+            yield
+        except FileError:
+            raise
+        except kind as problem:
+            raise self.error(str(problem)) from None
 
     def named(self, name: str) -> Node:
         """Return the same value under another name, for messages."""
@@ -93,10 +105,16 @@ class Node:
         """Return the value as a finite number."""
         if not isinstance(self.value, str):
             raise self.error(f"expected a number, got {self._kind()}; write it like 0.5")
-        try:
+        with self.placed(ValueError):
             return parse_number(self.value)
-        except ValueError as error:
-            raise self.error(str(error)) from None
+
+    def whole_number(self, least: int | None = None) -> int:
+        """Return the value as a whole number, not below the least."""
+        number = self.number()
+        if number != int(number) or (least is not None and number < least):
+            bound = "" if least is None else f" from {least}"
+            raise self.error(f"expected a whole number{bound}, got {number:g}")
+        return int(number)
 
     def vector(self) -> tuple[float, float, float]:
         """Return the value as three finite numbers."""
@@ -110,6 +128,15 @@ class Node:
         if isinstance(self.value, str):
             return quote(self.value) if self.value else "nothing"
         return "a list" if isinstance(self.value, list) else "a table"
+
+
+def check_once(entries: Iterable[tuple[str, Node]], found: str, advice: str) -> None:
+    """Refuse an entry whose name another one has; the error says what was found, and where."""
+    lines: dict[str, int] = {}
+    for name, node in entries:
+        if name in lines:
+            raise node.error(f"{found} (line {lines[name]}); {advice}")
+        lines[name] = node.line
 
 
 def read_yaml(path: str | Path) -> Node:

@@ -76,7 +76,7 @@ def read_study(path: str | Path) -> StudyFile:
         key: said[key].number() for key in ("duration", "step") if key in said
     }
     if "every" in said:
-        options["every"] = _whole(said["every"])
+        options["every"] = said["every"].whole_number(0)
     if "near" in said:
         options["near"] = {name: one.number() for name, one in _named(said["near"]).items()}
     for key in ("torque", "prescribed"):
@@ -98,8 +98,8 @@ def _design(said: Node | None, vary: Node) -> Design:
     if said is not None:
         table = said.table(("kind", "number", "seed"))
         kind = table["kind"].text() if "kind" in table else kind
-        number = _whole(table["number"]) if "number" in table else None
-        seed = _whole(table["seed"]) if "seed" in table else seed
+        number = table["number"].whole_number(0) if "number" in table else None
+        seed = table["seed"].whole_number(0) if "seed" in table else seed
         if kind not in ("grid", *SAMPLED):
             raise said.error(f"kind: expected grid, {', '.join(SAMPLED)}, got {kind!r}")
         if (number is None) != (kind == "grid"):
@@ -123,7 +123,7 @@ def _levels(said: Node) -> Any:
         if len(table) < 3:
             raise said.error("expected {from: 0, to: 1, levels: 11} or a list of levels")
         return np.linspace(
-            table["from"].number(), table["to"].number(), _whole(table["levels"], least=2)
+            table["from"].number(), table["to"].number(), table["levels"].whole_number(2)
         )
     if isinstance(said.value, list):
         return [one.number() for one in said.items()]
@@ -152,10 +152,3 @@ def _named(said: Node) -> dict[str, Node]:
     if not isinstance(said.value, dict) or not said.value:
         raise said.error("expected a table of names, such as {crank: 0.5}")
     return said.value
-
-
-def _whole(said: Node, least: int = 0) -> int:
-    number = said.number()
-    if number != int(number) or number < least:
-        raise said.error(f"expected a whole number from {least}, got {number:g}")
-    return int(number)

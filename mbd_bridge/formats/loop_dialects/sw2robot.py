@@ -55,10 +55,8 @@ def read(document: Document, path: Path, links: Sequence[Link], joints: tuple[Jo
         for key in ("link_a", "link_b"):
             if one[key].text() not in names:
                 raise one[key].error(unknown("link", one[key].text(), names))
-        try:
+        with axis.placed(ValueError):
             direction = unit_vector(axis.vector())
-        except ValueError as error:
-            raise axis.error(str(error)) from None
         a, b = (
             LoopEnd(link, poses.get(link, Frame.identity()).inverse() @ point)
             for link in (one["link_a"].text(), one["link_b"].text())

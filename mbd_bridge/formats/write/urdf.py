@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from lxml import etree
 
 from mbd_bridge.formats.description import Coupling, Description, Geometry, Joint, Link, Loop
@@ -22,6 +21,7 @@ from mbd_bridge.formats.write.values import (
     text_of,
 )
 from mbd_bridge.formats.xml_reader import Element
+from mbd_bridge.formats.yaml_writer import yaml_text
 from mbd_bridge.spatial import Frame
 
 TYPES = (
@@ -200,12 +200,7 @@ def _sidecar(
         content["actuated"] = list(description.actuated)
     if description.planar:
         content["planar"] = True
-    if not content:
-        return ""
-    text: str = yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
-    )
-    return text
+    return yaml_text(content) if content else ""
 
 
 def _loop(loop: Loop) -> dict[str, Any]:

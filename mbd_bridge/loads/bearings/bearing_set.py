@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-import yaml
-
 from mbd_bridge.arguments import an_instance, by_name, file_path
-from mbd_bridge.errors import MbdError, StateError, one_of, real_number, whole_number
+from mbd_bridge.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.formats.bearings_sidecar import read_bearings_file, value
 from mbd_bridge.formats.whole_file import whole_file
+from mbd_bridge.formats.yaml_writer import yaml_text
 from mbd_bridge.loads.bearings.catalogue import RELIABILITY, Bearing
 from mbd_bridge.loads.bearings.ring_frames import RingFrames
 from mbd_bridge.mechanism import Model
@@ -126,20 +125,16 @@ def load_bearings(path: str | os.PathLike[str], machine: Any) -> BearingSet:
     for entry in file.entries:
         name, values = entry.joint.text(), dict[str, Any](entry.values)
         found[name] = (*found.get(name, ()), Bearing(**values))
-        try:
+        with entry.node.placed():
             BearingSet.of(model, {name: found[name]})
-        except MbdError as problem:
-            raise entry.node.error(str(problem)) from None
     options = BearingOptions()
     known: dict[str, Any]
     for key, node in file.options.items():
         own: Any = value(node)
         whole = int(own) if key == "reliability" and own == int(own) else own
-        try:
-            known = {key: whole}
+        known = {key: whole}
+        with node.placed():
             options = replace(options, **known).checked()
-        except MbdError as problem:
-            raise node.error(str(problem)) from None
     return BearingSet.of(model, found, options)
 
 
@@ -155,4 +150,4 @@ def save_bearings(path: str | os.PathLike[str], bearings: BearingSet) -> None:
     options = {f.name: getattr(bearings.options, f.name) for f in fields(BearingOptions)}
     content = {"units": "SI", "bearings": rows, **options}
     with whole_file(file_path("path", path)) as out:
-        out.write(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+        out.write(yaml_text(content))
