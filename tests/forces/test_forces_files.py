@@ -96,7 +96,7 @@ def test_a_file_beside_the_urdf_belongs_to_the_machine(swing):
     given = mbd.simulate(alone, 0.1, q=[0.3], forces=[replace(strut, name="given")])
     assert np.array_equal(run.q, given.q)
     bare = mbd.simulate(robot, 0.1, q=[0.3], forces=())
-    assert bare.force_elements == {}
+    assert not bare.force_elements
     assert np.array_equal(bare.q, mbd.simulate(alone, 0.1, q=[0.3]).q)
     assert np.abs(bare.q - run.q).max() > 1e-3
     batch = mbd.simulate_batch(robot, 0.1, q=[[0.3], [0.4]])
@@ -183,7 +183,7 @@ BAD = {
     "no file": (
         SPRING.replace("40", "{file: k.csv, x: a, y: b}"),
         HEAD,
-        r"k\.csv: cannot be read: No such file",
+        r"k\.csv: cannot be read: there is no such file",
     ),
     "infinite": (
         SPRING.replace("40", ".inf"),
