@@ -60,7 +60,6 @@ ELSEWHERE = {
     "load_loads",
     "load_motion",
     "load",
-    "convert",
 }
 """Calls whose argument is a file or a picture: their own fuzzers feed them; here their options."""
 
@@ -246,6 +245,9 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
         g["mechanism"].model.coordinate_names,
         g["mechanism"].model.velocity_names,
     ),
+    ("convert", "source"): lambda g: g["mechanism"],
+    ("convert", "output"): lambda g: f"{g['path']}.sdf",
+    ("convert", "form"): lambda g: "SDF",
     ("compensate_sensors", "readings"): lambda g: mbd.ExternalForces(g["mechanism"].model),
     ("compensate_sensors", "motion"): lambda g: two_states(g),
     ("compensate_sensors", "bias"): lambda g: np.zeros(6),

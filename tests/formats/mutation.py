@@ -1,10 +1,19 @@
-"""Damage to URDF texts, at the level of bytes and of elements, from a seeded generator."""
+"""Damage to robots' files, at the level of bytes and of elements, and what reading them gives."""
 
 from __future__ import annotations
 
 import re
+import time
+from pathlib import Path
 
 import numpy as np
+
+from mbd_bridge.api.sources import describe
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats import Description
+
+PATIENCE = 2.0
+"""No file of this size may take longer, s; they take some milliseconds."""
 
 NUMBERS = (
     "nan", "inf", "-inf", "", " ", "x", "1e400", "-1e308", "1e308", "1e-320", "-0", "0", "-1",
@@ -19,6 +28,27 @@ BYTES = (b"\0", b"<", b">", b'"', b"&", b"\xff", b"]]>", b"<!--", b"<?xml?>", b"
 ELEMENT = re.compile(r"<(\w+)\b[^<>]*?/>|<(link|joint|inertial|visual)\b[^<>]*>.*?</\2>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\s(\w+)\s*=\s*"([^"]*)"')
 NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+
+
+def outcome(path: Path) -> str:
+    """Return whether a file is a "description", or an "error" that explains; both soon."""
+    start = time.perf_counter()
+    refusal: FileError | None = None
+    try:
+        description = describe(path)
+    except FileError as error:
+        refusal = error
+    assert time.perf_counter() - start < PATIENCE
+    if refusal is not None:
+        assert refusal.file is not None
+        assert len(refusal.message) > 20
+        return "error"
+    assert isinstance(description, Description)
+    for link in description.links:
+        if link.inertia is not None:
+            assert np.isfinite(link.inertia.mass)
+            assert np.all(np.isfinite(link.inertia.central))
+    return "description"
 
 
 def mutate(text: str, rng: np.random.Generator) -> bytes:
