@@ -18,6 +18,7 @@ PACKAGE_PATHS = (
     "GAZEBO_MODEL_PATH",
     "IGN_GAZEBO_RESOURCE_PATH",
     "GZ_SIM_RESOURCE_PATH",
+    "SDF_PATH",
 )
 """Environment variables that hold directories of packages, prefixes or models."""
 
@@ -54,7 +55,7 @@ class MeshFinder:
     def find(self, uri: str) -> str | None:
         """Return the path of the file that `uri` names, or None if it is nowhere."""
         if uri not in self._found:
-            self._found[uri] = self._look(uri)
+            self._found[uri] = _first_file(self.candidates(uri))
         return self._found[uri]
 
     def packages(self, name: str) -> list[str]:
@@ -63,19 +64,20 @@ class MeshFinder:
             self._packages[name] = list(self._package_directories(name))
         return self._packages[name]
 
-    def _look(self, uri: str) -> str | None:
+    def candidates(self, uri: str) -> list[str]:
+        """Return the paths that `uri` can mean, best first, whether there is something or not."""
         if "\0" in uri:
-            return None
+            return []
         for scheme in PACKAGE_SCHEMES:
             if uri.startswith(scheme):
                 package, _, inside = uri[len(scheme) :].lstrip("/").partition("/")
-                return _first_file(os.path.join(home, inside) for home in self.packages(package))
+                return [os.path.join(home, inside) for home in self.packages(package)]
         if uri.startswith("file://"):
-            return _first_file([unquote(uri[len("file://") :])])
+            return [unquote(uri[len("file://") :])]
         if "://" in uri:
-            return None
+            return []
         bases = [b for b in (self._base, *self._given) if b is not None]
-        return _first_file(os.path.join(base, uri) for base in bases)
+        return [os.path.join(base, uri) for base in bases]
 
     def _package_directories(self, package: str) -> Iterable[str]:
         """Yield the existing directories that a package name can mean, best first."""

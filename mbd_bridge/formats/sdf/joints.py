@@ -52,10 +52,9 @@ class Gearbox:
     element: Element
 
 
-def read_joint(
-    document: Document, scope: Scope, element: Element, version: tuple[int, int], left_out: LeftOut
-) -> Joint | Gearbox:
+def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gearbox:
     """Return what a joint says; its frames are in the links that it joins."""
+    document = scope.document
     kind = document.attribute(element, "type")
     if kind not in TYPES and kind != GEARBOX:
         raise document.error(element, unknown("joint type", kind, (*TYPES, GEARBOX)))
@@ -66,7 +65,7 @@ def read_joint(
     if ends[0] == ends[1]:
         raise document.error(element, f"parent and child are both {quote(ends[0])}; name two links")
     here = scope.frame_of(element)
-    axes = [_axis(document, scope, element, tag, here, version) for tag in ("axis", "axis2")]
+    axes = [_axis(document, scope, element, tag, here) for tag in ("axis", "axis2")]
     if kind == GEARBOX:
         return _gearbox(document, scope, element, name, (ends[0], ends[1]), axes, here)
     axis, axis2 = axes[0], axes[1] if TYPES[kind] == "universal" else None
@@ -123,7 +122,6 @@ def _axis(
     joint: Element,
     tag: str,
     here: Frame,
-    version: tuple[int, int],
 ) -> Vector3:
     """Return an axis in the joint's frame."""
     element = document.child(joint, tag)
@@ -132,7 +130,8 @@ def _axis(
     axis = direction(document, element, DEFAULT_AXIS)
     xyz = element.find("xyz")
     expressed = "" if xyz is None else xyz.get("expressed_in") or ""
-    old = element.find("use_parent_model_frame") is None and version < MODEL_AXES_BEFORE
+    old = element.find("use_parent_model_frame") is None
+    old = old and scope.source.version < MODEL_AXES_BEFORE
     if not expressed and (old or flag(document, element, "use_parent_model_frame")):
         expressed = MODEL
     if not expressed:

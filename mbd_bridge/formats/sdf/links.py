@@ -27,10 +27,9 @@ SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("r
 ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
-def read_link(
-    document: Document, scope: Scope, element: Element, meshes: MeshFinder, left_out: LeftOut
-) -> Link:
+def read_link(scope: Scope, element: Element, left_out: LeftOut) -> Link:
     """Return what a link says."""
+    document, meshes = scope.document, scope.source.meshes
     name = scope.prefix + document.attribute(element, "name")
     if element.find("sensor") is not None:
         left_out.add("sensors", name)

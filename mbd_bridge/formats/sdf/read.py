@@ -1,4 +1,4 @@
-"""An SDF file to a description: one model, with the models in it."""
+"""An SDF file to a description: one model, with the models in it and those that it includes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,14 @@ from mbd_bridge.formats.checks import check_couplings, check_loops, check_mimics
 from mbd_bridge.formats.description import Coupling, Description, Joint, Link, Vector3
 from mbd_bridge.formats.document import Document, quote, unknown
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sdf.graph import as_loop, spanning_tree
+from mbd_bridge.formats.sdf.includes import Files, Source, only_model
 from mbd_bridge.formats.sdf.joints import Gearbox, read_joint
 from mbd_bridge.formats.sdf.links import read_link
 from mbd_bridge.formats.sdf.scopes import Scope, is_world
-from mbd_bridge.formats.sdf.values import numbers
-from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
+from mbd_bridge.formats.sdf.values import numbers, text
+from mbd_bridge.formats.xml_reader import MAX_BYTES, line_of
 from mbd_bridge.spatial import Frame
-
-VERSIONS = (1, 4), (1, 12)
-"""From which to which version SDF is read without a remark."""
-
-UNIQUE_FROM = (1, 7)
-"""Version from which a link and a joint of one model must not have the same name."""
 
 WORLD = "world"
 
@@ -42,7 +36,7 @@ def read_sdf(
     package_path: Iterable[str | os.PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
 ) -> Description:
-    """Return what the one model in an SDF file says.
+    """Return what the one machine in an SDF file says.
 
     Parameters
     ----------
@@ -56,85 +50,74 @@ def read_sdf(
         The file cannot be read, or says something that no mechanism can be.
     """
     file = os.fsdecode(path)
-    root, remarks = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)
-    document, left_out = Document(file), LeftOut(file, "SDF")
-    for remark in remarks:
-        document.remark("odd XML", remark)
-    version = _version(document, root)
-    model, gravity = _model(document, root)
-    scope = Scope(document, model, separate=version < UNIQUE_FROM)
-    base = os.path.dirname(os.path.abspath(file))
-    meshes = MeshFinder(base, package_path)
+    files, left_out = Files(package_path, max_bytes), LeftOut(file, "SDF")
+    source = files.open(file)
+    document = source.document
+    scope, gravity = _model(source, left_out)
     links, joints, gears = list[Link](), list[Joint](), list[Gearbox]()
     for inner in scope.scopes():
-        _refuse_includes(document, inner.model)
         for element in inner.model.findall("link"):
             if is_world(element):
                 continue
-            links.append(read_link(document, inner, element, meshes, left_out))
+            links.append(read_link(inner, element, left_out))
         for element in inner.model.findall("joint"):
-            found = read_joint(document, inner, element, version, left_out)
+            found = read_joint(inner, element, left_out)
             if isinstance(found, Gearbox):
                 gears.append(found)
             else:
                 joints.append(found)
-        for element in inner.model.findall("plugin"):
+        plugins = inner.model.findall("plugin")
+        if inner.include is not None:
+            plugins += inner.include[1].findall("plugin")
+        for element in plugins:
             left_out.add("plugins", element.get("name") or "")
     described = _assembled(document, scope, links, joints, gears, left_out)
     check_tree(described.links, described.joints, file)
     check_mimics(described.joints, file)
     check_loops(described.loops, described.links, described.joints, file)
     check_couplings(described.couplings, described.loops, described.joints, file)
-    return replace(
-        described, source=file, gravity=gravity, notes=(*document.warn(), *left_out.warn())
-    )
+    return replace(described, source=file, gravity=gravity, notes=(*files.warn(), *left_out.warn()))
 
 
-def _version(document: Document, root: Element) -> tuple[int, int]:
-    if root.tag not in ("sdf", "gazebo"):
-        raise document.error(root, f"expected <sdf version=...> outermost, got <{root.tag}>")
-    said = root.get("version")
-    if said is None:
-        raise document.error(root, 'the version is missing; write <sdf version="1.9">')
-    major, _, minor = said.partition(".")
-    if not (major.isdecimal() and minor.isdecimal() and said.isascii() and len(said) < 10):
-        raise document.error(root, f"the version is a number such as 1.9, got {quote(said)}")
-    version = int(major), int(minor)
-    if not VERSIONS[0] <= version <= VERSIONS[1]:
-        document.remark_at("SDF of another version than 1.4 to 1.12, read all the same", root)
-    return version
-
-
-def _model(document: Document, root: Element) -> tuple[Element, Vector3 | None]:
-    """Return the one model of the file, and the gravity of its world."""
+def _model(source: Source, left_out: LeftOut) -> tuple[Scope, Vector3 | None]:
+    """Return the one machine of the file, and the gravity of its world."""
+    document, root = source.document, source.root
     worlds = root.findall("world")
-    _refuse_includes(document, root)
-    for world in worlds:
-        _refuse_includes(document, world)
-    models = [*root.findall("model"), *(one for world in worlds for one in world.findall("model"))]
-    if len(models) != 1:
-        names = ", ".join(quote(model.get("name") or "") for model in models[:10]) or "none"
+    found: list[Scope] = []
+    for place in (root, *worlds):
+        found += [Scope(source, model) for model in place.findall("model")]
+        for include in place.findall("include"):
+            if place is not root and source.files.find(source, include) is None:
+                left_out.add("models that are not found", text(document, include, "uri"))
+                continue
+            other = source.files.include(source, include, [source])
+            if not other.root.findall("model") and len(other.root):
+                left_out.add("lights, actors and worlds that are included", other.document.file)
+                continue
+            model = only_model(other, include, source)
+            found.append(Scope(other, model, include=(source, include)))
+    machines = [scope for scope in found if not _is_scenery(scope)] if len(found) > 1 else found
+    if len(machines) != 1:
+        names = ", ".join(quote(scope.name) for scope in machines[:10]) or "none"
+        missing = left_out.kinds.get("models that are not found", [])
+        hint = f"; not found: {', '.join(missing[:10])} (package_path)" if missing else ""
         raise document.error(
             root,
-            f"expected one <model>, got {len(models)} ({names}); keep one in a file, or make the "
-            f"others models inside it",
+            f"expected one model that moves, got {len(machines)} ({names}){hint}; load a file "
+            f"with one of them, or make the others models inside it",
         )
+    for scope in found:
+        if scope is not machines[0]:
+            left_out.add("scenery: static models without joints", scope.name)
     gravity = worlds[0].find("gravity") if worlds else None
     if gravity is None:
-        return models[0], None
+        return machines[0], None
     x, y, z = numbers(document, gravity, 3)
-    return models[0], (x, y, z)
+    return machines[0], (x, y, z)
 
 
-def _refuse_includes(document: Document, element: Element) -> None:
-    found = element.find("include")
-    if found is not None:
-        uri = (found.findtext("uri") or "").strip()
-        raise document.error(
-            found,
-            f"other files are not included ({quote(uri)}): write the model out, with "
-            f"`gz sdf -p FILE > whole.sdf`, and load that",
-        )
+def _is_scenery(scope: Scope) -> bool:
+    return scope.static and all(inner.model.find("joint") is None for inner in scope.scopes())
 
 
 def _assembled(
@@ -175,11 +158,23 @@ def _assembled(
     if not to_world and (parts or not _is_identity(placed)):
         links = [Link(WORLD), *links]
         tree.append(Joint(PLACED, "fixed", WORLD, base, placed))
+    fixed = {
+        inner.prefix + (one.get("name") or "")
+        for inner in scope.scopes()
+        for one in inner.model.findall("link")
+        if inner.static
+    }
     for part in parts:
-        tree.append(Joint(f"{part}.free", "floating", WORLD, part, scope.frame(part, scope.model)))
+        here = scope.frame(part, scope.model)
+        if part in fixed:
+            tree.append(Joint(f"{part}.static", "fixed", WORLD, part, here))
+            continue
+        tree.append(Joint(f"{part}.free", "floating", WORLD, part, here))
         document.remark("parts that no joint connects float freely", part)
+    if fixed and any(joint.type != "fixed" for joint in joints):
+        left_out.add("that all joints of static models stand still", scope.name)
     return Description(
-        name=scope.model.get("name") or "model",
+        name=scope.name or "model",
         links=tuple(links),
         joints=tuple(tree),
         loops=tuple(as_loop(joint, document.file) for joint in cut),

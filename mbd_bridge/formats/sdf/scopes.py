@@ -4,6 +4,10 @@ A model is a scope of names: its links, joints, frames and models in it. ``a::b`
 a. A pose is relative to what `relative_to` names; without it that of a joint to its child, that of
 a frame to what it is attached to, any other to the model. All is returned in the axes of the world
 in which the outermost model stands.
+
+An included model is one in the model; its ``<include>`` may give name, pose, placement frame and
+whether it is static. If it is merged, its names are the including model's as well, and what is
+relative to "the model" in it stays so; that frame's name is ``_merged__NAME__model__``.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mbd_bridge.formats.document import Document, quote, unknown
-from mbd_bridge.formats.sdf.values import pose_of, text
+from mbd_bridge.formats.sdf.includes import Source, only_model
+from mbd_bridge.formats.sdf.values import flag, pose_of, text
 from mbd_bridge.formats.xml_reader import Element
 from mbd_bridge.spatial import Frame
 
@@ -20,6 +25,9 @@ MODEL = "__model__"
 NAMED = ("link", "frame", "model", "joint")
 DEEPEST = 200
 """Frames that are relative to each other in a row: more are a circle or a joke."""
+
+NESTED = 20
+"""Models in models, at most."""
 
 
 def is_world(element: Element) -> bool:
@@ -33,24 +41,26 @@ class Scope:
 
     Attributes
     ----------
+    source : its file
     prefix : of the names of its links and joints among all: "" of the outermost, "arm::" inside
-    separate : joints have names of their own, as before version 1.7: a link may have the same
+    include : the file and the element that includes it
     elements : by name
     inner : the models in it, by name
+    merged : included models whose names are this one's, too
     """
 
-    document: Document
+    source: Source
     model: Element
     prefix: str = ""
-    separate: bool = False
     outer: Scope | None = None
+    include: tuple[Source, Element] | None = None
     elements: dict[str, Element] = field(default_factory=dict)
     inner: dict[str, Scope] = field(default_factory=dict)
+    merged: list[Scope] = field(default_factory=list)
     known: dict[str, Frame] = field(default_factory=dict)
-    attached: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.prefix.count("::") > DEEPEST // 10:
+        if sum(1 for _ in self._above()) > NESTED:
             raise self.document.error(self.model, "models are nested too deep; flatten them")
         joints: set[str] = set()
         for tag in NAMED:
@@ -59,30 +69,104 @@ class Scope:
                 if is_world(element):
                     self.document.remark_at("a link named world is the world itself", element)
                     continue
-                if tag == "joint" and self.separate and name not in joints:
+                if tag == "joint" and self.source.separate and name not in joints:
                     joints.add(name)
                     self.elements.setdefault(name, element)
                     continue
-                if name in self.elements:
-                    first = self.elements[name]
-                    raise self.document.error(
-                        element,
-                        f"another <{first.tag}> is named {quote(name)} too; rename one of them",
-                    )
-                if "::" in name or name in (MODEL, "world"):
-                    raise self.document.error(
-                        element, f"the name {quote(name)} is SDF's own; choose another one"
-                    )
-                self.elements[name] = element
+                self._add(name, element, element)
                 if tag == "model":
-                    prefix = f"{self.prefix}{name}::"
-                    self.inner[name] = Scope(self.document, element, prefix, self.separate, self)
+                    self.inner[name] = Scope(self.source, element, f"{self.prefix}{name}::", self)
+        for element in self.model.findall("include"):
+            self._include(element)
+
+    @property
+    def document(self) -> Document:
+        """The file, for messages."""
+        return self.source.document
+
+    @property
+    def name(self) -> str:
+        """The model's name, or the one that its ``<include>`` gives."""
+        given = ""
+        if self.include is not None:
+            given = text(self.include[0].document, self.include[1], "name", "")
+        return given or self.model.get("name") or ""
+
+    @property
+    def static(self) -> bool:
+        """Whether the model, or one that it is in, cannot move."""
+        own = flag(self.document, self.model, "static")
+        if self.include is not None and self.include[1].find("static") is not None:
+            own = flag(self.include[0].document, self.include[1], "static")
+        return own or (self.outer is not None and self.outer.static)
 
     def scopes(self) -> Iterator[Scope]:
         """Yield this model and those in it."""
         yield self
-        for scope in self.inner.values():
+        for scope in (*self.merged, *self.inner.values()):
             yield from scope.scopes()
+
+    def _above(self) -> Iterator[Source]:
+        """Yield the files of this model and of those that it is in."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope.source
+            scope = scope.outer
+
+    def _add(self, name: str, element: Element, at: Element) -> None:
+        """Note what has a name; `at` is the element that gives it."""
+        if name in self.elements:
+            raise self.document.error(
+                at,
+                f"another <{self.elements[name].tag}> is named {quote(name)} too; rename one of "
+                f"them",
+            )
+        if "::" in name or name in (MODEL, "world"):
+            raise self.document.error(at, f"the name {quote(name)} is SDF's own; choose another")
+        self.elements[name] = element
+
+    def _include(self, element: Element) -> None:
+        """Add a model of another file."""
+        source = self.source.files.include(self.source, element, self._above())
+        model, include = only_model(source, element, self.source), (self.source, element)
+        if (element.get("merge") or "false").lower() not in ("1", "true"):
+            name = text(self.document, element, "name", "") or source.document.attribute(
+                model, "name"
+            )
+            self._add(name, model, element)
+            self.inner[name] = Scope(source, model, f"{self.prefix}{name}::", self, include)
+            return
+        merged = Scope(source, model, self.prefix, self, include)
+        double = sorted(self._names() & merged._names())
+        if double:
+            raise self.document.error(
+                element,
+                f"the model that is merged has {quote(double[0])} too; rename one of them, or "
+                f"include it without merge",
+            )
+        self.merged.append(merged)
+
+    def _names(self) -> set[str]:
+        """Return the names in this model, with those merged into it."""
+        names = {*self.elements}
+        for scope in self.merged:
+            names |= {*scope._names(), scope._proxy()}
+        return names
+
+    def _proxy(self) -> str:
+        """Return the name that the frame of a merged model has in the including one."""
+        return f"_merged__{self.model.get('name') or ''}__model__"
+
+    def _holder(self, name: str) -> tuple[Scope, str] | None:
+        """Return the merged model that a name is of, and the name there."""
+        if name in self.elements:
+            return None
+        for scope in self.merged:
+            if name == scope._proxy():
+                return scope, MODEL
+            if name in scope._names():
+                return scope, name
+        return None
 
     def frame(self, name: str, at: Element, depth: int = 0) -> Frame:
         """Return the frame of a name in the world; `at` is who asks."""
@@ -100,12 +184,13 @@ class Scope:
     def _found(self, name: str, at: Element, depth: int) -> Frame:
         if name == MODEL:
             return self._own(at, depth)
+        if held := self._holder(name):
+            return held[0].frame(held[1], at, depth + 1)
         if name not in self.elements:
-            raise self.document.error(at, unknown("frame", name, (*self.elements, MODEL, "world")))
-        element = self.elements[name]
-        if element.tag == "model":
+            raise self.document.error(at, unknown("frame", name, (*self._names(), MODEL, "world")))
+        if name in self.inner:
             return self.inner[name].frame(MODEL, at, depth + 1)
-        return self.frame_of(element, depth)
+        return self.frame_of(self.elements[name], depth)
 
     def frame_of(self, element: Element, depth: int = 0) -> Frame:
         """Return the frame of a link, joint or frame of this model in the world."""
@@ -119,6 +204,15 @@ class Scope:
     def _own(self, at: Element, depth: int) -> Frame:
         """Return the frame of the model itself."""
         own, relative = pose_of(self.document, self.model)
+        placed = self.model.get("placement_frame") or ""
+        if self.include is not None:
+            by, element = self.include
+            if element.find("pose") is not None:
+                own, relative = pose_of(by.document, element)
+            if given := text(by.document, element, "placement_frame", ""):
+                placed = given
+                if element.find("pose") is None:
+                    raise by.document.error(element, "<placement_frame> needs a <pose>; write one")
         if self.outer is None:
             if relative and relative != "world":
                 raise self.document.error(
@@ -127,7 +221,6 @@ class Scope:
             carrier = Frame.identity()
         else:
             carrier = self.outer.frame(relative or MODEL, self.model, depth + 1)
-        placed = self.model.get("placement_frame")
         if not placed:
             return carrier @ own
         self.known[MODEL] = Frame.identity()  # where the placement frame is in the model
@@ -147,13 +240,15 @@ class Scope:
             return self._inner(head, at).link(rest, at, depth + 1)
         if name == MODEL:
             return self.canonical(at, depth + 1)
+        if held := self._holder(name):
+            return held[0].link(held[1], at, depth + 1)
         if name not in self.elements:
-            raise self.document.error(at, unknown("link or frame", name, self.elements))
+            raise self.document.error(at, unknown("link or frame", name, self._names()))
+        if name in self.inner:
+            return self.inner[name].canonical(at, depth + 1)
         element = self.elements[name]
         if element.tag == "link":
             return self.prefix + name
-        if element.tag == "model":
-            return self.inner[name].canonical(at, depth + 1)
         if element.tag == "joint":
             return self.link(text(self.document, element, "child"), element, depth + 1)
         return self.link(element.get("attached_to") or MODEL, element, depth + 1)
@@ -166,11 +261,14 @@ class Scope:
         for name, element in self.elements.items():
             if element.tag == "link":
                 return self.prefix + name
-        for scope in self.inner.values():
+        for scope in (*self.merged, *self.inner.values()):
             return scope.canonical(at, depth + 1)
         raise self.document.error(self.model, "the model has no link; add one")
 
     def _inner(self, name: str, at: Element) -> Scope:
-        if name not in self.inner:
-            raise self.document.error(at, unknown("model", name, self.inner))
-        return self.inner[name]
+        for scope in (self, *self.merged):
+            if name in scope.inner:
+                return scope.inner[name]
+            if scope is not self and scope.merged and name in scope._names():
+                return scope._inner(name, at)
+        raise self.document.error(at, unknown("model", name, self.inner))
