@@ -233,7 +233,8 @@ class Model:
 
     def no_joint(self, name: object, others: Iterable[str] = ()) -> str:
         """Say that no joint is called so; of a link, which joint carries it."""
-        above = [one.name for one in self.joints if self.links[one.child].name == name]
+        known = isinstance(name, str)  # what is compared with an array is an array
+        above = [one.name for one in self.joints if known and self.links[one.child].name == name]
         if above:
             return f"{name!r} is a link, no joint; the joint that carries it is {above[0]!r}"
         return unknown_name("joint", name, [*self.joint_index, *others])
