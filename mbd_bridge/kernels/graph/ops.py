@@ -326,4 +326,4 @@ def data(node: tuple[Any, ...]) -> tuple[Any, ...]:
 def moved(node: tuple[Any, ...], place: Any) -> tuple[Any, ...]:
     """Return a node whose operands have moved: the one at k to ``place[k]``."""
     stop = 1 + ARITY[node[0]]
-    return (node[0], *(place[k] for k in node[1:stop]), *node[stop:])
+    return (node[0], *[place[k] for k in node[1:stop]], *node[stop:])

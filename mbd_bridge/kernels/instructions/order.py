@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mbd_bridge.kernels.graph.ops import CALLS
+from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.program import Program
 
 
@@ -53,8 +54,12 @@ def reordered(program: Program, order: list[int]) -> Program:
     place = [0] * len(code)
     for new, old in enumerate(order):
         place[old] = new
+    at = place.__getitem__
     instructions = tuple(
-        code[old]._replace(operands=tuple(place[k] for k in code[old].operands)) for old in order
+        [
+            Instruction(one.op, tuple(map(at, one.operands)), one.data)
+            for one in map(code.__getitem__, order)
+        ]
     )
     outputs = tuple(tuple(place[k] for k in indices) for indices in program.outputs)
     return replace(program, instructions=instructions, outputs=outputs)
