@@ -16,6 +16,9 @@ FROM = 1e4
 SMALL = 1e-2
 """Size below which a number is shown in thousandths: 0.01 N, but 9.9 mN."""
 
+CLOCK = 1e5
+"""s: times beyond are stamps of a clock, or days long."""
+
 PREFIXED = ("N", "N m", "W", "J")
 """Units that take prefixes; rad, m and their rates stay as they are."""
 
@@ -60,6 +63,17 @@ def number(value: float, floor: float = 0.0, digits: int = DIGITS) -> str:
     floor : size up to which it is a rounding error
     """
     return "0" if abs(value) <= floor else f"{value:.{digits}g}"
+
+
+def instant(time: float) -> str:
+    """Return a time, s, to the millisecond where it is a clock's: six digits would hide it.
+
+    Examples
+    --------
+    >>> instant(12.3456789), instant(1_700_000_012.34)
+    ('12.3457', '1700000012.34')
+    """
+    return f"{time:g}" if abs(time) < CLOCK else f"{time:.3f}".rstrip("0").rstrip(".")
 
 
 def quantity(value: float, unit: str, floor: float = 0.0, digits: int = DIGITS) -> str:

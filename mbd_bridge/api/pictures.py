@@ -15,6 +15,7 @@ from mbd_bridge.arguments import flag
 from mbd_bridge.errors import ModelError, StateError, one_of, real_number
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
+from mbd_bridge.readable import instant
 from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def render(
     at = float(source.time[0]) if time is None else float(time)
     if not source.time[0] <= at <= source.time[-1]:
         raise StateError(
-            f"t = {at!r} s is not in the motion, which goes from {source.time[0]:g} to "
-            f"{source.time[-1]:g} s"
+            f"t = {at!r} s is not in the motion, which goes from {instant(source.time[0])} to "
+            f"{instant(source.time[-1])} s"
         )
     return still(source.at(np.array([at])), shot, overlays, path).view(Picture)
 

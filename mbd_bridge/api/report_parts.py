@@ -17,7 +17,7 @@ from mbd_bridge.external import ExternalForces, ExternalGiven
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.motions import Motion, Pieces
 from mbd_bridge.motions.sample import MotionSample
-from mbd_bridge.readable import quantity
+from mbd_bridge.readable import instant, quantity
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.spatial import Array
@@ -212,6 +212,6 @@ def draw(
     except MbdError as reason:
         return None, f"No picture: {reason}"
     return drawn, (
-        f"At t = {worst.time:g} s, where the force of {worst.joint} is largest: "
+        f"At t = {instant(worst.time)} s, where the force of {worst.joint} is largest: "
         f"{quantity(worst.force, 'N')}."
     )

@@ -140,12 +140,12 @@ def tables(found: Bearings) -> tuple[Table | str, ...]:
 
 def _loads(duty: BearingDuty) -> tuple[str, ...]:
     from mbd_bridge.loads.round_off import ROUND_OFF
-    from mbd_bridge.readable import number
+    from mbd_bridge.readable import instant, number
 
     floor = ROUND_OFF * max(duty.radial.value, duty.axial.value)
     axial, radial, tilting = duty.determined
     cells = [number(duty.radial.value, floor), f"{math.degrees(duty.radial_angle):.1f}"]
-    cells += [f"{duty.radial.time:g}"]
+    cells += [instant(duty.radial.time)]
     if not radial:
         cells = ["undetermined", "", ""]
     cells += [number(duty.axial.value, floor) if axial else "undetermined"]

@@ -132,8 +132,10 @@ def _number(word: str) -> float:
 
 
 def _heading(body: FreeBody, k: int) -> str:
+    from mbd_bridge.readable import instant
+
     label = f": {body.labels[k]}" if body.labels[k] else ""
-    return f"instant {k + 1}, t = {body.time[k]:g} s{label}"
+    return f"instant {k + 1}, t = {instant(body.time[k])} s{label}"
 
 
 def _table(body: FreeBody, k: int) -> Any:

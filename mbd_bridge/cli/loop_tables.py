@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mbd_bridge.cli import screen
-from mbd_bridge.readable import number, shown_in
+from mbd_bridge.readable import instant, number, shown_in
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -96,7 +96,7 @@ def peaks(found: Peaks) -> Table:
         floor, unit = round_off.floor(peak.unit), shown_in(peak.unit, peak.peak)
         values = [number(x * unit.factor) for x in (peak.peak, peak.rms)]
         band = "" if peak.band is None else f"{peak.band * unit.factor:.2g}"
-        numbers = [values[0], band, values[1], unit.unit, f"{peak.time:g}"]
+        numbers = [values[0], band, values[1], unit.unit, instant(peak.time)]
         if abs(peak.peak) <= floor:
             numbers = ["0", "", "0", peak.unit, ""]
         if not peak.known:
@@ -119,7 +119,7 @@ def efforts(found: EffortDifferences) -> Table:
             f"{100.0 * one.share:.2g}",
             number(one.largest),
             one.unit,
-            f"{one.time:g}",
+            instant(one.time),
         )
         for one in found.entries
     ]

@@ -22,7 +22,7 @@ from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motions.motion import Motion
 from mbd_bridge.named import Named
-from mbd_bridge.readable import quantity
+from mbd_bridge.readable import instant, quantity
 from mbd_bridge.tabular import Rows, Series, Tabular
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class EffortDifference:
             share = f"{100.0 * self.share:.2g} % of its {own} RMS"
         return (
             f"measured effort of {self.name} differs by {rms} RMS, {share}, at most {most} at "
-            f"{self.time:g} s"
+            f"{instant(self.time)} s"
         )
 
 

@@ -14,6 +14,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import UNITS
 from mbd_bridge.motions.table import LOAD, is_load
 from mbd_bridge.motions.warnings import NAMED
+from mbd_bridge.readable import instant
 
 Floats = NDArray[np.float64]
 
@@ -40,11 +41,14 @@ def times(table: Table) -> Floats:
     bad = np.flatnonzero(steps <= 0.0)
     if len(bad):
         row = int(bad[0]) + 1
-        if time[row] == time[row - 1] and CLOCK not in table.attributes:
-            advice = "or leave such rows out, --gaps drop (gaps='drop')"
-        what = "stands twice" if time[row] == time[row - 1] else f"comes after {time[row - 1]:g} s"
+        what = f"comes after {instant(time[row - 1])} s"
+        if time[row] == time[row - 1]:
+            what = "stands twice"
+            if CLOCK not in table.attributes:
+                advice = "give finer time stamps, or leave such rows out, --gaps drop (gaps='drop')"
         raise table.error(
-            f"expected times that grow from row to row, but {time[row]:g} s {what}; {advice}",
+            f"expected times that grow from row to row, but {instant(time[row])} s {what}; "
+            f"{advice}",
             row,
             "time",
         )

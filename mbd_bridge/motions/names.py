@@ -42,6 +42,8 @@ NAMED = 8
 """How many names a sentence gives before it counts."""
 NEAR = 0.8
 """Likeness of a name to one that is missing, from which on it is a misspelt one."""
+PARTS = ("nanosec", "nanosecs", "nanoseconds", "nsec", "nsecs")
+"""Ends of names of columns that hold what a time in whole seconds lacks, as ROS writes them."""
 POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
 POSE |= dict.fromkeys(("qx", "qy", "qz", "qw"), "1")
 
@@ -144,6 +146,7 @@ def named_columns(
             absent = [] if by_number else absent
     found = {place: words.with_unit(found[place], naming.units) for place in sorted(found)}
     _check_twice(source, found)
+    _check_clock(source, found, extra)
     names = {column.name for column in found.values()}
     loads = [k for k in extra if is_load(source.columns[k].name, model)]
     others = [source.columns[k].name for k in sorted(set(extra) - set(loads))]
@@ -299,6 +302,19 @@ def _check_twice(source: TableSource, found: Mapping[int, Column]) -> None:
                 f"(ignore=[{b!r}])",
                 source.path,
             )
+
+
+def _check_clock(source: TableSource, found: Mapping[int, Column], extra: Sequence[int]) -> None:
+    """Refuse times of which a part is in another column: seconds here, nanoseconds there."""
+    clock = [source.columns[k].name for k, column in found.items() if column.name == "time"]
+    parts = [source.columns[k].name for k in extra if plain(source.columns[k].name).endswith(PARTS)]
+    if clock and parts and plain(clock[0]).endswith(("sec", "secs", "seconds")):
+        raise FileError(
+            f"the time is in two columns, {clock[0]!r} and {parts[0]!r}: write one, the first + "
+            f"1e-9 * the second, s; or say that {clock[0]!r} is all, --ignore {parts[0]!r} "
+            f"(ignore=[{parts[0]!r}])",
+            source.path,
+        )
 
 
 def _check_near(source: TableSource, others: Sequence[str], words: _Words, names: set[str]) -> None:

@@ -18,6 +18,8 @@ NAMED = 6
 """How many names a sentence gives before it counts."""
 UNEVEN = 10.0
 """Ratio of the longest to the usual time step from which a spline may swing."""
+MANY, SLOW = 100, 1.0
+"""Rows and seconds between them, from which on the times may be milliseconds."""
 TURNS = 8.0 * np.pi
 """Angle beyond a limit from which it may be one in degrees, rad."""
 ANOTHER, STILL = 0.5, 1e-2
@@ -87,7 +89,7 @@ class MotionWarnings:
         self._highest = np.full(model.nq, -np.inf)
         self._jumps: dict[int, tuple[float, float]] = {}
         self._rates: dict[int, tuple[float, float, float]] = {}
-        self._gap, self._steps = 0.0, list[float]()
+        self._gap, self._steps, self._rows = 0.0, list[float](), 0
 
     def add(
         self,
@@ -113,6 +115,7 @@ class MotionWarnings:
         steps = np.diff(time)
         self._gap = max(self._gap, float(steps.max()))
         self._steps.append(float(np.median(steps)))
+        self._rows += len(time)
 
     def compare_rates(self, time: Floats, q: Floats, v: Floats, given: Flags) -> None:
         """Take in how far velocities of a piece lead, and how far the positions go.
@@ -180,6 +183,11 @@ class MotionWarnings:
 
     def _uneven(self) -> list[str]:
         usual = float(np.median(self._steps)) if self._steps else np.inf
+        if self._rows > MANY and usual >= SLOW:
+            return [
+                f"{usual:g} s from row to row: are these milliseconds? Then the header says "
+                f"'time [ms]'"
+            ]
         if self._gap <= UNEVEN * usual:
             return []
         return [

@@ -7,7 +7,7 @@ import math
 from mbd_bridge.loads.bearings import BearingDuty, Bearings, RatingLife
 from mbd_bridge.loads.bearings.duty import Peak
 from mbd_bridge.loads.streaming import LoadCases
-from mbd_bridge.readable import number, quantity
+from mbd_bridge.readable import instant, number, quantity
 from mbd_bridge.reports.page import Cell, paragraph, table, verdict
 
 UNSURE: Cell = ("undetermined", "doubt")
@@ -98,7 +98,7 @@ def _loads(duty: BearingDuty) -> list[Cell]:
 
     floor = ROUND_OFF * max(duty.radial.value, duty.axial.value)
     axial, radial, tilting = duty.determined
-    time = "" if duty.radial.value <= floor else f"{duty.radial.time:g}"
+    time = "" if duty.radial.value <= floor else instant(duty.radial.time)
     return [
         duty.title,
         *([_peak(duty.radial, "N", floor), time] if radial else [UNSURE, ""]),

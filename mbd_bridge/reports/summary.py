@@ -10,7 +10,7 @@ from mbd_bridge.crosscheck import Report
 from mbd_bridge.errors import count
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.motions.table import FORCES, MOMENTS
-from mbd_bridge.readable import quantity
+from mbd_bridge.readable import instant, quantity
 from mbd_bridge.reports.bearings import bearings_verdicts
 from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
@@ -219,7 +219,8 @@ def _peak(worst: Worst, several: bool) -> list[Cell]:
         text += f" ± {quantity(one.largest.band, one.signal.unit, digits=2)}"
     unsure = _unsure(worst)
     kind = "doubt" if unsure == UNSURE else ""
-    at = f"{worst.case}, {one.largest.time:g}" if several else f"{one.largest.time:g}"
+    at = instant(one.largest.time)
+    at = f"{worst.case}, {at}" if several else at
     return [(text + unsure, kind), "" if _is_zero(worst) else at]
 
 

@@ -15,7 +15,7 @@ from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.efforts import EffortDifferences
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
-from mbd_bridge.readable import Shown, number, quantity, shown_in
+from mbd_bridge.readable import Shown, instant, number, quantity, shown_in
 from mbd_bridge.reports.page import Cell, details, paragraph, sentence, table
 
 
@@ -88,7 +88,7 @@ def readable_units(history: LoadHistory) -> dict[tuple[str, str], Shown]:
 
 def _extreme(one: Extreme, shown: Shown, least: float) -> list[str]:
     nothing = abs(one.value) <= least
-    return ["0", ""] if nothing else [number(one.value * shown.factor), f"{one.time:g}"]
+    return ["0", ""] if nothing else [number(one.value * shown.factor), instant(one.time)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def efforts(found: EffortDifferences) -> str:
             quantity(one.rms, one.unit),
             f"{100.0 * one.share:.2g} %" if one.measured_rms else "",
             quantity(one.largest, one.unit),
-            f"{one.time:g} s",
+            f"{instant(one.time)} s",
         )
         for one in found.entries
     ]

@@ -13,6 +13,7 @@ from mbd_bridge.errors import count
 from mbd_bridge.formats.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.mechanism import Model
+from mbd_bridge.readable import instant
 from mbd_bridge.reports import checks, figures, tables
 from mbd_bridge.reports.bearings import bearings_section, combined_lives
 from mbd_bridge.reports.cases import load_cases, of_each
@@ -73,7 +74,9 @@ def report_page(subject: Subject) -> str:
     actuators = {case.name: tables.sizings(model, case.history) for case in cases.cases}
     lead = f"Loads of {count(len(first.joints), 'joint')} along {subject.motion}: "
     if len(cases) == 1:
-        lead += f"{count(first.rows, 'state')} from {first.begin:g} to {first.end:g} s. "
+        lead += (
+            f"{count(first.rows, 'state')} from {instant(first.begin)} to {instant(first.end)} s. "
+        )
     else:
         lead += f"{', '.join(case.name for case in cases.cases)}. "
     lead += f"Computed by mbd_bridge {subject.version}."

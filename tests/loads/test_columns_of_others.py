@@ -176,6 +176,33 @@ def test_rows_with_gaps_are_refused_or_left_out_and_counted(tmp_path):
     assert "2 rows with gaps left out" in motion.notes
 
 
+def test_seconds_without_their_nanoseconds_are_refused(tmp_path):
+    stamps = 1.7e9 + 10.0 * TIME
+    rows = np.c_[np.floor(stamps), (stamps % 1.0) * 1e9, PLAIN[:, 1:]]
+    path = written(tmp_path, table(("header.stamp.sec", "header.stamp.nanosec", *JOINTS), rows))
+    with pytest.raises(FileError, match=r"two columns.*write one.*--ignore 'header.stamp.nanosec'"):
+        mbd.load_motion(path, arm())
+
+
+def test_milliseconds_taken_for_seconds_are_asked_about(tmp_path):
+    rows = np.repeat(PLAIN, 10, axis=0)
+    for step, said in ((5.0, True), (0.005, False)):
+        rows[:, 0] = step * np.arange(len(rows))
+        motion = mbd.load_motion(written(tmp_path, table(("time", *JOINTS), rows)), arm())
+        assert (
+            any("5 s from row to row: are these milliseconds?" in n for n in motion.notes) == said
+        )
+
+
+def test_times_of_a_clock_are_shown_to_the_millisecond(tmp_path):
+    path = written(tmp_path, table(("timestamp", *JOINTS), np.c_[1.7e9 + TIME, Q]))
+    robot = arm()
+    loads = robot.joint_loads(mbd.load_motion(path, robot), joints="elbow")
+    axes = loads.plot()
+    assert axes[0].get_lines()[0].get_xdata()[-1] == 1.0
+    assert "after 1700000000" in axes[-1].get_xlabel()
+
+
 def test_one_row_is_a_pose_at_rest(tmp_path):
     robot = arm()
     for columns, row in ((JOINTS, Q[:1]), (("time", *JOINTS), PLAIN[:1])):

@@ -23,6 +23,7 @@ from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCo
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
 from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.named import Named
+from mbd_bridge.readable import instant
 from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ class LoadHistory(
     def __repr__(self) -> str:
         return (
             f"LoadHistory({self.mechanism!r}: {', '.join(self.joints)}; "
-            f"{count(self.rows, 'state')} from {self.begin:g} to {self.end:g} s; {self.convention})"
+            f"{count(self.rows, 'state')} from {instant(self.begin)} to {instant(self.end)} s; "
+            f"{self.convention})"
         )
 
 
