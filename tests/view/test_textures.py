@@ -18,7 +18,7 @@ from mbd_bridge.view.sampling import Sampler
 from mbd_bridge.view.scene import PLAIN, scene
 from mbd_bridge.view.slices import sliced
 from mbd_bridge.view.texturing import wrapped
-from mbd_bridge.view.web.images import EDGE
+from mbd_bridge.view.web.images import embedded
 from mbd_bridge.view.web.simplify import clustered
 from tests.bounds import bounded
 from tests.view.test_web_view import WIDE, Page, browser, seen_at
@@ -168,8 +168,9 @@ def test_an_image_is_in_a_page_once_and_small(tmp_path):
     assert {mesh["texture"] for mesh in page["meshes"]} == {0}
     texture = Texture(str(tmp_path / "check er.png"))
     assert texture.pixels.shape == (1024, 512, 3)  # powers of two, as pages need them
-    assert len(page["textures"][0]) < 4 / 3 * 300_000
-    assert EDGE <= 512
+    assert len(page["textures"][0]) < 500_000  # of noise, which is the worst
+    many = [Texture(texture.path) for _ in range(20)]
+    assert sum(map(len, embedded(many))) < 1_500_000
 
 
 def faulty(folder):
@@ -298,7 +299,7 @@ def test_sliced_scaled_and_simplified_surfaces_keep_their_image_in_place(tmp_pat
     fine = replace(quad, vertices=points, triangles=corners, uv=grid.astype("f4")[corners])
     few = clustered(fine, 10)
     assert len(few.triangles) < 250
-    assert few.uv == pytest.approx(few.vertices[few.triangles][..., :2], abs=0.1)
+    assert few.uv == pytest.approx(few.vertices[few.triangles][..., :2], abs=1e-6)
 
 
 def test_a_far_texture_is_its_mean_and_a_near_one_is_sharp(tmp_path, image):

@@ -27,25 +27,28 @@ class _Faces:
     """Polygons of one material: all their corners in a row, and how many each has.
 
     `places`, in the texture, are there from the first face on that has some.
+
+    Parameters
+    ----------
+    plain : the material is known, and has no texture
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plain: bool = False) -> None:
+        self.plain = plain
         self.corners, self.counts, self.places = array("q"), array("q"), array("q")
 
     def take_places(self, parts: list[str], seen: int) -> None:
         """Keep where the corners of a face are in the texture; `parts` are its words."""
-        before = len(self.corners) - len(self.places)
-        self.places.extend([NOWHERE] * before)
-        for part in parts:
-            word = part.split("/", 2)[1:2]
-            k = int(word[0]) if word and word[0] else 0
-            self.places.append(k - 1 if k > 0 else seen + k if k else NOWHERE)
+        self.places.extend([NOWHERE] * (len(self.corners) - len(self.places)))
+        words = [part.split("/", 2) for part in parts]
+        numbers = [int(word[1]) if len(word) > 1 and word[1] else 0 for word in words]
+        self.places.extend([k - 1 if k > 0 else seen + k if k else NOWHERE for k in numbers])
 
 
 def read_obj(data: bytes, file: str) -> list[Surface]:
     """Return the surfaces of an OBJ file, one a material."""
     vertices, places = array("d"), array("d")
-    libraries: dict[str, dict[str, Material]] = {}
+    libraries, materials = set[str](), dict[str, Material]()
     faces = {"": _Faces()}
     used, budget = faces[""], Budget(file)
     for number, line in _lines(data, file):
@@ -61,7 +64,7 @@ def read_obj(data: bytes, file: str) -> list[Surface]:
                 if 0 in face:
                     raise FileError("vertices are counted from 1, got 0", file, number)
                 seen = len(vertices) // 3
-                if places:
+                if places and not used.plain:
                     used.take_places(parts, len(places) // 2)
                 used.corners.extend([k - 1 if k > 0 else seen + k for k in face])
                 used.counts.append(len(face))
@@ -69,17 +72,21 @@ def read_obj(data: bytes, file: str) -> list[Surface]:
                 u, v = [*rest.split(), "0"][:2]
                 places.extend((float(u), float(v)))
             elif word == "usemtl":
-                used = faces.setdefault(rest.strip(), _Faces())
+                name = rest.strip()
+                if name not in faces:
+                    known = materials.get(name)
+                    faces[name] = _Faces(known is not None and known.texture is None)
+                used = faces[name]
             elif word == "mtllib" and rest not in libraries:
                 if len(libraries) == MAX_LIBRARIES:
                     message = f"it names more than {MAX_LIBRARIES} material libraries; join them"
                     raise FileError(message, file, number)
-                libraries[rest] = read_mtl(Path(file).parent / rest.strip())
+                libraries.add(rest)
+                materials |= read_mtl(Path(file).parent / rest.strip())
         except (ValueError, OverflowError):
             raise FileError(
                 f"expected numbers behind {word!r:.20}, got {rest!r:.60}", file, number
             ) from None
-    materials = {name: colour for found in libraries.values() for name, colour in found.items()}
     points, whole = np.array(vertices).reshape(-1, 3), Budget(file)
     surfaces = []
     for name, one in faces.items():

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from mbd_bridge.formats.mesh import Texture
 
-EDGE, SMALLEST = 512, 16
+EDGE, SMALLEST = 1024, 16
 """Width and height of an image in a page, pixels: at most, and what many of them are left with."""
 
 PIXELS = 2**21
-"""Most pixels of all images of a page, eight of full size: as JPEG some 600 kB at most."""
+"""Most pixels of all images of a page, two of full size: some 600 kB of photographs."""
 
 QUALITY = 85
 """Of a JPEG, as Pillow counts."""

@@ -8,9 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from mbd_bridge.formats.mesh import Surface
+from mbd_bridge.spatial import Array
 
 FINEST, COARSEST = 512, 4
 """Cells along the longest edge of a surface, from the finest grid to the coarsest."""
+
+FASTEST = 3.0
+"""How much faster than on the average a texture may change over a surface."""
+
+SLIVER = 1e-9
+"""Square of a triangle's area, in parts of its edges' squares: those with less count as so much."""
 
 
 def simplified(surface: Surface, most: int) -> Surface:
@@ -37,15 +44,43 @@ def clustered(surface: Surface, cells: int) -> Surface:
     np.add.at(means, place, points)
     triangles = place[np.asarray(surface.triangles)]
     a, b, c = triangles.T
-    left = replace(surface, vertices=means / counts[:, None], triangles=triangles)
-    left = left.some((a != b) & (b != c) & (c != a))
+    left = surface.some((a != b) & (b != c) & (c != a))
+    vertices, uv, corners = means / counts[:, None], left.uv, place[left.triangles]
+    if uv is not None:
+        uv = _carried_on(uv, points[left.triangles], vertices[corners]).astype(np.float32)
     # each begins with its lowest corner, seen from the same side
-    first = left.triangles.argmin(axis=1)
-    order = (first[:, None] + np.arange(3)) % 3
-    triangles = np.take_along_axis(left.triangles, order, axis=1)
-    uv = None if left.uv is None else np.take_along_axis(left.uv, order[..., None], axis=1)
-    _, single = np.unique(triangles, axis=0, return_index=True)
-    return replace(left, triangles=triangles, uv=uv).some(single)
+    order = (corners.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    corners = np.take_along_axis(corners, order, axis=1)
+    uv = None if uv is None else np.take_along_axis(uv, order[..., None], axis=1)
+    _, single = np.unique(corners, axis=0, return_index=True)
+    return replace(surface, vertices=vertices, triangles=corners, uv=uv).some(single)
+
+
+def _carried_on(uv: Array, corners: Array, moved: Array) -> Array:
+    """Return texture coordinates where the corners of triangles were moved to.
+
+    Each triangle's map from places to the texture goes on beyond its edges; that of slivers no
+    further than others do.
+
+    Parameters
+    ----------
+    uv, corners, moved : (T, 3, 2), and (T, 3, 3) m before and after
+    """
+    first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    across, above = uv[:, 1] - uv[:, 0], uv[:, 2] - uv[:, 0]
+    shift = moved - corners
+    aa, bb, ab = (np.einsum("ti,ti->t", x, y)
+                  for x, y in ((first, first), (second, second), (first, second)))  # fmt: skip
+    area = np.maximum(aa * bb - ab**2, SLIVER * np.maximum(aa * bb, np.finfo(float).tiny))
+    by_first, by_second = (np.einsum("tci,ti->tc", shift, edge) for edge in (first, second))
+    u = (bb[:, None] * by_first - ab[:, None] * by_second) / area[:, None]
+    v = (aa[:, None] * by_second - ab[:, None] * by_first) / area[:, None]
+    step = u[..., None] * across[:, None] + v[..., None] * above[:, None]
+    shown = np.abs(across[:, 0] * above[:, 1] - across[:, 1] * above[:, 0]).sum()
+    dense = np.sqrt(shown / np.sqrt(area).sum())
+    most = FASTEST * dense * np.linalg.norm(shift, axis=2, keepdims=True)
+    length = np.linalg.norm(step, axis=2, keepdims=True)
+    return np.asarray(uv + step * np.minimum(1.0, most / np.maximum(length, np.finfo(float).tiny)))
 
 
 def within(surfaces: Sequence[Surface], most: int) -> list[Surface]:
