@@ -294,7 +294,7 @@ def test_sliced_scaled_and_simplified_surfaces_keep_their_image_in_place(tmp_pat
         [np.stack(t, axis=-1).reshape(-1, 3)
          for t in ((k[:-1, :-1], k[1:, :-1], k[1:, 1:]), (k[:-1, :-1], k[1:, 1:], k[:-1, 1:]))]
     )  # fmt: skip
-    corners[::2] = np.roll(corners[::2], 1, axis=1)
+    corners[::3] = np.roll(corners[::3], 1, axis=1)
     points = np.column_stack([grid, np.zeros(len(grid))])
     fine = replace(quad, vertices=points, triangles=corners, uv=grid.astype("f4")[corners])
     few = clustered(fine, 10)
