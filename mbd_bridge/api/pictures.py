@@ -134,8 +134,7 @@ def show(
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
     viewer : "window": pybullet's; "web": a page in the browser, served for this computer only, and
-        in a notebook in its cell; it draws no centre of mass, pins and frames. None: the window
-        where pybullet is installed, else the browser
+        in a notebook in its cell. None: the window where pybullet is installed, else the browser
 
     Raises
     ------
@@ -148,11 +147,6 @@ def show(
     if viewer is None:
         viewer = "window" if find_spec("pybullet") is not None else "web"
     if one_of("viewer", viewer, get_args(Viewer), StateError) == "web":
-        if centre or joints or tuple(frames):
-            raise StateError(
-                "centre, joints and frames are drawn in pictures and in pybullet's window, not in "
-                "the browser"
-            )
         check_shot(Shot(size, speed=speed), None)
         page = web_view(
             what,
@@ -164,6 +158,9 @@ def show(
             view=view,
             playing=playing,
             speed=speed,
+            joints=joints,
+            centre=centre,
+            frames=frames,
             ground=ground,
             labels=labels,
             exaggerate=exaggerate,
@@ -197,6 +194,9 @@ def web_view(
     view: tuple[float, float] | None = None,
     playing: bool = False,
     speed: float = 1.0,
+    joints: bool | None = None,
+    centre: bool = False,
+    frames: Iterable[str] = (),
     ground: bool = True,
     labels: bool = True,
     exaggerate: float = 1.0,
@@ -210,7 +210,9 @@ def web_view(
 
     Parameters
     ----------
-    what, motion, q, loads, actuated, external, ground, labels, exaggerate : see `render`
+    what, motion, q, loads, actuated, external, ground, labels : see `render`
+    joints, centre, frames : marks that are shown at first (see `render`); the page switches them
+    exaggerate : see `render`; of a motion in which links bend the page has a slider for it
     title : of the page; "": the machine's name
     view : yaw and pitch of the camera at first, degrees; None: chosen
     playing, speed : whether a motion plays from the beginning on, and its seconds in a second
@@ -230,7 +232,10 @@ def web_view(
         rest = _rest(what, loads, actuated)
     factor = check_factor(source.model, exaggerate)
     shown = flag("ground", ground), flag("labels", labels)
-    look = Look(*shown, view, flag("playing", playing), speed, factor)
+    pins = None if joints is None else flag("joints", joints)
+    names = tuple(source.model.links[source.model.link_number(name)].name for name in frames)
+    playing, centre = flag("playing", playing), flag("centre", centre)
+    look = Look(*shown, view, playing, speed, factor, pins, centre, names)
     return WebView(source, rest, title, look)
 
 

@@ -144,14 +144,12 @@ def run(options: argparse.Namespace) -> int:
         "view": options.camera,
         "ground": not options.no_ground,
         "exaggerate": options.exaggerate,
-        **more,
-    }
-    common: dict[str, Any] = {
-        **page,
         "joints": True if options.pins else None,
         "centre": options.centre,
         "frames": options.frames,
+        **more,
     }
+    common = dict(page)
     if options.size is not None:
         common["size"] = options.size
     with warnings.catch_warnings(record=True) as caught:
@@ -182,18 +180,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_web(options: argparse.Namespace) -> None:
-    """Refuse what a page in the browser cannot show."""
+    """Refuse what does not go with a page in the browser."""
     from mbd_bridge.errors import StateError
-    from mbd_bridge.view.web.web_view import is_page
 
     if options.web and options.record is not None:
         raise StateError("give --web or --record, not both; --record FILE.html writes the page")
     if options.port is not None and not (options.web and 0 <= options.port < 65536):
         raise StateError("--port N, from 0 to 65535, is for --web")
-    drawn = {"--centre": options.centre, "--pins": options.pins, "--frames": options.frames}
-    given = [name for name, value in drawn.items() if value]
-    if given and (options.web or is_page(options.record)):
-        raise StateError(f"{given[0]} is drawn in pictures and in the window, not in the browser")
 
 
 def _serve(view: WebView, port: int) -> None:

@@ -7,6 +7,8 @@ velocities' scale); the modal coordinates stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mbd_bridge.arguments import finite_numbers
@@ -14,6 +16,8 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.spatial import Array
+from mbd_bridge.view.bending import BentLink
+from mbd_bridge.view.scale import round_number
 
 STEPS = 30
 """Newton steps until a loop counts as one that cannot be closed."""
@@ -26,6 +30,9 @@ FLAT = 1e-9
 
 LARGEST = 1e6
 """Factor."""
+
+VISIBLE = 0.1
+"""Deflection, in parts of what the machine spans, that is well seen."""
 
 
 def check_factor(model: Model, value: float) -> float:
@@ -64,3 +71,23 @@ def exaggerated(model: Model, q: Array, factor: float) -> tuple[Array, Array]:
         out[stay] = [model.integrate(a, b) for a, b in zip(out[stay], step, strict=True)]
     out[stay] = first[stay]
     return out, stay
+
+
+def visible_factor(model: Model, bent: Sequence[BentLink], q: Array, span: float) -> float:
+    """Return a round factor at which the largest deflection is well seen, and loops are closed.
+
+    1 where nothing bends, or deflections are seen as they are.
+
+    Parameters
+    ----------
+    q : (N, nq)
+    span : of the machine, m
+    """
+    moves = (np.einsum("kin,sn->ski", one.displacement, q[:, one.q]) for one in bent)
+    largest = max((float(np.linalg.norm(move, axis=2).max()) for move in moves), default=0.0)
+    if not largest > VISIBLE * span / LARGEST:
+        return 1.0
+    factor = round_number(VISIBLE * span / largest) if largest < VISIBLE * span else 1.0
+    while factor > 1.0 and exaggerated(model, q, factor)[1].any():
+        factor = round_number(0.5 * factor)
+    return max(factor, 1.0)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mbd_bridge.formats.mesh import Colour
+from mbd_bridge.formats.mesh import Colour, Surface
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.deflection import DEFLECTION
 from mbd_bridge.spatial import Array, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scene import matrix
+from mbd_bridge.view.scene import Part, matrix
 
 PIN: Colour = (0.22, 0.23, 0.25, 1.0)
 CUT: Colour = (0.95, 0.55, 0.05, 1.0)
@@ -39,36 +39,41 @@ class Marks:
     def __init__(self, model: Model, radius: float) -> None:
         self.model, self.radius = model, radius
 
-    def joints(self, bodies: Array) -> Iterator[Piece]:
-        """Yield pins and balls of moving joints; of cut ones both halves, each on its own body.
-
-        Parameters
-        ----------
-        bodies : (B or more, 4, 4): the model's bodies first
-        """
-        for body, carrier in zip(self.model.bodies[1:], bodies[1:], strict=False):
+    def joints(self) -> Iterator[Part]:
+        """Yield pins and balls of moving joints; of cut ones both halves, each on its own body."""
+        for number, body in enumerate(self.model.bodies[1:], 1):
             if body.type.name != DEFLECTION:
-                yield self._joint(body.type.name, PIN, carrier)
+                yield self._joint(body.type.name, PIN, number, np.eye(4))
         for cut in self.model.cuts:
             if not cut.rows or cut.type in ("distance", "coupling", "rolling"):
                 continue
             kind = "revolute" if cut.type in HINGES else cut.type
-            before = bodies[cut.predecessor] @ matrix(cut.a)
-            behind = bodies[cut.successor] @ matrix(cut.b)
-            yield self._joint(kind, PIN, before)
-            yield self._joint(kind, CUT, behind, 1.35, 0.6)
+            yield self._joint(kind, PIN, cut.predecessor, matrix(cut.a))
+            yield self._joint(kind, CUT, cut.successor, matrix(cut.b), 1.35, 0.6)
 
     def _joint(
-        self, kind: str, colour: Colour, pose: Array, wide: float = 1.0, long: float = 1.0
-    ) -> Piece:
+        self,
+        kind: str,
+        colour: Colour,
+        body: int,
+        pose: Array,
+        wide: float = 1.0,
+        long: float = 1.0,
+    ) -> Part:
         """Return the mark of a joint whose frame has z along the axis."""
         radius = wide * self.radius
         if kind in HINGES:
-            return Piece(solids.cylinder(radius, 3.2 * long * self.radius), colour, pose)
-        if kind == "prismatic":
-            edge = 1.8 * radius
-            return Piece(solids.box(edge, edge, 1.5 * edge), colour, pose)
-        return Piece(solids.sphere(1.15 * radius * (1.0 if wide == 1.0 else 0.9)), colour, pose)
+            shape = solids.cylinder(radius, 3.2 * long * self.radius)
+        elif kind == "prismatic":
+            shape = solids.box(1.8 * radius, 1.8 * radius, 2.7 * radius)
+        else:
+            shape = solids.sphere(1.15 * radius * (1.0 if wide == 1.0 else 0.9))
+        return Part(shape, colour, body, pose)
+
+    @property
+    def ball(self) -> Surface:
+        """The mark of the centre of mass."""
+        return solids.sphere(1.5 * self.radius)
 
     def centre(self, bodies: Array) -> list[Piece]:
         """Return a ball at the centre of mass; nothing where there is no mass."""
@@ -77,22 +82,32 @@ class Marks:
             return []
         pose = np.eye(4)
         pose[:3, 3] = found
-        return [Piece(solids.sphere(1.5 * self.radius), CENTRE, pose)]
+        return [Piece(self.ball, CENTRE, pose)]
 
-    def frames(self, links: Iterable[str], bodies: Array) -> Iterator[Piece]:
+    @property
+    def axes(self) -> tuple[float, float]:
+        """Length and radius of the axes of links, m."""
+        return 8.0 * self.radius, 0.35 * self.radius
+
+    def frames(self, links: Iterable[str]) -> Iterator[Part]:
         """Yield the axes of links: x red, y green, z blue."""
-        length, thickness = 8.0 * self.radius, 0.35 * self.radius
+        length, thickness = self.axes
         for name in links:
             link = self.model.links[self.model.link_number(name)]
-            pose = bodies[link.body] @ matrix(link.frame)
             for axis, colour in zip(np.eye(3), AXES, strict=True):
                 turn = np.eye(4)
                 turn[:3, :3] = rotation_that_takes_z_to(axis)
-                yield Piece(solids.rod(thickness, length), colour, pose @ turn)
+                pose = matrix(link.frame) @ turn
+                yield Part(solids.rod(thickness, length), colour, link.body, pose)
 
 
 def centre_of_mass(model: Model, bodies: Array) -> Array | None:
-    """Return the machine's centre of mass (3,) m in the world, None where it has no mass."""
+    """Return the centre of mass (..., 3) m in the world, None where the machine has no mass.
+
+    Parameters
+    ----------
+    bodies : (..., B or more, 4, 4)
+    """
     masses = np.array(model.masses)
     if not masses.sum() > 0.0:
         return None
@@ -100,6 +115,6 @@ def centre_of_mass(model: Model, bodies: Array) -> Array | None:
     for part in model.flexible:  # as if it were not bent
         moments[part.body] += part.integrals.first[0]
     centres = np.array(moments) / np.where(masses > 0.0, masses, 1.0)[:, None]
-    bodies = bodies[: len(masses)]
-    there = np.einsum("bij,bj->bi", bodies[:, :3, :3], centres) + bodies[:, :3, 3]
-    return np.asarray(masses @ there / masses.sum())
+    bodies = bodies[..., : len(masses), :, :]
+    there = np.einsum("...bij,bj->...bi", bodies[..., :3, :3], centres) + bodies[..., :3, 3]
+    return np.asarray(np.einsum("b,...bi->...i", masses / masses.sum(), there))

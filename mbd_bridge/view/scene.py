@@ -53,6 +53,10 @@ class Part:
     body: int
     pose: Array
 
+    def on(self, bodies: Array) -> Piece:
+        """Return it where its body is; bodies (B, 4, 4)."""
+        return Piece(self.surface, self.colour, bodies[self.body] @ self.pose)
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:
@@ -77,7 +81,7 @@ class Scene:
 
     def pieces(self, bodies: Array) -> list[Piece]:
         """Return the parts where the bodies (B, 4, 4) carry them."""
-        return [Piece(p.surface, p.colour, bodies[p.body] @ p.pose) for p in self.parts]
+        return [part.on(bodies) for part in self.parts]
 
     @cached_property
     def _boxes(self) -> Array:

@@ -43,7 +43,7 @@ SAMPLES = 60
 FIGURES = 4
 """Significant digits of numbers in pictures."""
 
-KEPT = ("scene", "_placements", "reach", "span", "seen", "_marks")
+KEPT = ("scene", "_placements", "reach", "span", "seen", "marks")
 """What takes of the same machine share."""
 
 SIDES = (*np.eye(3), *-np.eye(3))
@@ -202,8 +202,15 @@ class Take:
     def _arrows(self) -> Arrows:
         return Arrows(LONGEST * self.span)
 
+    @property
+    def has_pins(self) -> bool:
+        """Whether the joints are marked."""
+        pins = self.overlays.joints
+        return self.model.has_loops if pins is None else pins
+
     @cached_property
-    def _marks(self) -> Marks:
+    def marks(self) -> Marks:
+        """Marks of the machine's size."""
         corners = self.scene.corners(self.bodies(self.source.q[:1]))
         return Marks(self.model, PIN * float(np.linalg.norm(np.ptp(corners, axis=0))))
 
@@ -248,13 +255,11 @@ class Take:
         return take
 
     def _pins(self, bodies: Array) -> list[Piece]:
-        pins = self.overlays.joints
-        shown = self.model.has_loops if pins is None else pins
-        return list(self._marks.joints(bodies)) if shown else []
+        return [mark.on(bodies) for mark in self.marks.joints()] if self.has_pins else []
 
     def _marked(self, bodies: Array) -> list[Piece]:
-        centre = self._marks.centre(bodies) if self.overlays.centre else []
-        return [*centre, *self._marks.frames(self.overlays.frames, bodies)]
+        centre = self.marks.centre(bodies) if self.overlays.centre else []
+        return [*centre, *(mark.on(bodies) for mark in self.marks.frames(self.overlays.frames))]
 
     def _load(self, load: ShownLoad) -> list[Piece]:
         scale, draw, at = self.scale, self._arrows, load.point[0]

@@ -215,8 +215,7 @@ class _Screen:
             case "c":
                 overlays = overlays._replace(centre=not overlays.centre)
             case "j":
-                pins = self.take.model.has_loops if overlays.joints is None else overlays.joints
-                overlays = overlays._replace(joints=not pins)
+                overlays = overlays._replace(joints=not self.take.has_pins)
             case "f":
                 links = tuple(link.name for link in self.take.model.links)
                 overlays = overlays._replace(frames=() if overlays.frames else links)

@@ -14,7 +14,7 @@ from mbd_bridge.flexible.analytic import analytic_modes
 from mbd_bridge.formats.mesh import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, beam_surface
-from mbd_bridge.view.exaggerate import CLOSED, exaggerated
+from mbd_bridge.view.exaggerate import CLOSED, exaggerated, visible_factor
 from mbd_bridge.view.posing import knobs
 from mbd_bridge.view.slices import _split, sliced
 from mbd_bridge.view.source import Rest, Source
@@ -181,12 +181,9 @@ def test_the_web_view_has_all_that_its_slices_need(arm):
     count, first = len(arm.model.bodies), scene["bodies"]["count"]
     assert first == count
     expected = Take(source, Overlays(exaggerate=10.0)).bodies(q)
-    for one in scene["bent"]:  # as viewer.js does it
-        arrays = {
-            name: np.frombuffer(base64.b64decode(one[name]), "<f4").astype(float)
-            for name in ("points", "displacement", "rotation", "amplitudes")
-        }
-        eta = arrays["amplitudes"].reshape(2, -1)
+    for one, amplitudes in zip(scene["bent"], scene["amplitudes"], strict=True):  # as viewer.js
+        arrays = {name: floats(one[name]) for name in ("points", "displacement", "rotation")}
+        eta = floats(amplitudes).reshape(2, -1)
         n, points = eta.shape[1], arrays["points"].reshape(-1, 3)
         frame = np.array(one["frame"]).reshape(4, 4).T
         U, turning = (arrays[k].reshape(-1, 3, n) for k in ("displacement", "rotation"))
@@ -202,6 +199,30 @@ def test_the_web_view_has_all_that_its_slices_need(arm):
             assert slice_[:3, :3] @ point + slice_[:3, 3] == pytest.approx(there, abs=1e-5)
         first += len(points)
     assert max(part["body"] for part in scene["parts"]) < first
+
+
+def floats(text):
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(float)
+
+
+def test_between_two_factors_a_page_draws_what_a_picture_would(arm):
+    """Its slider mixes both records on the straight way; loops stay closed to the eye."""
+    q = np.array([bent(arm, 2e-3), bent(arm, -1e-3)])
+    source = Source(arm.model, np.array([0.0, 1.0]), q)
+    scene, take = describe(source), Take(source)
+    other = scene["exaggerated"]
+    assert other["factor"] == visible_factor(arm.model, take.scene.bent, q, take.span) >= 50.0
+    ends = [floats(one["bodies"]["poses"]).reshape(2, -1, 7) for one in (scene, other)]
+    moved = 0.0
+    for part in (0.3, 0.5, 0.8):
+        mixed = (1.0 - part) * ends[0] + part * ends[1]
+        factor = 1.0 + part * (other["factor"] - 1.0)
+        exact = Take(source, Overlays(exaggerate=factor)).bodies(q)[:, : mixed.shape[1], :3, 3]
+        assert np.abs(mixed[..., :3] - exact).max() < 0.005 * take.span
+        moved = max(moved, np.abs(exact - ends[0][..., :3]).max())
+    assert moved > 0.03 * take.span
+    assert describe(source, exaggerate=20.0)["exaggerated"]["factor"] == 1.0
+    assert describe(Rest(arm.model).start())["exaggerated"] is None
 
 
 def test_what_bends_travels_to_the_windows_process(arm):

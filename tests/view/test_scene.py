@@ -128,7 +128,8 @@ def test_marks_of_a_closed_loop_coincide_and_of_an_open_one_do_not():
     closed = link.assemble().q
     for q, gap in ((closed, 0.0), (link.neutral(), 0.1)):
         take = Take(Rest(link.model).start(q))
-        pieces = list(Marks(link.model, 0.01).joints(take.bodies(q[None])[0]))
+        bodies = take.bodies(q[None])[0]
+        pieces = [mark.on(bodies) for mark in Marks(link.model, 0.01).joints()]
         ring = next(k for k, piece in enumerate(pieces) if piece.colour == CUT)
         apart = np.linalg.norm(pieces[ring].pose[:3, 3] - pieces[ring - 1].pose[:3, 3])
         assert (apart < 1e-9) if gap == 0.0 else (apart > gap)

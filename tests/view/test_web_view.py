@@ -14,8 +14,12 @@ from PIL import Image
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
 from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.view.marks import centre_of_mass
+from mbd_bridge.view.source import Rest
+from mbd_bridge.view.take import Take
 from mbd_bridge.view.web.server import LONGEST_REQUEST, ViewServer
 from tests.robots import own_urdfs
+from tests.view.test_bending import rod as hinged_rod
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE, PHONE = {"width": 900, "height": 700}, {"width": 390, "height": 740}
@@ -155,6 +159,53 @@ def test_sliders_pose_the_machine_and_its_loads_at_rest_follow(bar, view, browse
         server.wait()
 
 
+def test_marks_and_the_factor_on_deflections_are_switched_in_the_page(browser, tmp_path):
+    machine = hinged_rod()
+    q = np.array([0.3, 0.0, 0.004, 0.0, 0.0])
+    page, path = mbd.web_view(machine, q=q, view=(15.0, 30.0), ground=False), tmp_path / "rod.html"
+    page.save(path)
+    shown = Page(browser, path.as_uri(), PHONE)
+    plain = shown.pixels(tmp_path / "plain.png")
+    size = plain.shape[1], plain.shape[0]
+
+    def colour_at(picture, point):
+        ((x, y),) = seen_at(page.scene, np.array([point]), size)
+        return picture[int(y), int(x)]
+
+    take = Take(Rest(machine.model).start(q))
+    centre = centre_of_mass(machine.model, take.bodies(q[None])[0])
+    shown.box("centre of mass").check()
+    red, green, blue = colour_at(shown.pixels(tmp_path / "centre.png"), centre)
+    assert red > 1.8 * blue and green > 1.5 * blue  # yellow
+    shown.box("centre of mass").uncheck()
+    shown.box("joints").check()
+    assert np.ptp(colour_at(shown.pixels(tmp_path / "pins.png"), np.zeros(3))) < 25  # grey
+    shown.box("joints").uncheck()
+    shown.page.locator("summary", has_text="no frames").click()
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    shown.page.get_by_label("rod", exact=True).check()
+    shown.page.locator("summary", has_text="frame of rod").click()
+    axis = 4.0 * take.marks.radius * machine.placement(q, "rod")[:3, 0]
+    red, green, blue = colour_at(shown.pixels(tmp_path / "frame.png"), axis)
+    assert red > 1.5 * max(green, blue)
+    shown.page.locator("summary", has_text="frame of rod").click()
+    shown.page.get_by_role("button", name="none").click()
+    shown.page.locator("summary", has_text="no frames").click()
+
+    other = page.scene["exaggerated"]["factor"]
+    shown.page.locator(".factor input").fill(str(other))
+    assert f"deflections {other:g} times" in shown.page.locator(".legend").text_content()
+    direct = mbd.web_view(machine, q=q, view=(15.0, 30.0), ground=False, exaggerate=other)
+    direct.scene["box"] = page.scene["box"]
+    direct.save(tmp_path / "direct.html")
+    moved = shown.pixels(tmp_path / "moved.png")
+    again = Page(browser, (tmp_path / "direct.html").as_uri(), PHONE)
+    same = again.pixels(tmp_path / "direct.png")
+    assert (np.abs(moved - plain).max(axis=2) > 60).sum() > 300
+    assert (np.abs(moved - same).max(axis=2) > 60).sum() < 10
+    assert shown.errors == again.errors == [] and shown.asked == [path.as_uri()]
+
+
 def ask(server, path, method="GET", host=None, body=None, origin=None):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     headers = {"Host": host or f"127.0.0.1:{server.port}"}
@@ -194,8 +245,6 @@ def test_the_server_answers_its_own_page_only(view):
 def test_a_page_is_refused_where_it_cannot_be(view, bar, tmp_path):
     with pytest.raises(FileError, match=r"ends with \.html"):
         view.save(tmp_path / "page.png")
-    with pytest.raises(StateError, match="not in the browser"):
-        mbd.show(bar, viewer="web", centre=True)
     with pytest.raises(StateError, match="window, web"):
         mbd.show(bar, viewer="film")
     with view.serve() as server, pytest.raises(StateError, match="cannot be used"):
@@ -231,5 +280,6 @@ def test_the_command_says_where_the_page_is(run, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     assert run("view", path, "--record", page)[0] == 0
     assert page.read_text().startswith("<!DOCTYPE html>")
-    code, _, err = run("view", path, "--web", "--pins")
-    assert code != 0 and "not in the browser" in err
+    marks = "--pins", "--centre", "--frames", "rod"
+    assert run("view", path, *marks, "--record", page)[0] == 0
+    assert '"shown":{"joints":true,"centre":true,"frames":["rod"]}' in page.read_text()

@@ -7,7 +7,7 @@ the world's axes. The same description serves a report, a page of its own and a 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 from mbd_bridge.forces import HydropneumaticUnit, PointSpring
 from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.model import ModelLink
 from mbd_bridge.readable import FROM, SMALL
 from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows
+from mbd_bridge.view.bending import BentLink
 from mbd_bridge.view.camera import direction
-from mbd_bridge.view.exaggerate import check_factor, exaggerated
+from mbd_bridge.view.exaggerate import check_factor, exaggerated, visible_factor
 from mbd_bridge.view.joints import ShownLoad, shown_loads
+from mbd_bridge.view.marks import AXES, CENTRE, centre_of_mass
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scale import Scale
-from mbd_bridge.view.scene import tell_missing
+from mbd_bridge.view.scene import Part, matrix, tell_missing
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
 from mbd_bridge.view.take import LONGEST, Overlays, Take
@@ -57,6 +61,9 @@ def describe(
     playing: bool = False,
     speed: float = 1.0,
     exaggerate: float = 1.0,
+    joints: bool | None = None,
+    centre: bool = False,
+    frames: Sequence[str] = (),
 ) -> Description:
     """Return the description of a machine's states and loads.
 
@@ -68,33 +75,40 @@ def describe(
     ground, labels : show tiles below the machine, numbers and names at arrows
     view : yaw and pitch of the camera, degrees; None: chosen for the machine
     playing, speed : whether it plays from the beginning on, and how many seconds in a second
+    joints, centre, frames : which marks are shown at first, as in `take.Overlays`
     """
     source = source.records(instants(source, keep))
     factor = check_factor(source.model, exaggerate)
-    take = Take(source, Overlays(exaggerate=factor))
+    take = Take(source, Overlays(joints, centre, tuple(frames), exaggerate=factor))
     tell_missing(take.scene)
     take.tell_open()
-    surfaces = [part.surface for part in take.scene.parts]
-    distinct = list({id(surface): surface for surface in surfaces}.values())
-    place = {id(surface): k for k, surface in enumerate(distinct)}
+    pins = list(take.marks.joints())
+    shapes = [part.surface for part in take.scene.parts]
+    distinct = list({id(surface): surface for surface in shapes}.values())
+    signs = [*(pin.surface for pin in pins), take.marks.ball]
+    extra = {id(surface): surface for surface in signs if surface not in distinct}.values()
+    place = {id(surface): k for k, surface in enumerate([*distinct, *extra])}
     textures = list(dict.fromkeys(one.texture for one in distinct if one.texture is not None))
     low, high = take.reach.min(axis=0), take.reach.max(axis=0)
     return {
         "title": title or source.model.name,
         "textures": embedded(textures),
-        "meshes": [_mesh(surface, textures) for surface in within(distinct, TRIANGLES)],
-        "parts": [
-            {
-                "mesh": place[id(part.surface)],
-                "colour": _colour(part.colour),
-                "body": int(part.body),
-                "pose": [round(float(x), 9) for x in part.pose[:3].ravel()],
-            }
-            for part in take.scene.parts
-        ],
+        "meshes": [_mesh(surface, textures) for surface in [*within(distinct, TRIANGLES), *extra]],
+        "parts": [_part(part, place) for part in take.scene.parts],
+        "marks": {
+            "joints": [_part(pin, place) for pin in pins],
+            "frames": [_frame(source.model, link) for link in source.model.links],
+            "axes": [*take.marks.axes],
+            "axis_colours": [_colour(colour) for colour in AXES],
+            "ball": place[id(take.marks.ball)],
+            "ball_colour": _colour(CENTRE),
+            "shown": {"joints": take.has_pins, "centre": centre, "frames": [*frames]},
+        },
         "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
+        "bent": [_bent(one) for one in take.scene.bent],
         "exaggerate": factor,
         **state_of(take),
+        "exaggerated": _exaggerated(take),
         "colours": {
             "force": _colour(arrows.FORCE),
             "moment": _colour(arrows.MOMENT),
@@ -119,10 +133,12 @@ def state_of(take: Take) -> Description:
     bodies, own = take.bodies(source.q), len(source.model.bodies)
     loads = [] if source.loads is None else shown_loads(source.model, source.loads, bodies)
     floors = RoundOff.of(None) if source.loads is None else source.loads.round_off
+    centre = centre_of_mass(take.model, bodies)
     return {
         "time": _floats(source.time),
         "bodies": {"count": own, "poses": _floats(poses(bodies[:, :own]))},
-        "bent": _bent(take),
+        "amplitudes": _amplitudes(take),
+        "centre": None if centre is None else _floats(centre),
         "springs": _springs(source, bodies, take.span),
         "loads": [_load(load, floors) for load in loads],
         "external": _external(source, bodies),
@@ -133,8 +149,9 @@ def state_of(take: Take) -> Description:
 def instants(source: Source, keep: float | None) -> NDArray[np.int64]:
     """Return the rows that are kept: evenly in time, with both ends and that of `keep`."""
     loads = 0 if source.loads is None else 16 * len(source.loads.joints)
-    places = 7 * len(source.model.bodies) + source.model.nq
-    most = min(MOST, max(FEWEST, NUMBERS // (places + loads)))
+    places = 3 + 7 * len(source.model.bodies) + source.model.nq
+    factors = 2 if source.model.flexible else 1
+    most = min(MOST, max(FEWEST, NUMBERS // (factors * (places + loads))))
     count = len(source.time)
     if count <= most:
         return np.arange(count)
@@ -209,24 +226,54 @@ def _springs(source: Source, bodies: Array, span: float) -> list[Description]:
     ]
 
 
-def _bent(take: Take) -> list[Description]:
-    """Return how the slices of links that bend move, and their modal coordinates along time.
+def _bent(one: BentLink) -> Description:
+    """Return how the slices of a link that bends move.
 
     Slices are bodies behind the others, in this order (see `view.bending`).
     """
+    return {
+        "body": one.body,
+        "frame": [float(x) for x in one.frame.T.ravel()],
+        "points": _floats(one.points),
+        "displacement": _floats(one.displacement),
+        "rotation": _floats(one.rotation),
+        **({"shortening": _floats(one.shortening)} if one.shortening.any() else {}),
+    }
+
+
+def _amplitudes(take: Take) -> list[str]:
+    """Return the modal coordinates of links that bend along time, as they are drawn."""
     q, _ = exaggerated(take.model, take.source.q, take.overlays.exaggerate)
-    return [
-        {
-            "body": one.body,
-            "frame": [float(x) for x in one.frame.T.ravel()],
-            "points": _floats(one.points),
-            "displacement": _floats(one.displacement),
-            "rotation": _floats(one.rotation),
-            **({"shortening": _floats(one.shortening)} if one.shortening.any() else {}),
-            "amplitudes": _floats(q[:, one.q]),
-        }
-        for one in take.scene.bent
-    ]
+    return [_floats(q[:, one.q]) for one in take.scene.bent]
+
+
+def _exaggerated(take: Take) -> Description | None:
+    """Return the same states with another factor on deflections: between both a page draws any."""
+    source, factor = take.source, take.overlays.exaggerate
+    other = 1.0
+    if factor == 1.0:
+        other = visible_factor(take.model, take.scene.bent, source.q, take.span)
+    if other == factor:
+        return None
+    same = take.with_overlays(take.overlays._replace(exaggerate=other))
+    return {"factor": other, **state_of(same)}
+
+
+def _part(part: Part, place: Mapping[int, int]) -> Description:
+    return {
+        "mesh": place[id(part.surface)],
+        "colour": _colour(part.colour),
+        "body": int(part.body),
+        "pose": _pose(part.pose),
+    }
+
+
+def _frame(model: Model, link: ModelLink) -> Description:
+    return {"name": link.name, "body": int(link.body), "pose": _pose(matrix(link.frame))}
+
+
+def _pose(pose: Array) -> list[float]:
+    return [round(float(x), 9) for x in pose[:3].ravel()]
 
 
 def _load(load: ShownLoad, floors: RoundOff) -> Description:

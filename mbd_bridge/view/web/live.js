@@ -46,7 +46,7 @@
     function show(state, moved) {
       message.textContent = state.message || (loads.length ? "loads at rest under gravity" : "");
       if (!state.bodies) return;
-      take(state);
+      take(read(state));
       writeLegend();
       state.values.forEach((value, k) => { // those that the loops move; the one in hand stays
         if (k === moved && !state.message) return;

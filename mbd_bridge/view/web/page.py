@@ -39,7 +39,8 @@ def viewer_page(scene: Description) -> str:
 
 def _script(scene: Description) -> str:
     """Return the script: its files share one scope; what asks a server is in served pages only."""
-    names = ["viewer.js", *(["live.js"] if scene.get("served") else [])]
+    names = ["viewer.js", "marks.js", "controls.js"]
+    names += ["live.js"] if scene.get("served") else []
     text = "".join(_file(name) for name in names)
     return f'(function () {{\n"use strict";\n{text}}})();\n'
 

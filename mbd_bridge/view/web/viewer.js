@@ -7,32 +7,49 @@
     return new Kind(bytes.buffer);
   }
   const bodyCount = scene.bodies.count;
-  let time, last, poses, loads, external, bent, springs, scale;
-  function take(state) { // the states that are shown
-    time = decoded(state.time, Float32Array);
-    last = time.length - 1;
-    poses = decoded(state.bodies.poses, Float32Array);
-    loads = state.loads.map((load) => {
-      const out = { joint: load.joint, turns: load.turns };
-      for (const name of ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"])
-        if (load[name]) out[name] = decoded(load[name], Float32Array);
-      return out;
-    });
-    external = state.external.map((one) => {
-      const out = { link: one.link };
-      for (const name of ["point", "force", "moment"]) out[name] = decoded(one[name], Float32Array);
-      return out;
-    });
-    bent = state.bent.map((one) => {
-      const out = { body: one.body, frame: new Float32Array(one.frame) };
-      for (const name of ["points", "displacement", "rotation", "shortening", "amplitudes"])
-        if (one[name]) out[name] = decoded(one[name], Float32Array);
-      return out;
-    });
-    springs = state.springs.map((s) => ({ ...s, ends: decoded(s.ends, Float32Array) }));
-    scale = state.scale;
+  const floats = (record, names) => Object.fromEntries(
+    names.filter((name) => record[name]).map((name) => [name, decoded(record[name], Float32Array)]));
+  const bent = scene.bent.map((one) => ({ body: one.body, frame: new Float32Array(one.frame),
+    ...floats(one, ["points", "displacement", "rotation", "shortening"]) }));
+  let time, last, poses, loads, external, amplitudes, springs, masses, scale, exaggerate;
+  function read(state) { // arrays of texts
+    return {
+      time: decoded(state.time, Float32Array),
+      poses: decoded(state.bodies.poses, Float32Array),
+      loads: state.loads.map((load) => ({ joint: load.joint, turns: load.turns, ...floats(load,
+        ["point", "force", "moment", "open_force", "open_moment", "axis", "actuation"]) })),
+      external: state.external.map((one) => (
+        { link: one.link, ...floats(one, ["point", "force", "moment"]) })),
+      amplitudes: state.amplitudes.map((text) => decoded(text, Float32Array)),
+      springs: state.springs.map((s) => ({ ...s, ...floats(s, ["ends"]) })),
+      centre: state.centre && decoded(state.centre, Float32Array),
+      scale: state.scale,
+    };
   }
-  take(scene);
+  function take(state) { // the states that are shown
+    ({ time, poses, loads, external, amplitudes, springs, centre: masses, scale } = state);
+    last = time.length - 1;
+  }
+  const shownFirst = read(scene), other = scene.exaggerated && read(scene.exaggerated);
+  exaggerate = scene.exaggerate;
+  take(shownFirst);
+  if (other) // quaternions turn the short way from one factor to the other
+    for (let k = 3; k < other.poses.length; k += 7) {
+      let along = 0;
+      for (let i = 0; i < 4; i++) along += other.poses[k + i] * shownFirst.poses[k + i];
+      if (along < 0) for (let i = 0; i < 4; i++) other.poses[k + i] *= -1;
+    }
+  function between(a, b, part) { // the same numbers on the straight way from one record to another
+    if (a instanceof Float32Array) return a.map((x, k) => x + part * (b[k] - x));
+    if (Array.isArray(a)) return a.map((one, k) => between(one, b[k], part));
+    if (!a || typeof a !== "object") return a;
+    return Object.fromEntries(Object.entries(a).map(([name, one]) => [name, between(one, b[name], part)]));
+  }
+  function exaggerated(factor) { // deflections so many times as large
+    exaggerate = factor;
+    const { factor: end } = scene.exaggerated;
+    take({ ...between(shownFirst, other, (factor - scene.exaggerate) / (end - scene.exaggerate)), scale });
+  }
 
   // ---------------------------------------------------------------- small vectors
   const add = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
@@ -319,8 +336,8 @@
       top = Math.max(top, Math.hypot(vectors[k], vectors[k + 1], vectors[k + 2]));
     return top;
   }
-  function slices(one, carrier, when) { // of a link that bends: each moves as its cross section
-    const number = one.amplitudes.length / (last + 1), eta = mixed(one.amplitudes, number, 0, when);
+  function slices(one, along, carrier, when) { // of a link that bends: each moves as its cross section
+    const number = along.length / (last + 1), eta = mixed(along, number, 0, when);
     const weighed = (rows, k) => [0, 1, 2].map((i) =>
       eta.reduce((sum, amplitude, m) => sum + rows[(3 * k + i) * number + m] * amplitude, 0));
     const base = multiplied(carrier, one.frame), out = [];
@@ -364,13 +381,10 @@
       const pose = mixed(poses, 7, 7 * b, when), turned = pose.slice(3), length = Math.hypot(...turned);
       bodies.push(posed(pose.slice(0, 3), turned.map((x) => x / length)));
     }
-    for (const one of bent) bodies.push(...slices(one, bodies[one.body], when));
-    for (const part of scene.parts) {
-      const p = part.pose;
-      const own = new Float32Array([p[0], p[4], p[8], 0, p[1], p[5], p[9], 0, p[2], p[6], p[10], 0,
-        p[3], p[7], p[11], 1]);
-      draw(meshes[part.mesh], multiplied(bodies[part.body], own), part.colour);
-    }
+    bent.forEach((one, k) => bodies.push(...slices(one, amplitudes[k], bodies[one.body], when)));
+    for (const part of scene.parts) draw(meshes[part.mesh], carried(bodies, part), part.colour);
+    for (const pin of marked.joints ? marks.joints : [])
+      draw(meshes[pin.mesh], carried(bodies, pin), pinColour(pin.colour));
     const rods = [];
     for (const spring of springs) {
       const ends = mixed(spring.ends, 6, 0, when), start = ends.slice(0, 3);
@@ -387,7 +401,7 @@
       }
     }
     for (const [form, matrix, colour] of rods) draw(form, matrix, colour);
-    const pieces = [], texts = [], { colours } = scene;
+    const pieces = marksOver(bodies, when), texts = [], { colours } = scene;
     for (const load of loads.filter((one) => chosen.has(one.joint))) {
       const at = mixed(load.point, 3, 0, when), before = pieces.length;
       for (const [name, colour, heads, unitName, dashed] of [
@@ -460,142 +474,3 @@
     return shape(numbers, gl.LINES);
   }
 
-  // ---------------------------------------------------------------- controls
-  const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(time[last] - time[0] || 1))));
-  const play = element("button", controls, { type: "button" }, playing ? "❚❚ Pause" : "▶ Play");
-  const slider = element("input", controls, { type: "range", min: time[0], max: time[last], step: "any" });
-  slider.setAttribute("aria-label", "time, s");
-  const clock = element("span", controls, { className: "time" });
-  for (const part of [play, slider, clock]) part.hidden = last === 0;
-  if (loads.length || external.length) {
-    if (loads.length) jointList();
-    for (const name of Object.keys(shown)) {
-      const label = element("label", controls);
-      const box = element("input", label, { type: "checkbox", checked: shown[name] });
-      label.append(` ${name}`);
-      box.onchange = () => { shown[name] = box.checked; ask(); };
-    }
-  }
-  writeLegend();
-  function writeLegend() {
-    legend.replaceChildren();
-    const row = (colour, text) =>
-      element("span", legend, { style: `color: ${ink(scene.colours[colour])}` }, text);
-    for (const [name, unitName] of [["force", "N"], ["moment", "N m"]]) {
-      if (!scale[name]) continue;
-      const whole = round(longest / scale[name]);
-      const length = Number((whole * scale[name]).toPrecision(3));
-      row(name, `${name}${loads.length ? ", on the child" : ""}: ${length} m = ${readable(whole, unitName)}`);
-    }
-    if (scale.actuation) row("actuation", "actuation");
-    if (external.length) row("external", "external force, moment (two heads)");
-    if (loads.some((load) => load.open_force || load.open_moment))
-      row("undetermined", "? not determined by rigid-body mechanics");
-    if (scene.exaggerate !== 1)
-      element("span", legend, {}, `deflections ${scene.exaggerate} times as large`);
-  }
-  function jointList() { // which joints' loads are shown
-    const list = element("details", controls, { className: "joints" });
-    const summary = element("summary", list);
-    const panel = element("div", list, { className: "panel" });
-    const boxes = new Map();
-    function tellChosen() {
-      for (const [joint, box] of boxes) box.checked = chosen.has(joint);
-      const count = chosen.size === everyJoint.length ? `all ${chosen.size}` : chosen.size;
-      summary.textContent = chosen.size === 1 ? `loads of ${[...chosen][0]}`
-        : chosen.size ? `loads of ${count} joints` : "no loads";
-    }
-    function choose(joints) {
-      chosen.clear();
-      for (const joint of joints) chosen.add(joint);
-      tellChosen();
-      ask();
-    }
-    const row = element("div", panel, { className: "row" });
-    for (const [text, joints] of [
-      ["all", () => everyJoint], ["none", () => []], ["largest force", () => [largest()]]])
-      element("button", row, { type: "button", onclick: () => choose(joints()) }, text);
-    for (const joint of everyJoint) {
-      const label = element("label", panel), box = element("input", label, { type: "checkbox" });
-      label.append(` ${joint}`);
-      boxes.set(joint, box);
-      box.onchange = () => choose(everyJoint.filter((name) => boxes.get(name).checked));
-    }
-    tellChosen();
-  }
-  const whole = element("button", controls, { type: "button" }, "Full screen");
-  whole.hidden = !holder.requestFullscreen;
-  whole.onclick = () =>
-    document.fullscreenElement ? document.exitFullscreen() : holder.requestFullscreen();
-  slider.oninput = () => { now = Number(slider.value); playing = false; tell(); ask(); };
-  function tell() { play.textContent = playing ? "❚❚ Pause" : "▶ Play"; }
-  let before = performance.now(), waiting = false;
-  play.onclick = () => {
-    playing = !playing;
-    if (playing && now >= time[last]) now = time[0];
-    before = performance.now();
-    tell();
-    ask();
-  };
-  function ask() {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame((at) => {
-      waiting = false;
-      if (playing) {
-        now += (scene.speed * Math.max(0, at - before)) / 1e3;
-        before = at;
-        if (now >= time[last]) { now = time[last]; playing = false; tell(); }
-      }
-      render();
-      if (playing) ask();
-    });
-  }
-  const fingers = new Map();
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, event);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const old = fingers.get(event.pointerId);
-    if (!old) return;
-    const dx = event.clientX - old.clientX, dy = event.clientY - old.clientY;
-    const other = [...fingers.values()].find((one) => one.pointerId !== event.pointerId);
-    if (other) {
-      const gap = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
-      nearer(gap(old) / gap(event));
-      moved(dx / 2, dy / 2);
-    } else if (event.shiftKey || event.buttons & 6) moved(dx, dy);
-    else {
-      camera.yaw -= 0.008 * dx;
-      camera.pitch = Math.min(1.55, Math.max(-1.55, camera.pitch + 0.008 * dy));
-    }
-    fingers.set(event.pointerId, event);
-    ask();
-  });
-  for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
-    canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
-  canvas.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !document.fullscreenElement && !fingers.size && !focused) return;
-    event.preventDefault();
-    nearer(Math.exp(0.0015 * event.deltaY));
-    ask();
-  }, { passive: false });
-  let focused = false; // the wheel moves the page until the picture was clicked
-  canvas.addEventListener("click", () => { focused = true; });
-  canvas.addEventListener("pointerleave", () => { focused = false; });
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-  canvas.addEventListener("dblclick", () => {
-    Object.assign(camera, begin);
-    ask();
-  });
-  canvas.title = "drag: turn; right button or two fingers: move; click, then wheel: zoom; double click: reset";
-  function nearer(factor) { camera.away = Math.min(20, Math.max(0.05, camera.away * factor)); }
-  function moved(dx, dy) {
-    const { right, above, distance } = looking();
-    const step = (2 * distance * Math.tan(ANGLE / 2)) / stage.clientHeight;
-    camera.target = add(add(camera.target, right, -dx * step), above, dy * step);
-  }
-  new ResizeObserver(ask).observe(stage);
-  window.addEventListener("beforeprint", render);
-  render();

@@ -38,6 +38,9 @@ class Look(NamedTuple):
     playing: bool = False
     speed: float = 1.0
     exaggerate: float = 1.0
+    joints: bool | None = None
+    centre: bool = False
+    frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
