@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import flag
+from mbd_bridge.arguments import flag, name_list
 from mbd_bridge.errors import ModelError, StateError, one_of, real_number
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
@@ -19,8 +19,10 @@ from mbd_bridge.readable import instant
 from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:
+    from mbd_bridge.mechanism import Model
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.source import Rest, Source
+    from mbd_bridge.view.take import Overlays
     from mbd_bridge.view.web import WebView
 
 Viewer = Literal["window", "web"]
@@ -76,16 +78,13 @@ def render(
     -------
     (height, width, 3) of uint8: the picture, or the last one of the film; a notebook shows it
     """
-    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
-    from mbd_bridge.view.take import Overlays
 
     shot = Shot(size, fps, speed, view)
     check_shot(shot, path)
     source = _source(what, motion, q, loads, actuated, external)
-    factor = check_factor(source.model, exaggerate)
-    overlays = Overlays(joints, centre, tuple(frames), ground, labels, factor)
+    overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
@@ -141,7 +140,6 @@ def show(
     NoDisplayError
         (an `MbdError`) There is no display for the window; use ``viewer="web"`` or `render`.
     """
-    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.record import Shot, check_shot
 
     if viewer is None:
@@ -170,12 +168,10 @@ def show(
         open_page(page)
         return
     from mbd_bridge.view.show import show as open_window
-    from mbd_bridge.view.take import Overlays
 
     check_shot(Shot(size, speed=speed), None)
     source = _source(what, motion, q, loads, actuated, external)
-    factor = check_factor(source.model, exaggerate)
-    overlays = Overlays(joints, centre, tuple(frames), ground, labels, factor)
+    overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
     rest = None
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)
@@ -221,7 +217,6 @@ def web_view(
     --------
     >>> mbd.web_view(robot, motion, loads="all").save("robot.html")      # doctest: +SKIP
     """
-    from mbd_bridge.view.exaggerate import check_factor
     from mbd_bridge.view.web import Look, WebView
 
     if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
@@ -230,13 +225,45 @@ def web_view(
     rest = None
     if isinstance(what, Mechanism) and motion is None:
         rest = _rest(what, loads, actuated)
-    factor = check_factor(source.model, exaggerate)
-    shown = flag("ground", ground), flag("labels", labels)
-    pins = None if joints is None else flag("joints", joints)
-    names = tuple(source.model.links[source.model.link_number(name)].name for name in frames)
-    playing, centre = flag("playing", playing), flag("centre", centre)
-    look = Look(*shown, view, playing, speed, factor, pins, centre, names)
+    shown = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
+    look = Look(
+        shown.ground,
+        shown.labels,
+        view,
+        flag("playing", playing),
+        speed,
+        shown.exaggerate,
+        shown.joints,
+        shown.centre,
+        shown.frames,
+    )
     return WebView(source, rest, title, look)
+
+
+def _overlays(
+    model: Model,
+    joints: bool | None,
+    centre: bool,
+    frames: Iterable[str],
+    ground: bool,
+    labels: bool,
+    exaggerate: float,
+) -> Overlays:
+    """Return what is drawn beside the machine, checked."""
+    from mbd_bridge.view.exaggerate import check_factor
+    from mbd_bridge.view.take import Overlays
+
+    names = name_list("frames", frames, "links")
+    for name in names:
+        model.link_number(name)  # or say which links there are
+    return Overlays(
+        None if joints is None else flag("joints", joints),
+        flag("centre", centre),
+        names,
+        flag("ground", ground),
+        flag("labels", labels),
+        check_factor(model, exaggerate),
+    )
 
 
 def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[str] | None) -> Rest:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mbd_bridge.formats.mesh import Colour, Surface
+from mbd_bridge.formats.mesh import Colour
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.deflection import DEFLECTION
 from mbd_bridge.spatial import Array, rotation_that_takes_z_to
@@ -71,9 +71,9 @@ class Marks:
         return Part(shape, colour, body, pose)
 
     @property
-    def ball(self) -> Surface:
-        """The mark of the centre of mass."""
-        return solids.sphere(1.5 * self.radius)
+    def ball(self) -> float:
+        """Radius of the mark of the centre of mass, m."""
+        return 1.5 * self.radius
 
     def centre(self, bodies: Array) -> list[Piece]:
         """Return a ball at the centre of mass; nothing where there is no mass."""
@@ -82,7 +82,7 @@ class Marks:
             return []
         pose = np.eye(4)
         pose[:3, 3] = found
-        return [Piece(self.ball, CENTRE, pose)]
+        return [Piece(solids.sphere(self.ball), CENTRE, pose)]
 
     @property
     def axes(self) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """Pictures and films: what is in them, and that files are whole."""
 
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -69,9 +70,7 @@ def test_an_mp4_can_be_read_again(run, tmp_path):
 
 
 def test_an_mp4_without_ffmpeg_says_what_to_install(run, tmp_path, monkeypatch):
-    from mbd_bridge.view import record
-
-    monkeypatch.setattr(record, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(MissingPackageError, match=r"mbd_bridge\[video\]"):
         mbd.render(run, tmp_path / "bar.mp4")
 

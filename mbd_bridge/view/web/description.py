@@ -85,8 +85,7 @@ def describe(
     pins = list(take.marks.joints())
     shapes = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in shapes}.values())
-    signs = [*(pin.surface for pin in pins), take.marks.ball]
-    extra = {id(surface): surface for surface in signs if surface not in distinct}.values()
+    extra = {id(pin.surface): pin.surface for pin in pins if pin.surface not in distinct}.values()
     place = {id(surface): k for k, surface in enumerate([*distinct, *extra])}
     textures = list(dict.fromkeys(one.texture for one in distinct if one.texture is not None))
     low, high = take.reach.min(axis=0), take.reach.max(axis=0)
@@ -100,7 +99,7 @@ def describe(
             "frames": [_frame(source.model, link) for link in source.model.links],
             "axes": [*take.marks.axes],
             "axis_colours": [_colour(colour) for colour in AXES],
-            "ball": place[id(take.marks.ball)],
+            "ball": take.marks.ball,
             "ball_colour": _colour(CENTRE),
             "shown": {"joints": take.has_pins, "centre": centre, "frames": [*frames]},
         },
