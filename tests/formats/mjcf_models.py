@@ -43,10 +43,13 @@ def random_mjcf(rng: np.random.Generator) -> str:
     bodies = "".join(_body(rng, k, children, hinges, top=True) for k in children[0])
     equalities = "".join(_equality(rng, k, count, hinges) for k in range(int(rng.integers(0, 4))))
     gravity = numbers(rng.normal(0, 5, 3))
+    tendons = coupled = ""
+    if len(hinges) > 2 and rng.random() < 0.3:
+        tendons, coupled = _tendons(rng, hinges)
     return (
         f'<mujoco model="random"><compiler angle="radian"/><option gravity="{gravity}"/>'
         f'<worldbody><site name="s0" pos="{numbers(rng.normal(0, 1, 3))}"/>{bodies}</worldbody>'
-        f"<equality>{equalities}</equality></mujoco>"
+        f"{tendons}<equality>{equalities}{coupled}</equality></mujoco>"
     )
 
 
@@ -82,6 +85,19 @@ def _body(rng, k: int, children, hinges: list[str], *, top: bool) -> str:
     site = f'<site name="s{k}" pos="{numbers(rng.normal(0, 0.2, 3))}"/>'
     below = "".join(_body(rng, c, children, hinges, top=False) for c in children[k])
     return f'<body name="b{k}" {place}>{joints}{own}{site}{below}</body>'
+
+
+def _tendons(rng, hinges: list[str]) -> tuple[str, str]:
+    """Return two fixed tendons, and what couples them, or holds one."""
+    tendons = ""
+    for k in range(2):
+        chosen = rng.choice(hinges, int(rng.integers(1, 4)), replace=False)
+        joints = "".join(
+            f'<joint joint="{name}" coef="{rng.normal(0, 2):.6g}"/>' for name in chosen
+        )
+        tendons += f'<fixed name="t{k}">{joints}</fixed>'
+    second = f' tendon2="t1" polycoef="0 {rng.normal():.6g} 0 0 0"' if rng.random() < 0.7 else ""
+    return f"<tendon>{tendons}</tendon>", f'<tendon name="et" tendon1="t0"{second}/>'
 
 
 def _equality(rng, k: int, count: int, hinges: list[str]) -> str:

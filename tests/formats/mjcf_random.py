@@ -29,11 +29,12 @@ STEP = 1e-6
 RANK = 1e-8
 """Relative size of singular values of rows that depend on others."""
 
-SPREAD = 0.05
-"""Least ratio of singular values of rows whose soft forces are compared."""
-
 IMPEDANCE = 0.9999
-"""Of MuJoCo's equalities when its own solver is asked: 1 would be a rigid one."""
+"""Of MuJoCo's equalities when its own solver is asked: 1 would be a rigid one, and MuJoCo takes no
+more than this."""
+
+GIVES_WAY = 1e-3
+"""Largest share of an acceleration that soft constraints let through where they are compared."""
 
 
 def null(rows: np.ndarray, size: int) -> np.ndarray:
@@ -86,13 +87,18 @@ def stiff_acceleration(pair: Twin, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.solve(T, data.qacc - rate))
 
 
-def well_conditioned(rows: np.ndarray) -> bool:
-    """Return whether there are rows, and soft ones hold as rigid ones do: none nearly depends."""
-    if not len(rows):
-        return False
-    s = np.linalg.svd(rows)[1]
-    s = s[s > RANK * max(s[0], 1.0)]
-    return bool(s[-1] > SPREAD * s[0])
+def gives_way(M: np.ndarray, rows: np.ndarray) -> float:
+    """Return the share of an acceleration that MuJoCo's soft constraints let through.
+
+    They leave R (A + R)⁻¹ of it, with A = J M⁻¹ Jᵀ and R = (1 - d) / d diag(A), d the impedance.
+    Of seed 0, model 198 before tendons were drawn was held in all twelve directions, so that
+    nothing accelerates; A's eigenvalues were from 0.007 to 28, R to 1e-3, and MuJoCo kept 1.6
+    rad/s² with each of its solvers, after ten thousand iterations too.
+    """
+    A = rows @ np.linalg.solve(M, rows.T)
+    own = np.linalg.eigvalsh(A)
+    least = own[own > RANK * own[-1]][0]
+    return float((1.0 - IMPEDANCE) / IMPEDANCE * np.diag(A).max() / least)
 
 
 def compare(theirs: Theirs, ours: Ours) -> dict[str, float]:
@@ -142,7 +148,7 @@ def check(rng: np.random.Generator, folder: Path) -> dict[str, float]:
             a, force = accelerations(theirs.M, theirs.bias, theirs.rows, gamma)
             b, own = accelerations(ours.M, ours.bias, ours.rows, ours.gamma)
             found["a"], found["constraint force"] = apart(a, b), apart(force, own)
-            if well_conditioned(theirs.rows):
+            if len(theirs.rows) and gives_way(theirs.M, theirs.rows) < GIVES_WAY:
                 bare = twin(path, robot.model, bare=True)
                 found["MuJoCo's solver"] = apart(stiff_acceleration(bare, q, v), b)
         for name, value in found.items():

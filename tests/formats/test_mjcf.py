@@ -134,6 +134,44 @@ def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):
         assert what in message
 
 
+TENDONS = """<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody>
+<tendon><fixed name="sum"><joint joint="j0" coef="2"/><joint joint="j1" coef="-4"/></fixed>
+<fixed name="one"><joint joint="j2" coef="3"/></fixed>
+<fixed name="lock" {more}><joint joint="j3" coef="0.5"/></fixed>
+<spatial name="rope"><site site="s0"/><site site="s1"/></spatial></tendon>
+<equality><tendon name="e" tendon1="sum" tendon2="one" polycoef="0.3 2 0 0 0"/>
+<tendon name="l" tendon1="lock" polycoef="0.1 0 0 0 0"/><tendon name="r" tendon1="rope"/>
+<tendon name="p" tendon1="sum" tendon2="one" polycoef="0 1 1 0 0"/></equality></mujoco>"""
+
+
+def test_sums_of_coordinates_that_tendons_hold_are_couplings(tmp_path):
+    bodies = "".join(
+        f'<body name="b{k}"><joint name="j{k}" axis="0 0 1" ref="{k}"/><geom size="0.1"/>'
+        f'<site name="s{k}"/></body>'
+        for k in range(4)
+    )
+    path = tmp_path / "tendons.xml"
+    path.write_text(TENDONS.replace("{bodies}", bodies).replace("{more}", ""))
+    robot, said = load_file(path)
+    (coupling,) = robot.model.description.couplings
+    # 2 q0 - 4 q1 - (2 0 - 4 1) = 0.3 + 2 (3 q2 - 3 2), for q2, which has the largest coefficient
+    assert (coupling.name, coupling.joint) == ("e", "j2")
+    assert dict(coupling.follows) == pytest.approx({"j0": 1 / 3, "j1": -2 / 3})
+    assert coupling.offset == pytest.approx((4 - 0.3 + 12) / 6)
+    assert robot.assemble({"j3": 3.0}).q[3] == pytest.approx(3 + 0.1 / 0.5)
+    assert "spatial tendons, polynomials, flexes and distances (r, p)" in said
+    assert "tendons (rope)" in said
+    path.write_text(TENDONS.replace("{bodies}", bodies).replace("{more}", 'stiffness="3"'))
+    assert "tendons (lock, rope)" in load_file(path)[1]
+
+
+def load_file(path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MbdWarning)
+        robot = mbd.load(path)
+    return robot, " ".join(str(one.message) for one in caught)
+
+
 def test_the_content_tells_the_format_not_the_name(tmp_path):
     robot, _ = load(tmp_path, name="arm.urdf")
     assert robot.model.description.format == "MJCF"

@@ -5,6 +5,7 @@ Of two bodies at x1, x2 with rotations R1, R2, points p and the pose between the
     connect    x1 + R1 p1 = x2 + R2 p2
     weld       the same, and R2 = R1 R(quaternion)
     joint      q1 - ref1 = c0 + c1 (q2 - ref2)
+    tendon     L1 - L1_0 = c0 + c1 (L2 - L2_0), of fixed tendons: L = sum of coef q
 """
 
 from __future__ import annotations
@@ -50,8 +51,11 @@ def read_equalities(
                 loops.append(loop)
         elif kind == types.mjEQ_JOINT:
             _joint(compiled, names, index, given, joints, (loops, couplings), left_out)
+        elif kind == types.mjEQ_TENDON and (found := linear(compiled, index)) is not None:
+            _tendons(names, found, given or f"tendons{index}", joints, (loops, couplings))
         else:
-            left_out.add("equality constraints of tendons, flexes and distances", label)
+            what = "equality constraints of spatial tendons, polynomials, flexes and distances"
+            left_out.add(what, label)
     if loops or couplings:
         left_out.add("softness of equality constraints, which are exact here (solref, solimp)")
     return tuple(replace(loop, source=file) for loop in loops), tuple(couplings)
@@ -109,6 +113,50 @@ def _joint(
         name = names.unused(given or f"{own}.gears")
         offset = ref + c0 - c1 * lead
         couplings.append(Coupling(name, own, ((names.joints[second], c1),), offset))
+
+
+def linear(compiled: Compiled, index: int) -> tuple[dict[int, float], float] | None:
+    """Return coefficients by joint and the constant that their sum is; None if it is not linear."""
+    model = compiled.model
+    c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
+    first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    sides = [(first, 1.0)] + ([(second, -c1)] if second >= 0 else [])
+    if second >= 0 and any(higher):
+        return None
+    total, constant = dict[int, float](), c0
+    for tendon, factor in sides:
+        constant += factor * float(model.tendon_length0[tendon])
+        for k in range(*_wraps(model, tendon)):
+            if int(model.wrap_type[k]) != compiled.engine.mjtWrap.mjWRAP_JOINT:
+                return None
+            joint = int(model.wrap_objid[k])
+            total[joint] = total.get(joint, 0.0) + factor * float(model.wrap_prm[k])
+    total = {joint: coefficient for joint, coefficient in total.items() if coefficient}
+    return (total, constant) if total else None
+
+
+def _wraps(model: Any, tendon: int) -> tuple[int, int]:
+    start = int(model.tendon_adr[tendon])
+    return start, start + int(model.tendon_num[tendon])
+
+
+def _tendons(
+    names: Names,
+    found: tuple[dict[int, float], float],
+    given: str,
+    joints: dict[str, Joint],
+    to: tuple[list[Loop], list[Coupling]],
+) -> None:
+    """Add a coupling of the joint with the largest coefficient, or a lock of the only one."""
+    total, constant = found
+    loops, couplings = to
+    largest = max(total, key=lambda joint: abs(total[joint]))
+    own, scale = names.joints[largest], total.pop(largest)
+    if not total:
+        loops.append(_lock(joints[own], constant / scale, names.unused(given)))
+        return
+    follows = tuple((names.joints[joint], -value / scale) for joint, value in total.items())
+    couplings.append(Coupling(names.unused(given), own, follows, constant / scale))
 
 
 def _lock(joint: Joint, q: float, name: str) -> Loop:

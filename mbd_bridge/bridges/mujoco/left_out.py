@@ -8,8 +8,12 @@ import numpy as np
 
 from mbd_bridge.bridges.mujoco.actuators import is_motor, joint_of
 from mbd_bridge.bridges.mujoco.compiled import Compiled
+from mbd_bridge.bridges.mujoco.equalities import linear
 from mbd_bridge.bridges.mujoco.places import Names
 from mbd_bridge.formats.left_out import LeftOut
+
+ACTING = ("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_limited")
+"""What a tendon does beside coupling joints."""
 
 POLYNOMIALS = {
     "jnt_stiffnesspoly": "springs that are not linear",
@@ -22,8 +26,10 @@ POLYNOMIALS = {
 def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
     """List what is not read."""
     model = compiled.model
+    coupling = _only_couple(compiled)
     for k in range(model.ntendon):
-        left_out.add("tendons", compiled.name("tendon", k) or f"tendon {k}")
+        if k not in coupling:
+            left_out.add("tendons", compiled.name("tendon", k) or f"tendon {k}")
     touching = np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0))
     if touching > 1 or model.npair:
         left_out.add(f"contacts of {touching} geoms")
@@ -51,6 +57,16 @@ def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
     option = model.opt
     if option.density or option.viscosity:
         left_out.add("the fluid around (density, viscosity, wind)")
+
+
+def _only_couple(compiled: Compiled) -> set[int]:
+    """Return the tendons that are read as couplings, and say nothing else."""
+    model, kind = compiled.model, compiled.engine.mjtEq.mjEQ_TENDON
+    found: set[int] = set()
+    for index in np.flatnonzero(model.eq_type == kind):
+        if model.eq_active0[index] and linear(compiled, int(index)) is not None:
+            found |= {int(model.eq_obj1id[index]), int(model.eq_obj2id[index])}
+    return {k for k in found if k >= 0 and not any(np.any(getattr(model, a)[k]) for a in ACTING)}
 
 
 def _joints(model: Any, names: Names, left_out: LeftOut) -> None:

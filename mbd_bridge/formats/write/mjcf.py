@@ -294,7 +294,13 @@ class _Writer:
 
     def _coupling(self, equalities: Element, coupling: Coupling) -> None:
         if len(coupling.follows) != 1:
-            self.left_out.add("gears with several leaders", coupling.name)
+            tendons = self.root.find("tendon")
+            sums = child(self.root, "tendon") if tendons is None else tendons
+            total = child(sums, "fixed", name=coupling.name)
+            for name, value in ((coupling.joint, -1.0), *coupling.follows):
+                child(total, "joint", joint=name, coef=number(-value))
+            offset = numbers((coupling.offset, 0.0, 0.0, 0.0, 0.0))
+            child(equalities, "tendon", name=coupling.name, tendon1=coupling.name, polycoef=offset)
             return
         ((leader, ratio),) = coupling.follows
         child(

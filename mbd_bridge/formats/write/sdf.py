@@ -6,6 +6,7 @@ A joint has one frame there, so a loop can be said only if it is closed with all
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from lxml import etree
@@ -13,6 +14,7 @@ from lxml import etree
 from mbd_bridge.formats.description import Description, Geometry, Joint, Limits, Link, Loop
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.turn import turn_round
+from mbd_bridge.formats.write.sdf_couplings import written_couplings
 from mbd_bridge.formats.write.values import (
     ROUND,
     at_zero,
@@ -73,12 +75,13 @@ def sdf_text(description: Description, left_out: LeftOut) -> str:
     for link in description.links:
         if not (ground and link is base):
             _link(model, link, places[link.name], left_out)
+    mimics = written_couplings(model, description, places, left_out)
     for joint in description.joints:
-        _joint(model, turn_round(joint) if joint.turned else joint, (ground, base.name), left_out)
+        plain = turn_round(joint) if joint.turned else joint
+        plain = replace(plain, mimic=mimics.get(plain.name, plain.mimic))
+        _joint(model, plain, (ground, base.name), left_out)
     for loop in description.loops:
         _loop(model, loop, places, left_out)
-    for coupling in description.couplings:
-        left_out.add("gears (couplings)", coupling.name)
     for one in description.transmissions:
         left_out.add("transmissions", one.name)
     if description.actuated is not None:
