@@ -41,6 +41,11 @@ def as_floats(name: str, value: ArrayLike, error: type[MbdError] = StateError) -
         with np.errstate(over="ignore"):  # an inf of a wider type is an inf here
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as problem:
+        if isinstance(value, Mapping):
+            raise error(
+                f"{name}: expected an array, got numbers by name; robot.coordinate_names and "
+                "mbd info have the order, and robot.assemble({...}).q makes a position of names"
+            ) from problem
         raise error(
             f"{name}: expected real numbers, got {type(value).__name__}: {problem}; "
             "try numpy.asarray(..., dtype=float)"

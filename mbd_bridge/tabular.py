@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.errors import count
 from mbd_bridge.extras import needed
 from mbd_bridge.readable import number
 
@@ -162,7 +163,8 @@ def html_table(
         "<tr>" + "".join(_cell(value, k == 0) for k, value in enumerate(row)) + "</tr>"
         for row in cells
     )
-    more = [f"... and {number - MOST:,} more rows"] if number > MOST else []
+    rows = count(number - MOST, "more row")
+    more = [f"... and {rows}"] if number > MOST else []
     below = "".join(f'<div style="opacity:.8">{escape(note)}</div>' for note in (*more, *notes))
     return (
         f'<div style="overflow-x:auto"><div><b>{escape(title)}</b></div>'

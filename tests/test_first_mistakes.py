@@ -31,6 +31,17 @@ def test_a_motion_is_that_of_a_mechanism():
         mbd.load_motion("m.csv", str(PENDULUM))
 
 
+def test_coordinates_by_name_are_told_what_makes_a_position_of_them():
+    rod = mbd.load(PENDULUM)
+    for call in (
+        lambda: rod.joint_loads({"hinge": 0.1}, [0.0], [0.0]),
+        lambda: rod.placement({"hinge": 0.1}, "tip"),
+    ):
+        with pytest.raises(MbdError, match=r"robot.assemble\(\{...\}\).q makes a position"):
+            call()
+    assert rod.assemble({"hinge": 0.1}).q == [0.1]
+
+
 def test_warnings_point_at_the_line_that_loads(tmp_path):
     (tmp_path / "odd.urdf").write_text(
         '<robot name="odd"><link name="a"><inertial><mass value="0"/>'

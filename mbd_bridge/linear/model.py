@@ -101,7 +101,10 @@ class LinearModel:
         """Return the place of a name among "states", "inputs" or "outputs"."""
         names: tuple[str, ...] = getattr(self, kind)
         if name not in names:
-            raise StateError(unknown_name(kind[:-1], name, names))
+            raise StateError(
+                f"{unknown_name(kind[:-1], name, names)}; others by mbd.linearise(..., "
+                f"coordinates=[...], inputs=[...], outputs=[...])"
+            )
         return names.index(name)
 
     def mode_motion(self, mode: Mode, size: float = 0.1, frames: int = 61) -> tuple[Array, Array]:

@@ -90,7 +90,8 @@ class Builder:
 
         Parameters
         ----------
-        type : a name of the joint table
+        type : fixed, revolute, continuous, prismatic, helical, cylindrical, universal, spherical,
+            planar or floating
         xyz, rpy : m, rad: frame of the child link at zero coordinates, in the parent link
         axis, axis2 : directions in that frame, of any length
         pitch : of a helical joint, m/rad
