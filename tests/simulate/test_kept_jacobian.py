@@ -39,7 +39,7 @@ def run_of(arm, step=5e-3, duration=0.5, **more):
 
 def test_far_fewer_matrices_are_formed_and_the_motion_is_that_of_fresh_ones(arm):
     exact = run_of(arm, 1e-4)
-    for step, share in ((5e-3, 0.8), (5e-4, 0.3)):
+    for step, share in ((5e-3, 0.8), (5e-4, 0.35)):
         kept, fresh = (
             run_of(arm, step, integrator=mbd.Newmark(jacobian=one)) for one in ("kept", "fresh")
         )
@@ -106,8 +106,24 @@ def test_variable_steps_keep_it_too(arm):
         )
         for one in ("kept", "fresh")
     ]  # fmt: skip
-    assert runs[0].facts["jacobians"] < 0.5 * runs[0].facts["steps"]
+    assert runs[0].facts["jacobians"] < 0.6 * runs[0].facts["steps"]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-5
+
+
+def test_what_has_left_a_stop_beside_a_part_in_fast_motion_falls_freely():
+    """J of the pressed stop is 2,500 times too stiff; the other part has large corrections."""
+    built = mbd.Builder("two", root="ground").link("shaken", 1.0).link("free", 1.0)
+    built.joint("a", "prismatic", "ground", "shaken", axis=(1.0, 0.0, 0.0))
+    built.joint("b", "prismatic", "ground", "free", axis=(1.0, 0.0, 0.0))
+    machine = mbd.Mechanism.build(built.description())
+    table = mbd.functions.Table([-1.0, 0.0, 1.0], [-1e8, 0.0, 0.0])
+    stop = mbd.forces.JointSpring("b", stiffness=table)
+    torque = {"a": "200*sin(40*t)", "b": "2*t - 1"}
+    system = mbd.System(machine, forces=[stop], torque=torque)
+    run = mbd.simulate(system, 2.0, step=0.01, q=[0.0, -1e-8], integrator="generalised_alpha")
+    assert run.facts["jacobians"] == 2
+    flight = run.time - 0.5  # s since the stop was left
+    assert np.abs(run.q[:, 1] - np.where(flight > 0.0, flight**3 / 3.0, 0.0)).max() < 1e-3
 
 
 def test_another_word_is_refused():

@@ -37,7 +37,7 @@ from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
-from mbd_bridge.simulate.steps.kept import KeptFactors, good_enough
+from mbd_bridge.simulate.steps.kept import Kept, KeptFactors, good_enough, mobility
 from mbd_bridge.simulate.steps.memory import Begin, Memory
 from mbd_bridge.simulate.steps.runge_kutta import (
     CORRECTIONS,
@@ -90,7 +90,7 @@ class Factors(NamedTuple):
 
 class Taken(NamedTuple):
     """A step: its end, q̈' and ż', λ', its work, J, and F, its risks (3,), squares of the sizes of x
-    and of the last two corrections, and the factors of Newton's matrix.
+    and of two corrections, the last residual R, and the factors of Newton's matrix.
     """
 
     end: End
@@ -100,6 +100,7 @@ class Taken(NamedTuple):
     force: Array
     risks: Array
     sizes: tuple[Any, Any, Any]
+    R: Array
     J: Eliminated
 
 
@@ -140,7 +141,7 @@ class ImplicitStep:
         one = self._number.one_acceleration
         room = len(model.row_scale) + len(self._prescribed)
         keeps = scheme.jacobian == "kept" and scheme.iterations > 1 and not room
-        self._kept = KeptFactors(self._unknown if keeps else 0)
+        self._kept = KeptFactors(self._unknown if keeps else 0, model.nv)
         self.memory = Memory(self._unknown, one, lam, force, room, self._kept.size)
 
     @cached_property
@@ -173,29 +174,31 @@ class ImplicitStep:
         pattern = not_zero(self.memory.factors(fresh.result[3]))
         old = self._kept.unpacked(self.memory.factors(begin.memory), pattern)
         kept = self._taken(begin, old.J)
-        good = (old.formed[0] > 0.0) & good_enough(*kept.sizes, self.scheme.converged)
+        bound = self._bound(begin, kept.R, old.mobility)
+        good = (old.formed[0] > 0.0) & good_enough(*kept.sizes, bound, self.scheme.converged)
         good = good & (kept.risks[0] + kept.risks[1] < STEP_RISK)
-        results = self._results(begin, kept, old.formed)
+        results = self._results(begin, kept, old)
         q, v, z, memory, work, risks = fresh.where(operate("not", good), results)
         return q, v, z, memory, work[0], risks
 
     def _with_fresh_factors(self, *begin: Array) -> tuple[Array, ...]:
         """Return the results of a step that forms J."""
         start = Begin(*begin)
-        formed = self.memory.factors(start.memory)[:1] + 1.0
-        return self._results(start, self._taken(start), formed)
+        taken, formed = self._taken(start), self.memory.factors(start.memory)[:1] + 1.0
+        mobile = mobility(start.acting(self.system).model, start.q)
+        return self._results(start, taken, Kept(formed, taken.J, mobile))
 
-    def _results(self, begin: Begin, taken: Taken, formed: Array = NONE) -> tuple[Array, ...]:
+    def _results(self, begin: Begin, taken: Taken, kept: Kept | None = None) -> tuple[Array, ...]:
         """Return q', v', z', the memory, the work (1,) and the risks of a step."""
         end, work = taken.end, zeros(1, begin.q, begin.v)
         work[0] = taken.work
-        factors = self._kept.packed(taken.J, formed) if self._kept.size else NONE
+        factors = NONE if kept is None else self._kept.packed(kept)
         memory = self.memory.packed(end.a, taken.x, taken.lam, taken.force, factors)
         return end.q, end.v, end.z, memory, work, taken.risks
 
     def _taken(self, begin: Begin, J: Eliminated | None = None) -> Taken:
         """Return the step with the factors of its own J, or with others."""
-        x, lam, factors, corrections = self._solve(begin, J)
+        x, lam, factors, corrections, R = self._solve(begin, J)
         end, x, lam, open_by = self._closed(begin, self._end(begin, x), x, lam, factors)
         work, force = self._work(begin, end, lam)
         risks = zeros(3, begin.q, begin.v)
@@ -203,7 +206,7 @@ class ImplicitStep:
         left = corrections[-1] * (STEP_RISK / self.scheme.converged**2)
         risks[1] = open_by * UNCLOSED_RISK + left
         size = self._size(begin, x)
-        return Taken(end, x, lam, work, force, risks, (size, *corrections), factors.J)
+        return Taken(end, x, lam, work, force, risks, (size, *corrections), R, factors.J)
 
     def _end(self, begin: Begin, x: Array) -> End:
         """Return the end of the step for accelerations x there."""
@@ -236,12 +239,12 @@ class ImplicitStep:
 
     def _solve(
         self, begin: Begin, J: Eliminated | None
-    ) -> tuple[Array, Array, Factors, tuple[Any, Any]]:
-        """Return q̈' and ż', λ', the factors, and how far the last two corrections went, squared."""
+    ) -> tuple[Array, Array, Factors, tuple[Any, Any], Array]:
+        """Return q̈', ż', λ', the factors, squares of the last two corrections, the last R."""
         x, lam = self.memory.acceleration(begin.memory), self.memory.lam(begin.memory)
         refresh, (by_position, by_velocity) = self.scheme.refresh, self._by(begin)
         by_row = [by_velocity if one else by_position for one in self._of_velocity]
-        factors, went = None, (0.0, 0.0)
+        factors, went, R = None, (0.0, 0.0), NONE
         for k in range(self.scheme.iterations):
             kept = self._kept_rows(begin, self._end(begin, x))
             left = zeros(len(by_row), kept.phi, kept.rate, begin.h)
@@ -256,9 +259,17 @@ class ImplicitStep:
             assert factors is not None
             change, more = self._solved(factors, R, left)
             x, lam = x + change, lam + more
-            went = went[1], self._size(begin, change)
+            if k < self.scheme.iterations:
+                went = went[1], self._size(begin, change)
         assert factors is not None
-        return x, lam, factors, went
+        return x, lam, factors, went, R
+
+    def _bound(self, begin: Begin, R: Array, mobile: Array) -> Any:
+        """Return what may be left of the end where the equations are open by R, squared."""
+        model, (by_position, by_velocity) = self.system.model, self._by(begin)
+        free = by_position * mobile * R[: model.nv] / model.velocity_scale
+        rates = by_velocity * R[model.nv :] / (np.abs(begin.z) + SMALL_STATE)
+        return model.nv * (free**2).sum() + (rates**2).sum()
 
     def _size(self, begin: Begin, x: Array) -> Any:
         """Return by how much x moves the end, squared, in sizes of the machine and of states."""

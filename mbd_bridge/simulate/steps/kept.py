@@ -4,6 +4,12 @@ A step is first solved with the factors of an earlier one. With the sizes d₁ a
 corrections, ratio θ = d₂ / d₁, what it leaves is about θ d₂. It is taken so if corrections fall
 quickly and what is left is small beside what is allowed and beside the error of the step itself
 (`good_enough`), and otherwise solved once more with a J of its own, whose factors are handed on.
+
+θ d₂ says nothing of directions that were stiff when J was formed and no longer are, as behind a
+stop: corrections there are small from the beginning. Stiffness and damping only add to M, so what
+is left is at most M⁻¹ R with the last residual R, taken here with the diagonal of M⁻¹ (and the
+number of velocities, for what is beside it), and this has to be small too.
+
 How often J is formed follows from the motion alone, so all roads have the same digits.
 
 With constraint rows each step forms its own J: multipliers are exact to h² only if J is of the
@@ -16,7 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.elimination import Eliminated
+from mbd_bridge.solve.factor import factorise, mass_pattern, outward
 from mbd_bridge.spatial import Array, zeros
 
 MOST_UNKNOWNS = 64
@@ -34,6 +43,12 @@ OF_CHANGE = 3e-2
 """Part of d₁²/|x| that may be left of the accelerations x. d₁ is their change in a step, of the
 order of h, and this of the order of h², as the error of the step is."""
 
+SURE = 1e-2
+"""Part of `converged` that may be left if nothing is stiff any more: 1e-8 rad by default."""
+
+SURE_OF_CHANGE = 10.0
+"""Part of d₁²/|x| that may be left then: of the order of h² in accelerations, too."""
+
 OF_SIZE = 1e-9
 """Part of |x| that may be left in any case."""
 
@@ -42,35 +57,38 @@ ROUNDING = 1e-9
 
 
 class Kept(NamedTuple):
-    """How many J's have been formed (1,), and the factors of the last one."""
+    """How many J's have been formed (1,), factors of the last one, the diagonal of M⁻¹ there."""
 
     formed: Array
     J: Eliminated
+    mobility: Array
 
 
 class KeptFactors:
-    """Places of U, L and the reciprocals of L's diagonal, behind the number of J's formed so far.
+    """Places of how many J's have been formed, U, L, the reciprocals of L's diagonal, and the
+    diagonal of M⁻¹.
 
     Parameters
     ----------
-    unknowns : n
+    unknowns, nv : n, and how many of them are accelerations
     """
 
-    def __init__(self, unknowns: int) -> None:
+    def __init__(self, unknowns: int, nv: int) -> None:
         self.unknowns = unknowns if unknowns <= MOST_UNKNOWNS else 0
+        self.nv = nv
 
     @property
     def size(self) -> int:
         """Numbers in all; none where J is not kept."""
-        return 1 + self.unknowns**2 if self.unknowns else 0
+        return 1 + self.unknowns**2 + self.nv if self.unknowns else 0
 
-    def packed(self, J: Eliminated, formed: Array) -> Array:
-        """Return the numbers (size,) of factors, behind how many there have been (1,)."""
-        matrix = zeros(J.matrix.shape, J.matrix)
-        matrix[:] = J.matrix
-        np.fill_diagonal(matrix, J.reciprocals)
-        out = zeros(self.size, matrix, formed)
-        out[:1], out[1:] = formed, matrix.reshape(-1)
+    def packed(self, kept: Kept) -> Array:
+        """Return the numbers (size,) of what is kept."""
+        matrix = zeros(kept.J.matrix.shape, kept.J.matrix)
+        matrix[:] = kept.J.matrix
+        np.fill_diagonal(matrix, kept.J.reciprocals)
+        out = zeros(self.size, matrix, *kept[::2])
+        out[:1], out[1 : -self.nv], out[-self.nv :] = kept.formed, matrix.reshape(-1), kept.mobility
         return out
 
     def unpacked(self, numbers: Array, pattern: Array) -> Kept:
@@ -80,23 +98,39 @@ class KeptFactors:
         ----------
         pattern : (size,) which of them are not structurally zero
         """
-        n = self.unknowns
-        filled, matrix = pattern[1:].reshape(n, n), zeros((n, n), numbers)
-        matrix[filled] = numbers[1:].reshape(n, n)[filled]
+        n, inner = self.unknowns, slice(1, -self.nv)
+        filled, matrix = pattern[inner].reshape(n, n), zeros((n, n), numbers)
+        matrix[filled] = numbers[inner].reshape(n, n)[filled]
         above = [[i for i in range(k) if filled[i, k]] for k in range(n)]
         before = [[j for j in range(k) if filled[k, j]] for k in range(n)]
-        return Kept(numbers[:1], Eliminated(matrix, np.diagonal(matrix), above, before))
+        factors = Eliminated(matrix, np.diagonal(matrix), above, before)
+        return Kept(numbers[:1], factors, numbers[-self.nv :])
 
 
-def good_enough(size: Any, before: Any, last: Any, converged: float) -> Any:
+def mobility(model: Model, q: Array) -> Array:
+    """Return the diagonal (nv,) of M⁻¹."""
+    factor = factorise(mass_matrix_by_bodies(model, q), mass_pattern(model), model.velocity_names)
+    unit = np.eye(model.nv)
+    columns = [outward(factor, unit[k]) for k in range(model.nv)]
+    return np.array(
+        [sum(x * x * d for x, d in zip(c, factor.reciprocals, strict=True)) for c in columns]
+    )
+
+
+def good_enough(size: Any, before: Any, last: Any, bound: Any, converged: float) -> Any:
     """Return whether corrections with kept factors are small, by squares.
 
     Parameters
     ----------
     size, before, last : |x|, d₁ and d₂, squared
+    bound : what may be left, squared, whatever J is
     """
     left = last * last  # times d₁²
     falling = last <= SLOWEST**2 * before
     closer = (left * size <= OF_CHANGE**2 * before**3) | (left <= OF_SIZE**2 * size * before)
     small = (last <= converged**2) & (left <= (LEFT * converged) ** 2 * before)
-    return (small & falling & closer) | (last <= (ROUNDING * converged) ** 2)
+    sure = (bound <= (SURE * converged) ** 2) & (
+        (bound * size <= SURE_OF_CHANGE**2 * before**2) | (bound <= OF_SIZE**2 * size)
+    )
+    rounding = (ROUNDING * converged) ** 2
+    return ((small & falling & closer) | (last <= rounding)) & (sure | (bound <= rounding))
