@@ -83,12 +83,13 @@ def compensate_sensors(
 
 
 def _weight(mechanism: Mechanism, link: str, motion: Motion, time: Array) -> Array:
-    """Return the load (n, 6) of the joint before a link, with nothing touching, at times."""
+    """Return the load (n, 6) of the joint before a link, about the link's origin (which is not the
+    joint's in all formats), with nothing touching, at times.
+    """
     model = mechanism.model
     number = model.link_number(link)
     (joint,) = (joint.name for joint in model.joints if joint.child == number)
-    loads = mechanism.joint_loads(motion, joints=joint)
-    wrench = loads.wrench[:, 0]
+    wrench = mechanism.free_body(link, motion)[joint].about_origin()
     return np.stack([np.interp(time, motion.time, column) for column in wrench.T], axis=1)
 
 

@@ -55,6 +55,9 @@ class Convention:
         rolling wheel its contact;
         or a point (x, y, z) m in the child link's frame
     in_ : axes of the child link, of the parent link, or of the world
+
+    Where a joint has a frame of its own on the child (SDF, MJCF, loop joints), that frame stands for
+    the child link's.
     """
 
     on: On = "child"

@@ -67,6 +67,23 @@ def test_at_rest_with_nothing_touching_the_force_is_zero(tmp_path):
     assert np.abs(found.along(motion.time, motion.q)["hand"]).max() < ROUNDING
 
 
+def test_a_link_whose_frame_is_not_at_its_joint_has_its_forces_about_its_own_origin(tmp_path):
+    file = tmp_path / "offset.sdf"
+    file.write_text(
+        '<sdf version="1.9"><model name="m"><link name="base"><inertial/></link>'
+        '<link name="hand"><inertial><pose>.1 .2 0 0 0 0</pose><mass>2</mass></inertial></link>'
+        '<joint name="j" type="revolute"><pose>-.1 .4 .2 .5 .2 .1</pose><parent>base</parent>'
+        "<child>hand</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"
+    )
+    robot = mbd.load(file)
+    motion = motion_of(mbd.simulate(robot, 0.2, q=[0.3], every=10))
+    force = wave(len(motion.time))[1]
+    body = robot.free_body("hand", motion, external={"hand": force})
+    raw = -(body["gravity"].about_origin() + body["inertia"].about_origin() + force)
+    found = mbd.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), robot, motion)
+    assert np.abs(found.along(motion.time, motion.q)["hand"] - force).max() < ROUNDING
+
+
 def test_what_cannot_be_compensated_is_refused(tmp_path):
     robot = arm()
     motion = moved(robot)

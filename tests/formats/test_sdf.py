@@ -247,6 +247,22 @@ def test_what_has_no_counterpart_is_listed(load):
     assert "left out: plugins (p)" in robot.said[-1]
 
 
+def test_links_that_gravity_or_forces_leave_alone_and_second_axes_are_listed(load):
+    asked = "<gravity>0</gravity><kinematic>1</kinematic>"
+    asked += "<velocity_decay><angular>1</angular></velocity_decay>"
+    second = "<axis2><xyz>1 0 0</xyz><limit><lower>-1</lower></limit>"
+    second += "<dynamics><damping>2</damping></dynamics></axis2>"
+    ball = joint("u", "universal", "a", "b", HINGE, second)
+    said = load(sdf(link("a") + link("b", more=INERTIAL + asked) + ball)).said[-1]
+    for what in (
+        "without gravity, which have it here (b)", "<kinematic>) (b)", "<velocity_decay>) (b)",
+        "limits of joints with several degrees of freedom (u)", "of second axes (u)",
+    ):  # fmt: skip
+        assert what in said
+    plain = INERTIAL + "<gravity>true</gravity><kinematic>false</kinematic>"
+    assert not load(sdf(link("a", more=plain))).said
+
+
 def test_links_without_inertial_have_sdfs_default(load):
     robot = load(sdf(link("a", more="")))
     assert robot.model.masses == (1.0,)

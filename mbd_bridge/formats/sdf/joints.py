@@ -85,6 +85,18 @@ def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gea
     if stiffness and not has_axis:
         left_out.add("springs of joints with several degrees of freedom", name)
         stiffness = 0.0
+    if (
+        not has_axis
+        and TYPES[kind] != "fixed"
+        and any(
+            found is not None and _limits(document, found) != Limits()
+            for found in (first, element.find("axis2"))
+        )
+    ):
+        left_out.add("limits of joints with several degrees of freedom", name)
+    second = None if axis2 is None else element.find("axis2/dynamics")
+    if second is not None and any(number(document, second, tag, 0.0) for tag in values):
+        left_out.add("damping, friction and springs of second axes", name)
     mimic = None
     if first is not None and (asked := document.child(first, "mimic")) is not None:
         mimic = _mimic(document, scope, asked, name, has_axis, left_out)

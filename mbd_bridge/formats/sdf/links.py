@@ -11,7 +11,7 @@ from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.sdf.scopes import Scope
-from mbd_bridge.formats.sdf.values import number, numbers, pose_of, text
+from mbd_bridge.formats.sdf.values import flag, number, numbers, pose_of, text
 from mbd_bridge.formats.xml_reader import Element, line_of
 from mbd_bridge.spatial import Inertia
 
@@ -33,6 +33,15 @@ def read_link(scope: Scope, element: Element, left_out: LeftOut) -> Link:
     name = scope.prefix + document.attribute(element, "name")
     if element.find("sensor") is not None:
         left_out.add("sensors", name)
+    if not flag(document, element, "gravity", default=True):
+        left_out.add("links without gravity, which have it here", name)
+    if flag(document, element, "kinematic"):
+        left_out.add("links that forces do not move (<kinematic>)", name)
+    decay = document.child(element, "velocity_decay")
+    if decay is not None and any(
+        number(document, decay, tag, 0.0) for tag in ("linear", "angular")
+    ):
+        left_out.add("drag of links (<velocity_decay>)", name)
     return Link(
         name,
         _inertia(document, element, left_out, name),

@@ -42,11 +42,11 @@ def number(document: Document, element: Element, tag: str, default: float) -> fl
         raise document.error(child, str(error)) from None
 
 
-def flag(document: Document, element: Element, tag: str) -> bool:
-    """Return whether a child says yes; False where there is none."""
+def flag(document: Document, element: Element, tag: str, *, default: bool = False) -> bool:
+    """Return whether a child says yes; the default where there is none."""
     child = document.child(element, tag)
     if child is None:
-        return False
+        return default
     said = (child.text or "").strip().lower()
     if said not in FLAGS:
         raise document.error(child, f"expected 1, 0, true or false, got {quote(said)}")
