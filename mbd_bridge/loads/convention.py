@@ -56,8 +56,8 @@ class Convention:
         or a point (x, y, z) m in the child link's frame
     in_ : axes of the child link, of the parent link, or of the world
 
-    Where a joint has a frame of its own on the child (SDF, MJCF, loop joints), that frame stands for
-    the child link's.
+    Where a joint has a frame of its own on the child (SDF, MJCF, loop joints), that frame stands
+    for the child link's.
     """
 
     on: On = "child"
