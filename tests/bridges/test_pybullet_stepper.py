@@ -247,6 +247,17 @@ def test_pybullets_own_inertia_is_warned_of(write):
             Stepper(mbd.load(write(worlds.ARM)), client, body)
 
 
+def test_files_beside_that_a_stepper_does_not_use_are_said(tmp_path):
+    for name in ("flexible_pendulum.urdf", "flexible_pendulum.flex.yaml"):
+        shutil.copy(URDF / name, tmp_path)
+    with world() as client, pytest.raises(ModelError, match=r"bend.*flexible="):
+        Stepper.load(tmp_path / "flexible_pendulum.urdf", client)
+    shutil.copy(URDF / "flexible_pendulum.urdf", tmp_path / "rigid.urdf")
+    (tmp_path / "rigid.forces.yaml").write_text("units: SI\nforces: []\n")
+    with world() as client, pytest.warns(MbdWarning, match="force elements of the machine do not"):
+        Stepper.load(tmp_path / "rigid.urdf", client)
+
+
 def test_what_cannot_be_stepped_is_said(write, touchable_four_bar):
     path, _ = touchable_four_bar
     with world() as client:

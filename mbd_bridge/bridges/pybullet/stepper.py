@@ -15,7 +15,8 @@ own by what its integrator of first order leaves, O(h) altogether (docs/drop_in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from os import PathLike, fspath
+from os import PathLike, fsdecode, fspath
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,8 +28,9 @@ from mbd_bridge.bridges.pybullet.loaded_body import LoadedBody
 from mbd_bridge.bridges.pybullet.step_loads import StepLoads
 from mbd_bridge.bridges.quiet import quiet
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import SolveError, StateError, warn, whole_number
-from mbd_bridge.formats import read
+from mbd_bridge.errors import ModelError, SolveError, StateError, warn, whole_number
+from mbd_bridge.formats import flex_sidecar, forces_sidecar, read
+from mbd_bridge.formats.sidecar import sidecar_path
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest
@@ -47,6 +49,8 @@ from mbd_bridge.spatial import Array, Frame, quaternion_matrix
 
 SAME = 1e-6
 """How far pybullet's gravity may be from the mechanism's, m/s²."""
+
+WITHOUT_ELEMENTS = "force elements of the machine do not act in a Stepper"
 
 Torque = Forces | Callable[[float, Array, Array], ArrayLike]
 """Generalised forces: as for a simulation, or any function of (t, q, v), called once a step."""
@@ -129,7 +133,7 @@ class Stepper:
         self.body.warn_of_other_inertia()
         warn_left_out(self.model)
         if getattr(mechanism, "forces", ()):
-            warn("force elements of the machine do not act in a Stepper")
+            warn(WITHOUT_ELEMENTS)
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v, integrator=integrator)
         self._loads = StepLoads(self.model, self._core)
@@ -162,9 +166,11 @@ class Stepper:
 
         Notes
         -----
-        The mechanism gets the gravity that pybullet has now: set it before.
+        The mechanism gets the gravity that pybullet has now: set it before. Links that bend
+        (``NAME.flex.yaml``) are refused.
         """
         link = Client(client)
+        _check_beside(path)
         turn = np.asarray(orientation, dtype=np.float64)
         parameters = link.getPhysicsEngineParameters()
         gravity = _gravity(parameters)
@@ -369,6 +375,18 @@ def _kept(values: Array) -> Array:
     """Return an array that nobody writes to by mistake."""
     values.flags.writeable = False
     return values
+
+
+def _check_beside(path: str | PathLike[str]) -> None:
+    """Refuse links that bend, warn of force elements, in the files beside a robot's."""
+    place = Path(fsdecode(path))
+    if sidecar_path(place, flex_sidecar.SUFFIX).is_file():
+        raise ModelError(
+            f"links of {place.name} bend (its .flex.yaml), which a Stepper's do not; for the rigid "
+            f"machine Stepper(mbd.load(path, flexible=()), client, pybullet.loadURDF(path, ...))"
+        )
+    if sidecar_path(place, forces_sidecar.SUFFIX).is_file():
+        warn(WITHOUT_ELEMENTS)
 
 
 def _gravity(parameters: Mapping[str, Any]) -> Array:
