@@ -10,7 +10,7 @@ work, and D = -power - U̇ is not stated (0 where it has no damping of its own).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, Self, final
@@ -28,9 +28,6 @@ from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.graph.expression import Tape
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
-
-Varies = str | Formula | Input | Callable[[Any, Array, Array], Any]
-"""How a number varies."""
 
 
 @final

@@ -8,7 +8,7 @@ here the recursion gives the same loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,7 +163,3 @@ def _flat(name: str, reported: Any) -> Array:
     if array.ndim > 1:
         raise KernelError(f"outputs[{name!r}]: expected a number or a vector, got {array.shape}")
     return array.reshape(-1)
-
-
-Tell = Callable[[Array, Array, Array, Closed], tuple[Array, ...]]
-"""What is reported of (q, v, t) and the acceleration there."""

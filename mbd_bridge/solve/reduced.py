@@ -25,9 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from mbd_bridge.errors import SolveError
-from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.rank import independent_columns, pivoted
-from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.schur import schur, with_inertia
 from mbd_bridge.solve.tolerances import ROUNDED
 from mbd_bridge.spatial import Array
@@ -104,22 +102,6 @@ def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> ReducedM
     a, some = factors.solve(Q, gamma[rows])
     lam = np.linalg.lstsq(phi_q.T, phi_q[rows].T @ some, rcond=ROUNDED)[0]
     return ReducedMotion(a, lam)
-
-
-def constrained_motion(
-    model: Model,
-    M: Array,
-    Q: Array,
-    phi_q: Array,
-    gamma: Array,
-    method: Method = "svd",
-) -> ReducedMotion:
-    """Return accelerations (nv,) and multipliers (m,) at one state by any of the methods."""
-    rows, columns = model.row_scale, model.velocity_scale
-    phi_s, gamma_s = model.scaled_jacobian(phi_q), gamma / rows
-    M_s, Q_s = M * np.outer(columns, columns), Q * columns
-    motion = by_method(M_s, Q_s, phi_s, gamma_s, method, row_choice(model).at(phi_s))
-    return ReducedMotion(columns * motion.a, motion.lam / rows)
 
 
 def by_method(

@@ -12,7 +12,8 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, SolveError, StateError
 from mbd_bridge.mechanism import build_model
 from mbd_bridge.solve.rank import decompose
-from mbd_bridge.solve.reduced import METHODS, constrained_motion
+from mbd_bridge.solve.reduced import METHODS, by_method
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Frame
 from tests.machines import cut_everywhere, four_bar, rssr, world_state
 from tests.sample import sample
@@ -49,7 +50,8 @@ def test_four_roads_give_one_motion(lengths):
     at = bar.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 2.0})
     M, h, phi_q, gamma = terms(bar, at.q, at.v)
     Q = np.array([0.3, -0.2, 0.1]) - h
-    motions = [constrained_motion(bar.model, M, Q, phi_q, gamma, method) for method in METHODS]
+    rows = row_choice(bar.model).at(bar.model.scaled_jacobian(phi_q))
+    motions = [by_method(M, Q, phi_q, gamma, method, rows) for method in METHODS]
     for motion in motions:
         assert np.allclose(motion.a, motions[0].a, rtol=1e-10, atol=1e-10)
         assert np.allclose(motion.lam, motions[0].lam, rtol=1e-10, atol=1e-10)

@@ -34,11 +34,6 @@ Bad = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, zip
 """What openpyxl raises of files that are none, or damaged."""
 
 
-def is_workbook(name: str) -> bool:
-    """Return whether a path names a workbook, or a sheet of one."""
-    return name.lower().endswith((".xlsx", ".xlsm")) or MARK in name.lower()
-
-
 class ExcelSource(TextSource):
     """A sheet of a workbook."""
 

@@ -18,7 +18,7 @@ import numpy as np
 from mbd_bridge.formats.table import Floats
 
 HEADER = 128
-INT32, UINT32, MATRIX, COMPRESSED = 5, 6, 14, 15
+MATRIX, COMPRESSED = 14, 15
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8"}
 NUMBERS |= {13: "u8"}
 """Types of numbers, as NumPy writes them."""

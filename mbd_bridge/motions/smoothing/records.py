@@ -13,10 +13,9 @@ from mbd_bridge.motions.smoothing.clock import Clock
 from mbd_bridge.motions.smoothing.options import Method
 from mbd_bridge.motions.smoothing.spline import at_times
 
-COVERED = 0.95
-"""Share of the errors that a band holds."""
 BAND = 1.959963984540054
-"""Half the width of that band, in standard deviations of a normal variable."""
+"""Half the width of a band that holds 95 % of the errors, in standard deviations of a normal
+variable."""
 
 
 @dataclass(frozen=True, slots=True)

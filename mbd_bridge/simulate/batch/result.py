@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.results.accelerations import Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.notes import notes_of
+from mbd_bridge.simulate.results.recorded import Recorded, reported_outputs
 from mbd_bridge.simulate.results.reported_loads import reported_loads, some_of
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.singular.near import near_singular
@@ -37,7 +37,7 @@ from mbd_bridge.tabular import Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
+class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulate.batch.rows"):
     """States of N trajectories of one mechanism, or of variants of it, along time.
 
     ``batch[k]`` is trajectory k as a `Simulation`. What follows from all the states together (`a`,
@@ -68,10 +68,6 @@ class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
     step: float
     row_sets: RowSets
     reported: dict[str, Array] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what travels to another process; what follows from it is computed there."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def model(self) -> Model:
@@ -145,28 +141,10 @@ class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
         return tau, wrenches, pushed
 
     @property
-    def tau(self) -> Array:
-        """Generalised forces (N, K, nv) that moved them, N m or N.
-
-        Those of external wrenches and of prescribed motions are not among them.
-        """
-        return self._acting[0]
-
-    @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (N, K, 6) N and N m at the link's origin, in its axes."""
         parts, wrenches = self.system.external_links.items(), self._acting[1]
         return {name: wrenches[:, :, k].sum(axis=2) for name, k in parts}
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (N, K, nv)."""
-        return self._dynamics.a
-
-    @property
-    def lam(self) -> Array:
-        """Multipliers of the cut joints' rows (N, K, m), the smallest where not unique."""
-        return self._dynamics.lam
 
     @cached_property
     def near_singular(self) -> Array:
@@ -179,12 +157,6 @@ class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
                 J = model.scaled_jacobian(phi_q[0])
                 near[k] = near_singular(model, self.system.prescribed_velocities, J)
         return near
-
-    @property
-    def recovered(self) -> Array:
-        """Which records (N, K) have `a` and `lam` from beside them; see `Simulation.recovered`."""
-        found = self._dynamics.recovered
-        return np.zeros(self.q.shape[:2], dtype=bool) if found is None else found
 
     @property
     def prescribed_forces(self) -> dict[str, Array]:
@@ -289,16 +261,7 @@ class SimulationBatch(Tabular, rows="mbd_bridge.simulate.batch.rows"):
     @cached_property
     def outputs(self) -> dict[str, Array]:
         """Functions asked for with ``simulate_batch(outputs=)``, (N, K) or (N, K, n), by name."""
-        asked, found = self.system.outputs, dict[str, Array]()
-        if asked is None or self.reported is None:
-            return found
-        for name, function in asked.functions:
-            values = self.reported[name].copy()
-            silent = np.asarray(np.isfinite(self.q).all(axis=2) & np.isnan(values).any(axis=2))
-            for n, k in np.argwhere(silent):
-                values[n, k] = function(float(self.time[k]), self.q[n, k], self.v[n, k])
-            found[name] = values[:, :, 0] if values.shape[2] == 1 else values
-        return found
+        return reported_outputs(self.system, self.reported, self.time, self.q, self.v)
 
     def _batch_loads(self, loads: JointLoads) -> BatchLoads:
         arrays = loads.force, loads.moment, loads.actuation, loads.determined

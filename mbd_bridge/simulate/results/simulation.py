@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -29,6 +29,7 @@ from mbd_bridge.simulate.results.history import History
 from mbd_bridge.simulate.results.interpolation import Between, State
 from mbd_bridge.simulate.results.notes import notes_of
 from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces
+from mbd_bridge.simulate.results.recorded import Recorded, reported_outputs
 from mbd_bridge.simulate.results.reported_loads import reported_loads
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.events import Events, Watch, check_watches
@@ -46,7 +47,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
+class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulate.results.rows"):
     """States of a mechanism along time.
 
     Attributes
@@ -81,10 +82,6 @@ class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
     samples: Array | None = None
     reported: dict[str, Array] | None = None
     history: History | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what travels to another process; what follows from it is computed there."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def model(self) -> Model:
@@ -138,14 +135,6 @@ class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
         return self.trajectory.acting(self.time, self.q, self.v, self.samples, self.z)
 
     @property
-    def tau(self) -> Array:
-        """Generalised forces (K, nv) that moved it, N m or N, of force elements on joints too.
-
-        Those of external wrenches and of prescribed motions are not among them.
-        """
-        return self._acting[0]
-
-    @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
         return {n: self._acting[1][:, k].sum(1) for n, k in self.system.external_links.items()}
@@ -173,25 +162,7 @@ class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
     @cached_property
     def outputs(self) -> dict[str, Array]:
         """Functions that were asked for with ``simulate(outputs=)``, (K,) or (K, n), by name."""
-        asked, found = self.system.outputs, dict[str, Array]()
-        if asked is None or self.reported is None:
-            return found
-        for name, function in asked.functions:
-            values = self.reported[name].copy()
-            for k in np.flatnonzero(np.isnan(values).any(axis=1)):
-                values[k] = function(float(self.time[k]), self.q[k], self.v[k])
-            found[name] = values[:, 0] if values.shape[1] == 1 else values
-        return found
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (K, nv)."""
-        return self._dynamics.a
-
-    @property
-    def lam(self) -> Array:
-        """Multipliers of the cut joints' rows (K, m), the smallest where they are not unique."""
-        return self._dynamics.lam
+        return reported_outputs(self.system, self.reported, self.time, self.q, self.v)
 
     @cached_property
     def near_singular(self) -> Array:
@@ -207,12 +178,6 @@ class Simulation(AlongTime, rows="mbd_bridge.simulate.results.rows"):
         return near_singular(
             self.model, self.system.prescribed_velocities, LoopChecker(self.model).at(self.q)[1]
         )
-
-    @property
-    def recovered(self) -> Array:
-        """Which records (K,) are so near a singular position that `a`, `lam` are interpolated."""
-        found = self._dynamics.recovered
-        return np.zeros(len(self.time), dtype=bool) if found is None else found
 
     @cached_property
     def prescribed_forces(self) -> PrescribedForces:
