@@ -83,7 +83,7 @@ def render(
 
     shot = Shot(size, fps, speed, view)
     check_shot(shot, path)
-    source = _source(what, motion, q, loads, actuated, external)
+    source, _ = _source(what, motion, q, loads, actuated, external)
     overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
@@ -144,8 +144,9 @@ def show(
 
     if viewer is None:
         viewer = "window" if find_spec("pybullet") is not None else "web"
-    if one_of("viewer", viewer, get_args(Viewer), StateError) == "web":
-        check_shot(Shot(size, speed=speed), None)
+    one_of("viewer", viewer, get_args(Viewer), StateError)
+    check_shot(Shot(size, speed=speed), None)
+    if viewer == "web":
         page = web_view(
             what,
             motion,
@@ -169,12 +170,8 @@ def show(
         return
     from mbd_bridge.view.show import show as open_window
 
-    check_shot(Shot(size, speed=speed), None)
-    source = _source(what, motion, q, loads, actuated, external)
+    source, rest = _source(what, motion, q, loads, actuated, external)
     overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
-    rest = None
-    if isinstance(what, Mechanism) and motion is None:
-        rest = _rest(what, loads, actuated)
     open_window(source, overlays, rest, view=view, size=size, speed=speed, playing=playing)
 
 
@@ -221,10 +218,7 @@ def web_view(
 
     if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
         raise StateError(f"speed: expected a positive number, got {speed}")
-    source = _source(what, motion, q, loads, actuated, external)
-    rest = None
-    if isinstance(what, Mechanism) and motion is None:
-        rest = _rest(what, loads, actuated)
+    source, rest = _source(what, motion, q, loads, actuated, external)
     shown = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
     look = Look(
         shown.ground,
@@ -266,16 +260,6 @@ def _overlays(
     )
 
 
-def _rest(mechanism: Mechanism, loads: Iterable[str] | str, actuated: Iterable[str] | None) -> Rest:
-    """Return the mechanism at rest, with the loads asked for."""
-    from mbd_bridge.view.source import Rest
-
-    names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
-    actuators = (actuated,) if isinstance(actuated, str) else actuated
-    chosen = None if actuators is None else tuple(actuators)
-    return Rest(mechanism.model, names, chosen, mechanism.forces)
-
-
 def _source(
     what: Simulation | Mechanism,
     motion: Motion | None,
@@ -283,9 +267,9 @@ def _source(
     loads: Iterable[str] | str,
     actuated: Iterable[str] | None,
     external: ExternalGiven | None,
-) -> Source:
-    """Return the states that are shown."""
-    from mbd_bridge.view.source import of_motion, of_simulation
+) -> tuple[Source, Rest | None]:
+    """Return the states that are shown, and a mechanism at rest with its loads, to pose it."""
+    from mbd_bridge.view.source import Rest, of_motion, of_simulation
 
     if external is not None and (motion is None or not isinstance(what, Mechanism)):
         raise StateError(
@@ -295,15 +279,19 @@ def _source(
     if isinstance(what, Simulation):
         if motion is not None or q is not None:
             raise StateError("a simulation has its own motion; leave out motion= and q=")
-        return of_simulation(what, loads)
+        return of_simulation(what, loads), None
     if not isinstance(what, Mechanism):
         raise ModelError(
             f"expected a Simulation or a Mechanism, got {type(what).__name__}; load a file first: "
             f'mbd.load("robot.urdf")'
         )
     if motion is None:
-        return _rest(what, loads, actuated).start(q)
+        names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
+        actuators = (actuated,) if isinstance(actuated, str) else actuated
+        chosen = None if actuators is None else tuple(actuators)
+        rest = Rest(what.model, names, chosen, what.forces)
+        return rest.start(q), rest
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
     forces = external_forces(what.model, external, time=motion.time)
-    return of_motion(what.model, motion, loads, actuated, what.forces, forces)
+    return of_motion(what.model, motion, loads, actuated, what.forces, forces), None

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.api.histories import HistoryRequest
 from mbd_bridge.api.mechanism import Mechanism
@@ -29,7 +29,7 @@ from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.streaming import LoadCase, LoadCases, LoadHistory
+from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.motions import Motion, MotionParts, Pieces
 from mbd_bridge.motions.names import Gaps
 from mbd_bridge.motions.reading import Reading
@@ -46,68 +46,15 @@ STATES = 20
 """Random states at which the other engines are asked."""
 
 
-class ReportOptions(TypedDict, total=False):
-    """Options of `report`, as a type checker sees them."""
-
-    weights: Mapping[str, float] | None
-    actuated: Iterable[str] | str | None
-    minimum_norm: bool
-    on: On
-    at: At | Point
-    in_: In
-    exponents: Sequence[float]
-    picture: bool
-    check: bool
-    threads: int
-    external: ExternalGiven | None
-    external_in: Axes
-    motors: bool | None
-    bearings: BearingsGiven | None
-    rest: bool
-    rename: Mapping[str, str | None] | None
-    unit: Sequence[str] | str
-    ignore: Sequence[str] | str
-    gaps: Gaps
-    near: InitialGuess
-    frames: Frames
-    given: Iterable[str] | str | None
-    smooth: Smooth
-    cutoff: float | None
-    project: str
-    author: str
-    revision: str
-    date: str | datetime.date | None
-    view: bool
-    exaggerate: float
-
-
-@overload
 def report(
-    what: Mechanism,
+    what: Simulation | Mechanism,
     path: str | PathLike[str],
-    motion: Mapping[str, OneMotion | tuple[OneMotion, ExternalGiven]]
+    motion: OneMotion
+    | Mapping[str, OneMotion | tuple[OneMotion, ExternalGiven]]
     | list[Any]
     | tuple[Any, ...]
-    | LoadCases,
-    joints: Iterable[str] | str | None = None,
-    **options: Unpack[ReportOptions],
-) -> LoadCases: ...
-
-
-@overload
-def report(
-    what: Simulation | Mechanism,
-    path: str | PathLike[str],
-    motion: OneMotion | None = None,
-    joints: Iterable[str] | str | None = None,
-    **options: Unpack[ReportOptions],
-) -> LoadHistory: ...
-
-
-def report(
-    what: Simulation | Mechanism,
-    path: str | PathLike[str],
-    motion: Any = None,
+    | LoadCases
+    | None = None,
     joints: Iterable[str] | str | None = None,
     *,
     weights: Mapping[str, float] | None = None,
@@ -140,7 +87,7 @@ def report(
     date: str | datetime.date | None = None,
     view: bool = True,
     exaggerate: float = 1.0,
-) -> LoadHistory | LoadCases:
+) -> LoadCases:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
     Parameters
@@ -172,8 +119,8 @@ def report(
 
     Returns
     -------
-    LoadHistory or LoadCases
-        What the page shows, as numbers: of several motions as load cases.
+    What the page shows, as numbers: a `LoadHistory` by the name of each load case, of one motion
+    alone ``["motion"]``.
     """
     from mbd_bridge import __version__
     from mbd_bridge.formats.whole_file import check_place
@@ -262,8 +209,7 @@ def report(
         scene(worst.source(), worst.worst.time, factor) if view else None,
     )
     write_report(path, subject)
-    several = isinstance(motion, Mapping | list | tuple | LoadCases)
-    return cases if several else cases.cases[0].history
+    return cases
 
 
 def _known(mechanism: Mechanism, given: BearingsGiven | None) -> BearingSet | None:

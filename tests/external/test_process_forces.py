@@ -212,7 +212,7 @@ def test_a_history_and_a_report_count_process_forces_and_say_so(tmp_path):
     assert np.isclose(peak.value, loads["shoulder"].moment[row, 1], rtol=1e-9)
     page = tmp_path / "r.html"
     told = mbd.report(robot, page, tmp_path / "m.csv", external=file, picture=False, check=False)
-    assert told["shoulder.my"].peak.value == peak.value
+    assert told["motion"]["shoulder.my"].peak.value == peak.value
     sentence = "on hand (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 1 s"
     (assumed,) = history.assumptions["external"]
     assert assumed.text.startswith(sentence)

@@ -208,7 +208,7 @@ def test_a_simulation_drives_its_motors_by_its_inputs(tmp_path):
     rod = rod.with_actuators([motor]).with_bearings({"pin": Bearing(1e4, 1e4)})
     run = mbd.simulate(rod, 0.5, torque={"pin": "3*sin(4*t)"}, step=1e-3)
     path = tmp_path / "run.html"
-    history = mbd.report(run, path, view=False, **FAST)
+    history = mbd.report(run, path, view=False, **FAST)["motion"]
     duty = history.motors["pin"]
     expected = 3.0 * np.sin(4.0 * run.time) / 10.0 + 1e-4 * 10.0 * run.a[:, 0]
     assert duty.states.torque == pytest.approx(expected, abs=1e-9)
@@ -216,6 +216,6 @@ def test_a_simulation_drives_its_motors_by_its_inputs(tmp_path):
     radial = np.linalg.norm(run.joint_loads(["pin"]).force[:, 0, ::2], axis=1).max()
     assert history.bearings["pin"][0].radial.value == pytest.approx(radial, rel=1e-9)
     moved = mbd.simulate(rod, 0.5, prescribed={"pin": "sin(t)"}, step=1e-3)
-    given = mbd.report(moved, path, view=False, **FAST).motors["pin"].states
+    given = mbd.report(moved, path, view=False, **FAST)["motion"].motors["pin"].states
     shaft = moved.prescribed_forces["pin"] / 10.0 + 1e-3 * moved.a[:, 0]
     assert given.torque == pytest.approx(shaft, abs=1e-9)

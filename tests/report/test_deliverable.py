@@ -92,7 +92,7 @@ def test_joints_that_carry_nothing_are_folded_away(tmp_path):
     builder.joint("mark", "fixed", "rod", "flange")
     run = mbd.simulate(mbd.Mechanism.build(builder), 0.05)
     path = tmp_path / "tool.html"
-    history = mbd.report(run, path, **FAST)
+    history = mbd.report(run, path, **FAST)["motion"]
     assert history.joints == ("pin", "mark")
     assert [row[0] for row in rows(path, "In short")] == ["pin"]
     (section,) = html.parse(path).xpath("//section[h2='In short']")

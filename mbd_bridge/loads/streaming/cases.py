@@ -23,6 +23,7 @@ from mbd_bridge.loads.signals import Signal
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
 from mbd_bridge.named import Named
+from mbd_bridge.tabular import Tabular
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,12 @@ class Compared(NamedTuple):
     ratio: float
 
 
-class LoadCases(Named[LoadHistory], entries="load case"):
+class LoadCases(
+    Tabular,
+    Named[LoadHistory],
+    rows="mbd_bridge.loads.streaming.case_rows",
+    entries="load case",
+):
     """Load cases of the same joints in one convention.
 
     Parameters
