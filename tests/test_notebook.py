@@ -101,7 +101,8 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
         (pose, JOINTS[1]), (run, "hinge.vel"), (batch, "finished"),
         (batch.joint_loads(["hinge"]), "hinge.moment"),
         (history, f"{JOINTS[0]}.force"),
-        (mbd.LoadCases([mbd.LoadCase("pick", history)]), "largest in"), (history.spectra, "one cycle, m = 3"),
+        (mbd.LoadCases([mbd.LoadCase("pick", history)]), "largest in"),
+        (history.spectra, "one cycle, m = 3"),
         (motors, "motoring"), (bearings, "radial"), (report, "pinocchio"),
     ):  # fmt: skip
         assert isinstance(thing, Tabular)
