@@ -35,7 +35,24 @@ from mbd_bridge.spatial import Array
 
 
 class MechanismKinematics(MechanismDynamics):
-    """Motions of a mechanism that are known in part."""
+    """Motions of a mechanism that are known in part, and named configurations."""
+
+    @property
+    def configurations(self) -> dict[str, Array]:
+        """Named configurations of the file by name, each q (nq,): an MJCF's keyframes, group states
+        of ``NAME.srdf``. Joints that one does not name stand at their neutral position.
+
+        They are as the file says: loops that they leave open are closed by `assemble`.
+        """
+        model, found = self.model, dict[str, Array]()
+        for name, values in model.description.configurations.items():
+            q = model.neutral()
+            for body in model.bodies:
+                given = values.get(model.joints[body.joint].name, ())
+                if len(given) == body.type.nq and not body.coupled:  # a fixed base has none
+                    q[body.q] = body.type.normalise(np.array(given))
+            found[name] = q
+        return found
 
     def complete(
         self,

@@ -10,6 +10,7 @@ from mbd_bridge.formats import Description, read
 from mbd_bridge.formats.kinds import format_of
 from mbd_bridge.formats.sdf import read_sdf
 from mbd_bridge.formats.sidecar import with_sidecar
+from mbd_bridge.formats.srdf import with_configurations
 
 
 def describe(
@@ -36,5 +37,5 @@ def describe(
 
             return with_sidecar(read_mjcf(path))
         if form == "SDF":
-            return with_sidecar(read_sdf(path, package_path=package_path))
-    return read(path, package_path=package_path, arguments=arguments)
+            return with_configurations(with_sidecar(read_sdf(path, package_path=package_path)))
+    return with_configurations(read(path, package_path=package_path, arguments=arguments))

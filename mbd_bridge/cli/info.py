@@ -44,6 +44,9 @@ def run(options: argparse.Namespace) -> int:
     screen.show(console, _headline(model), "", joints, "", outline.legend(model))
     if model.nv:
         screen.show(console, "", "coordinates", _coordinates(model))
+    if robot.configurations:
+        named = ", ".join(robot.configurations)
+        screen.show(console, "", f"named configurations (robot.configurations): {named}")
     if model.loops:
         screen.show(console, "", "loop joints: cut here, as the file says", _loops(model))
     if model.description.couplings:

@@ -13,6 +13,9 @@ from mbd_bridge.spatial import Frame, Inertia
 
 Vector3 = tuple[float, float, float]
 
+Configurations = Mapping[str, Mapping[str, tuple[float, ...]]]
+"""Coordinates of joints by the joint's name, by the name of a configuration."""
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -214,6 +217,7 @@ class Description:
     planar : whether loads out of the machine's plane are declared to be zero
     format : of the file: "URDF", "xacro", "MJCF", "SDF", ...; empty without a file
     gravity : m/s², in the root's axes, where the file says it
+    configurations : named ones: keyframes of an MJCF, group states of an SRDF
     """
 
     name: str
@@ -231,3 +235,4 @@ class Description:
     planar: bool = False
     format: str = ""
     gravity: Vector3 | None = None
+    configurations: Configurations = field(default_factory=dict)

@@ -129,7 +129,6 @@ def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):
         "by a polynomial (curve)",
         "not active (off)",
         "softness",
-        "1 keyframes",
     ):
         assert what in message
 

@@ -49,11 +49,12 @@ def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
         ("flexible bodies (flex)", model.nflex),
         ("skins", model.nskin),
         ("plugins", model.nplugin),
-        ("keyframes", model.nkey),
         ("sensors", model.nsensor),
     ):
         if number:
             left_out.add(f"{number} {what}")
+    if any(np.any(getattr(model, name)) for name in ("key_qvel", "key_act", "key_ctrl")):
+        left_out.add("velocities and controls of keyframes")
     option = model.opt
     if option.density or option.viscosity:
         left_out.add("the fluid around (density, viscosity, wind)")

@@ -22,7 +22,7 @@ from mbd_bridge.bridges.mujoco.places import Names, motion, place
 from mbd_bridge.bridges.mujoco.shapes import read_shapes
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.checks import check_couplings, check_loops, check_tree
-from mbd_bridge.formats.description import Description, Joint, Limits, Link
+from mbd_bridge.formats.description import Configurations, Description, Joint, Limits, Link
 from mbd_bridge.formats.document import LARGEST, Document
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
@@ -34,9 +34,12 @@ TYPES = ("floating", "spherical", "prismatic", "revolute")
 
 FREE, BALL, SLIDE, HINGE = range(4)
 
+SIZES = (7, 4, 1, 1)
+"""How many coordinates these have."""
+
 FINITE = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
-    *("jnt_pos", "jnt_axis", "qpos0", "qpos_spring", "eq_data"),
+    *("jnt_pos", "jnt_axis", "qpos0", "qpos_spring", "eq_data", "key_qpos"),
 )
 """Arrays of a compiled model that make the mechanism."""
 
@@ -82,7 +85,25 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
         transmissions=rotors(compiled, names),
         format="MJCF",
         gravity=(x, y, z),
+        configurations=_keyframes(compiled, names),
     )
+
+
+def _keyframes(compiled: Compiled, names: Names) -> Configurations:
+    """Return coordinates by joint of each keyframe; those without a name are called by number."""
+    model = compiled.model
+    found = {}
+    for key in range(model.nkey):
+        values: dict[str, tuple[float, ...]] = {}
+        for index in range(model.njnt):
+            kind, start = int(model.jnt_type[index]), int(model.jnt_qposadr[index])
+            q = model.key_qpos[key][start : start + SIZES[kind]].tolist()
+            if kind in (FREE, BALL):
+                w, *vector = q[-4:]
+                q = [*q[:-4], *vector, w]
+            values[names.joints[index]] = tuple(q)
+        found[compiled.name("key", key) or f"keyframe {key}"] = values
+    return found
 
 
 def _refuse_nan(document: Document, root: Element) -> None:

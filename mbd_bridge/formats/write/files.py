@@ -76,6 +76,8 @@ def write_description(
         texts[name] = sdf_text(description, left_out)
     if description.planar and form in ("MJCF", "SDF"):
         left_out.add("that loads out of the plane are zero")
+    for one in description.configurations:
+        left_out.add("named configurations", one)
     for file, text in texts.items():
         with whole_file(file) as out:
             out.write(text)
