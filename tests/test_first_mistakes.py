@@ -42,6 +42,13 @@ def test_coordinates_by_name_are_told_what_makes_a_position_of_them():
     assert rod.assemble({"hinge": 0.1}).q == [0.1]
 
 
+def test_what_is_shown_is_a_motion():
+    rod = mbd.load(PENDULUM)
+    for other in (np.zeros(1), mbd.simulate(rod, 0.01, forces=())):
+        with pytest.raises(MbdError, match=r"motion: expected a Motion.*q= for one position"):
+            mbd.render(rod, None, other)
+
+
 def test_warnings_point_at_the_line_that_loads(tmp_path):
     (tmp_path / "odd.urdf").write_text(
         '<robot name="odd"><link name="a"><inertial><mass value="0"/>'

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import flag, name_list
+from mbd_bridge.arguments import an_instance, flag, name_list
 from mbd_bridge.errors import ModelError, StateError, one_of, real_number
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
@@ -291,6 +291,8 @@ def _source(
         chosen = None if actuators is None else tuple(actuators)
         rest = Rest(what.model, names, chosen, what.forces)
         return rest.start(q), rest
+    advice = "mbd.load_motion(...), q= for one position, or the simulation in place of the machine"
+    motion = an_instance("motion", motion, Motion, advice)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
     forces = external_forces(what.model, external, time=motion.time)

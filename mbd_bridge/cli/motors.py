@@ -105,15 +105,15 @@ def tables(motors: Motors) -> tuple[Table | str, ...]:
 
     heads = [*("motor of", ">peak", ">RMS", "unit", ">top speed", "unit", ">motoring", ">braking")]
     heads += ["unit", ">energy out", ">back", ">lost", "unit"]
-    rows = []
+    rows, least = [], ROUND_OFF * max((abs(one.peak.value) for one in motors.duties), default=0.0)
     for duty in motors.duties:
         energy, power = duty.energies, max(duty.motoring.value, duty.braking.value)
         floor, none = ROUND_OFF * power, ROUND_OFF * max(energy.motoring, energy.braking)
         rows.append(
             (
                 duty.name,
-                number(duty.peak.value),
-                number(duty.rms),
+                number(duty.peak.value, least),
+                number(duty.rms, least),
                 duty.torque_unit,
                 number(abs(duty.fastest.value)),
                 duty.speed_unit,

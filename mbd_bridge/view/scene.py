@@ -145,11 +145,19 @@ def scene(model: Model, slices: int = SLICES) -> Scene:
     return Scene(tuple(parts), tuple(dict.fromkeys(missing)), untextured, bent)
 
 
+NOT_FOUND = "not found"
+"""End of the line about a mesh that is not where the file says."""
+
+
 def tell_missing(found: Scene) -> None:
     """Warn of what is not drawn."""
     if found.missing:
         shapes = count(len(found.missing), "shape")
-        warn(f"{shapes} not drawn: {some(found.missing, SHOWN, '; ')}")
+        advice = ""
+        if any(line.endswith(NOT_FOUND) for line in found.missing):
+            advice = ". Name the folder of meshes with package_path=, --package-path or "
+            advice += "ROS_PACKAGE_PATH"
+        warn(f"{shapes} not drawn: {some(found.missing, SHOWN, '; ')}{advice}")
     if found.untextured:
         textures = count(len(found.untextured), "texture")
         why = some(found.untextured, SHOWN, "; ")
@@ -207,10 +215,7 @@ class _Meshes:
     def surfaces(self, shape: Geometry) -> Iterable[Surface]:
         """Return the surfaces of a mesh."""
         if shape.path is None:
-            raise FileError(
-                f"the mesh {shape.uri} is nowhere; name its folder with package_path=, "
-                f"--package-path or ROS_PACKAGE_PATH"
-            )
+            raise FileError(f"mesh {shape.uri} {NOT_FOUND}")
         key = f"{shape.path} {shape.scale} {shape.texture}"
         if key not in self._files:
             found = read_mesh(shape.path)

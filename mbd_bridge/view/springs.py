@@ -1,11 +1,15 @@
-"""Force elements between points: a spring as a zig-zag, others as a straight rod."""
+"""What is between two points: a spring as a zig-zag, other force elements and the rods of distance
+joints as straight rods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
 from mbd_bridge.forces.point_element import PointElement
@@ -19,6 +23,7 @@ from mbd_bridge.view.pieces import Piece
 
 SPRING: Colour = (0.93, 0.66, 0.10, 1.0)
 OTHER: Colour = (0.45, 0.36, 0.60, 1.0)
+ROD: Colour = (0.50, 0.52, 0.56, 1.0)
 
 TURNS = 5
 """Zig-zags of a spring."""
@@ -33,48 +38,79 @@ SHORTEST = 2.0**-10
 """The shortest rod, relative to that way."""
 
 
-def ends_of(model: Model, forces: Iterable[ForceElement], bodies: Array) -> Iterator[Array]:
-    """Yield where the elements between points are, (2, 3) m in the world.
+class Connector(NamedTuple):
+    """What is drawn between two points.
+
+    Attributes
+    ----------
+    name : of the force element or of the distance joint
+    colour : of all of it
+    coil : a zig-zag, else a straight rod
+    ends : body (None: the ground) and point (3,) m in it, twice
+    """
+
+    name: str
+    colour: Colour
+    coil: bool
+    ends: tuple[tuple[int | None, Array], ...]
+
+
+def connectors(model: Model, forces: Iterable[ForceElement]) -> list[Connector]:
+    """Return the elements that act between two points, and the rods of distance joints."""
+    found = []
+    for element in forces:
+        if isinstance(element, PointElement | Bushing):
+            coil = isinstance(element, PointSpring | HydropneumaticUnit)
+            pairs = zip(element.links, element.points, strict=True)
+            ends = tuple(_end(model, link, point) for link, point in pairs)
+            found.append(Connector(element.name, SPRING if coil else OTHER, coil, ends))
+    for cut in model.cuts:
+        if cut.type == "distance":
+            ends = ((cut.predecessor, cut.a.translation), (cut.successor, cut.b.translation))
+            found.append(Connector(cut.name, ROD, False, ends))
+    return found
+
+
+def _end(model: Model, link: str, point: ArrayLike) -> tuple[int | None, Array]:
+    number, place = link_or_ground(model, link), np.asarray(point, dtype=np.float64)
+    if number is None:
+        return None, place
+    own = model.links[number]
+    return own.body, own.frame.translation + own.frame.rotation @ place
+
+
+def ends_of(found: Iterable[Connector], bodies: Array) -> Iterator[Array]:
+    """Yield where the ends are, (2, 3) m in the world.
 
     Parameters
     ----------
     bodies : (B, 4, 4) poses
     """
-    for element in between(forces):
-        found = []
-        for name, point in zip(element.links, element.points, strict=True):
-            number = link_or_ground(model, name)
-            place = np.asarray(point, dtype=np.float64)
-            if number is not None:
-                link = model.links[number]
-                inside = link.frame.translation + link.frame.rotation @ place
-                pose = bodies[link.body]
-                place = pose[:3, :3] @ inside + pose[:3, 3]
-            found.append(place)
-        yield np.array(found)
-
-
-def between(forces: Iterable[ForceElement]) -> list[PointElement | Bushing]:
-    """Return the elements that act between two points."""
-    return [one for one in forces if isinstance(one, PointElement | Bushing)]
+    for one in found:
+        yield np.array(
+            [
+                point if body is None else bodies[body][:3, :3] @ point + bodies[body][:3, 3]
+                for body, point in one.ends
+            ]
+        )
 
 
 def springs(
     model: Model, forces: tuple[ForceElement, ...], bodies: Array, span: float
 ) -> list[Piece]:
-    """Return the pieces of all elements between points, `span` m the size of the picture."""
+    """Return the pieces of all connectors, `span` m the size of the picture."""
     pieces: list[Piece] = []
-    each = zip(between(forces), ends_of(model, forces, bodies), strict=True)
-    for element, (first, second) in each:
+    found = connectors(model, forces)
+    for one, (first, second) in zip(found, ends_of(found, bodies), strict=True):
         way = second - first
         length = float(np.linalg.norm(way))
         if not SHORTEST * span < length < np.inf:
             continue
-        coil = isinstance(element, PointSpring | HydropneumaticUnit)
-        corners = _zigzag(length, WIDTH * span) if coil else np.array([[0.0, 0, 0], [0, 0, length]])
+        straight = np.array([[0.0, 0, 0], [0, 0, length]])
+        corners = _zigzag(length, WIDTH * span) if one.coil else straight
         points = first + corners @ along(way / length).T
         for start, end in pairwise(points):
-            pieces += _rod(start, end, SPRING if coil else OTHER, span)
+            pieces += _rod(start, end, one.colour, span)
     return pieces
 
 

@@ -29,7 +29,7 @@ from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.scale import Scale, in_words
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.springs import ends_of, springs
+from mbd_bridge.view.springs import connectors, ends_of, springs
 
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""
@@ -155,7 +155,8 @@ class Take:
     def reach(self) -> Array:
         """Points (K, 3) m between which the machine is during the motion."""
         bodies = self.bodies(self.source.q[self._sample])
-        ends = [end for each in bodies for end in ends_of(self.model, self.source.forces, each)]
+        between = connectors(self.model, self.source.forces)
+        ends = [end for each in bodies for end in ends_of(between, each)]
         return np.concatenate([self.scene.corners(bodies), *ends])
 
     @cached_property

@@ -96,7 +96,7 @@ def test_what_is_not_drawn_is_a_warning(view, tmp_path):
     )
     code, err = view("r.urdf", "--record", "a.png")
     assert code == 0
-    assert "warning: 1 shape not drawn: a: the mesh package://no/b.stl is nowhere" in err
+    assert "warning: 1 shape not drawn: a: mesh package://no/b.stl not found. Name the fo" in err
     assert err.count("b.stl") == 1
     (tmp_path / "no").mkdir()
     (tmp_path / "no" / "b.stl").write_text(

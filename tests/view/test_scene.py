@@ -7,7 +7,7 @@ import mbd_bridge as mbd
 from mbd_bridge.errors import MbdWarning
 from mbd_bridge.spatial import Frame
 from mbd_bridge.view.marks import CUT, Marks, centre_of_mass
-from mbd_bridge.view.scene import matrix, scene
+from mbd_bridge.view.scene import matrix, scene, tell_missing
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
 from tests.machines import rssr
@@ -75,9 +75,10 @@ def test_a_mesh_that_is_nowhere_is_told_with_advice(tmp_path):
     (tmp_path / "r.urdf").write_text(FILE.format(mesh="package://nowhere/b.stl"))
     with pytest.warns(MbdWarning):
         machine = mbd.load(tmp_path / "r.urdf")
-    (missing,) = scene(machine.model).missing
-    assert "package://nowhere/b.stl is nowhere" in missing
-    assert "package_path" in missing
+    found = scene(machine.model)
+    assert "package://nowhere/b.stl not found" in found.missing[0]
+    with pytest.warns(MbdWarning, match="1 shape not drawn.*package_path"):
+        tell_missing(found)
 
 
 @pytest.mark.parametrize("seed", range(3))

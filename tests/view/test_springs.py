@@ -1,11 +1,11 @@
-"""Force elements between points are drawn from point to point, and loads in pictures count them."""
+"""What acts between points is drawn from point to point, and loads in pictures count it."""
 
 import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.view.source import Rest, of_simulation
-from mbd_bridge.view.springs import OTHER, SPRING, springs
+from mbd_bridge.view.springs import OTHER, SPRING, connectors, ends_of, springs
 from mbd_bridge.view.take import Take
 from tests.forces.elements import ENDS, Q, machine
 
@@ -62,3 +62,17 @@ def test_a_spring_of_no_length_is_not_drawn():
     loose = robot.with_forces([spring])
     take = Take(Rest(loose.model, forces=loose.forces).start(Q))
     assert springs(loose.model, loose.forces, take.bodies(Q[None])[0], take.span) == []
+
+
+def test_the_rod_of_a_distance_joint_is_drawn_from_end_to_end():
+    parts = mbd.Builder("swing", root="beam").link("seat", 1.0, inertia=(0.1, 0.1, 0.1))
+    parts.joint("free", "floating", "beam", "seat", xyz=(0.2, 0, -1))
+    parts.loop("rope", "distance", "beam", "seat", xyz=(0.1, 0, 0), xyz2=(0, 0, 0.3))
+    robot = mbd.Mechanism.build(parts)
+    q = robot.neutral()
+    (rod,) = connectors(robot.model, ())
+    take = Take(Rest(robot.model).start(q))
+    (bodies,) = take.bodies(q[None])
+    assert np.allclose(next(ends_of([rod], bodies)), [[0.1, 0, 0], [0.2, 0, -0.7]])
+    assert rod.name == "rope" and springs(robot.model, (), bodies, take.span)
+    assert np.ptp(take.reach[:, 2]) >= 0.7

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.forces import HydropneumaticUnit, PointSpring
 from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.mechanism import Model
@@ -30,7 +29,7 @@ from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scale import Scale
 from mbd_bridge.view.scene import Part, matrix, tell_missing
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.springs import OTHER, SPRING, THICKNESS, between, ends_of
+from mbd_bridge.view.springs import THICKNESS, connectors, ends_of
 from mbd_bridge.view.take import LONGEST, Overlays, Take
 from mbd_bridge.view.web.images import embedded
 from mbd_bridge.view.web.simplify import within
@@ -206,22 +205,18 @@ def _steps(points: Array) -> Description:
 
 
 def _springs(source: Source, bodies: Array, span: float) -> list[Description]:
-    """Return where the force elements between points are along time, (N, 2, 3) m each."""
-    elements = between(source.forces)
-    if not elements:
-        return []
-    places = [np.array(list(ends_of(source.model, source.forces, each))) for each in bodies]
-    along = np.array(places)
-    coils = [isinstance(element, PointSpring | HydropneumaticUnit) for element in elements]
+    """Return where what is between two points is along time, (N, 2, 3) m each."""
+    found = connectors(source.model, source.forces)
+    along = np.array([list(ends_of(found, each)) for each in bodies])
     return [
         {
-            "name": element.name,
-            "coil": coil,
-            "colour": _colour(SPRING if coil else OTHER),
+            "name": one.name,
+            "coil": one.coil,
+            "colour": _colour(one.colour),
             "radius": THICKNESS * span,
             "ends": _floats(along[:, k]),
         }
-        for k, (element, coil) in enumerate(zip(elements, coils, strict=True))
+        for k, one in enumerate(found)
     ]
 
 
