@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import warnings
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, motion_file, shared
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "see it move: a window, a page in the browser, or a picture or film in a file"
 DESCRIPTION = """\
-Show a machine in a window of pybullet: along a motion, or posed by sliders; with --loads the forces
+Show a machine in a window of pybullet, or where that is not installed (it has wheels up to Python
+3.11) in the browser: along a motion, or posed by sliders; with --loads the forces
 (red), moments (blue, two heads) and actuators (green) of joints as arrows, on the child; with
 --external the forces of a process (violet), where they act.
 
@@ -126,6 +128,9 @@ def run(options: argparse.Namespace) -> int:
 
     if options.motion and options.seconds is not None:
         raise StateError("give MOTION or --seconds, not both")
+    if options.record is None and not options.web and find_spec("pybullet") is None:
+        screen.say("the window is pybullet's, which is not installed: shown in the browser")
+        options.web = True
     _check_web(options)
     if options.record is not None and is_page(options.record):
         check_page(options.record)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mbd_bridge.view.web.server import ViewServer
 from tests.robots import own_urdfs
 
 ARM, BAR = own_urdfs()["kuka_iiwa"], own_urdfs()["four_bar"]
@@ -70,7 +71,6 @@ def test_a_simulation_is_filmed(view):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ((ARM,), 2, "--record motion.gif"),
         ((ARM, MOTION, "--seconds", 1, "--record", "a.gif"), 2, "not both"),
         ((ARM, "--record", "a.gif"), 2, "a film needs a motion"),
         ((ARM, "--record", "nowhere/a.png"), 2, "is there a folder"),
@@ -87,6 +87,20 @@ def test_what_cannot_be_shown_is_told_in_a_line(view, words, code, told, tmp_pat
     assert told in err
     assert "Traceback" not in err
     assert not [path for path in tmp_path.iterdir() if "png" in path.name or "gif" in path.name]
+
+
+def test_a_window_without_a_display_is_refused_with_what_works(view, monkeypatch):
+    for module in ("cli.view", "api.pictures", "view.show"):  # as if pybullet were installed
+        monkeypatch.setattr(f"mbd_bridge.{module}.find_spec", lambda _: True)
+    code, err = view(ARM)
+    assert code == 2 and "--record motion.gif" in err
+
+
+def test_without_pybullet_the_page_is_served_and_its_address_told(view, monkeypatch):
+    monkeypatch.setattr("mbd_bridge.cli.view.find_spec", lambda _: None)
+    monkeypatch.setattr(ViewServer, "wait", lambda _: None)
+    code, err = view(ARM)
+    assert code == 0 and "pybullet" in err and "http://127.0.0.1:" in err
 
 
 def test_what_is_not_drawn_is_a_warning(view, tmp_path):
