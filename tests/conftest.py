@@ -24,6 +24,8 @@ if find_spec("pybullet") is None:  # it has no wheels from Python 3.12 on
         "bridges/test_pybullet_sensors.py",
         "bridges/test_pybullet_stepper.py",
         "bridges/worlds.py",
+        "crosscheck/test_pybullet_asked.py",
+        "crosscheck/test_random_objects.py",
         "formats/test_minitaur.py",
         "view/test_window.py",
     ]

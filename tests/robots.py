@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
+from importlib.util import find_spec
 from pathlib import Path
 
 WHEELS = {"example-robot-data": "erd", "pybullet": "pb"}
@@ -45,6 +46,11 @@ def random_objects() -> dict[str, Path]:
 def robot(name: str) -> Path:
     """Return the path of one robot by its id, such as ``pb/kuka_iiwa/model``."""
     return wheel_urdfs()[name]
+
+
+def installed(*names: str) -> list[str]:
+    """Return those ids whose wheel is installed: pybullet has none from Python 3.12 on."""
+    return [name for name in names if name.startswith("erd/") or find_spec("pybullet")]
 
 
 def own_urdfs() -> dict[str, Path]:

@@ -11,7 +11,7 @@ import pytest
 from mbd_bridge.bridges import pinocchio as bridge
 from mbd_bridge.errors import ModelError, StateError
 from tests.bridges.test_pinocchio import composite_model
-from tests.robots import robot
+from tests.robots import OWN, robot
 
 REFERENCES = (
     pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.WORLD, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
@@ -20,7 +20,7 @@ REFERENCES = (
 
 def arm() -> pin.Model:
     """Return an arm with a base that weighs something, and continuous joints."""
-    return pin.buildModelFromUrdf(str(robot("pb/kuka_iiwa/model")))
+    return pin.buildModelFromUrdf(str(OWN / "kuka_iiwa.urdf"))
 
 
 def walker() -> pin.Model:

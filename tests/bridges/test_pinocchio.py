@@ -11,7 +11,7 @@ from mbd_bridge.bridges import pinocchio as bridge
 from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.errors import MbdWarning, ModelError
 from mbd_bridge.mechanism import build_model
-from tests.robots import robot
+from tests.robots import OWN, installed, robot
 from tests.sample import sample
 from tests.tolerances import REFEREE
 from tests.trees import random_state, random_tree
@@ -110,7 +110,7 @@ def test_joints_without_an_entry_become_chains():
 
 
 @pytest.mark.parametrize(
-    "name", ["pb/kuka_iiwa/model", "erd/talos/talos_reduced", "pb/racecar/racecar"]
+    "name", installed("pb/kuka_iiwa/model", "erd/talos/talos_reduced", "pb/racecar/racecar")
 )
 def test_pinocchios_calls_give_pinocchios_results(name):
     model = pin.buildModelFromUrdf(str(robot(name)))
@@ -188,7 +188,7 @@ def test_a_floating_model_stays_floating():
 
 
 def test_armature_is_not_dropped_in_silence():
-    model = pin.buildModelFromUrdf(str(robot("pb/kuka_iiwa/model")))
+    model = pin.buildModelFromUrdf(str(OWN / "kuka_iiwa.urdf"))
     model.armature = np.full(model.nv, 0.1)
     with pytest.warns(MbdWarning, match="armature"):
         mbd.Mechanism.from_pinocchio(model)
@@ -202,13 +202,13 @@ def test_what_has_no_counterpart_is_named():
 
 
 def test_gravity_comes_over_from_pinocchio():
-    model = pin.buildModelFromUrdf(str(robot("pb/kuka_iiwa/model")))
+    model = pin.buildModelFromUrdf(str(OWN / "kuka_iiwa.urdf"))
     model.gravity.linear = np.array([1.0, 2.0, 3.0])
     assert np.array_equal(mbd.Mechanism.from_pinocchio(model).model.gravity, [1, 2, 3])
 
 
 def test_limits_go_over_to_pinocchio():
-    path = robot("pb/kuka_iiwa/model")
+    path = OWN / "kuka_iiwa.urdf"
     ours, theirs = mbd.load(path).to_pinocchio(), pin.buildModelFromUrdf(str(path))
     for name in ("lowerPositionLimit", "upperPositionLimit", "upperEffortLimit"):
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name

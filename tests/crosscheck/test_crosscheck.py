@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.crosscheck import compare
 from mbd_bridge.errors import MbdError
-from tests.robots import own_urdfs, robot, robots
+from tests.robots import installed, own_urdfs, robot, robots
 
 pytestmark = pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
 
@@ -41,7 +41,9 @@ def test_real_robots_agree_with_every_referee(name):
             assert row.tolerance == 1e-11, str(report)
 
 
-@pytest.mark.parametrize("name", ["erd/talos/talos_reduced", "pb/humanoid/humanoid", "erd/go2/go2"])
+@pytest.mark.parametrize(
+    "name", installed("erd/talos/talos_reduced", "pb/humanoid/humanoid", "erd/go2/go2")
+)
 def test_floating_robots_agree(name):
     report = mbd.load(robot(name), floating=True).crosscheck(states=20)
     assert report.passed, str(report)
@@ -52,31 +54,6 @@ def test_our_own_models_agree(name):
     for floating in (False, True):
         report = mbd.load(own_urdfs()[name], floating=floating, flexible=()).crosscheck()
         assert report.passed, str(report)
-
-
-def test_pybullet_is_asked_where_it_can_answer():
-    report = mbd.load(own_urdfs()["kuka_iiwa"]).crosscheck(states=3)
-    assert any("pybullet" in provider for provider in report.providers)
-    report = mbd.load(own_urdfs()["kuka_iiwa"], floating=True).crosscheck(states=3)
-    assert any("fixed base" in reason for reason in report.absent)
-    with pytest.raises(MbdError, match="fixed base"):
-        mbd.load(own_urdfs()["kuka_iiwa"], floating=True).crosscheck(states=3, pybullet=True)
-
-
-def test_pybullet_is_asked_about_robots_with_an_empty_tool_frame(tmp_path):
-    text = own_urdfs()["kuka_iiwa"].read_text()
-    tool = (
-        '<link name="tcp"/><joint name="tcp_joint" type="fixed">'
-        '<parent link="lbr_iiwa_link_ee"/><child link="tcp"/><origin xyz="0 0 0.1"/></joint>'
-    )
-    (tmp_path / "tool.urdf").write_text(text.replace("</robot>", tool + "</robot>"))
-    report = mbd.load(tmp_path / "tool.urdf").crosscheck(states=5, pybullet=True)
-    assert report.passed, str(report)
-    assert [row.quantity for row in report.rows if "pybullet" in row.referee]
-    moving = tool.replace('type="fixed"', 'type="continuous"')
-    (tmp_path / "idle.urdf").write_text(text.replace("</robot>", moving + "</robot>"))
-    with pytest.raises(MbdError, match="moving links without mass, such as 'tcp'"):
-        mbd.load(tmp_path / "idle.urdf").crosscheck(states=2, pybullet=True)
 
 
 @pytest.mark.parametrize("what", ["mass", "placement"])

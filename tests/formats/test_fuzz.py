@@ -8,10 +8,10 @@ import pytest
 from mbd_bridge.errors import MbdWarning
 from mbd_bridge.formats import read
 from tests.formats.mutation import BYTES, mutate, outcome
-from tests.robots import robot
+from tests.robots import OWN, installed, robot
 from tests.sample import TIMES
 
-ROBOTS = (
+ROBOTS = installed(
     "pb/kuka_iiwa/model",
     "pb/humanoid/humanoid",
     "pb/cube_no_rotation",
@@ -92,7 +92,7 @@ independent: [lbr_iiwa_joint_1, lbr_iiwa_joint_3]
 @pytest.mark.parametrize("name", SIDECARS)
 def test_mutants_of_a_sidecar_are_read_or_refused(name, tmp_path):
     path = tmp_path / "mutant.urdf"
-    path.write_bytes(robot("pb/kuka_iiwa/model").read_bytes())
+    path.write_bytes((OWN / "kuka_iiwa.urdf").read_bytes())
     text = SIDECARS[name].replace(b"%a", b"lbr_iiwa_link_7").replace(b"%b", b"lbr_iiwa_link_0")
     (tmp_path / name).write_bytes(text)
     assert outcome(path) == "description"

@@ -12,10 +12,10 @@ from mbd_bridge.kernels.graph.derive import colouring, gradient, jacobian
 from mbd_bridge.kernels.graph.ops import OPERATIONS
 from mbd_bridge.solve.dynamics import traceable
 from tests.kernels.test_operations import FUNCTIONS
-from tests.robots import robot
+from tests.robots import OWN
 from tests.tolerances import DIFFERENCE, KERNEL, REFEREE
 
-IIWA = "pb/kuka_iiwa/model"
+IIWA = OWN / "kuka_iiwa.urdf"
 PLACES = [-0.9, -0.31, 0.02, 0.47, 0.83]
 
 
@@ -168,7 +168,7 @@ def states():
 @pytest.fixture(scope="module")
 def dynamics():
     """Return kernels with the Jacobians of forward and of inverse dynamics of an iiwa."""
-    model = mbd.load(robot(IIWA)).model
+    model = mbd.load(IIWA).model
 
     def forward(q, v, tau):
         return traceable(model, "forward_dynamics").function(q, v, tau)[:1]
@@ -199,7 +199,7 @@ def test_jacobians_of_an_arm_are_those_of_differences(dynamics, way):
 @pytest.mark.parametrize("way", ["forward", "inverse"])
 def test_jacobians_of_an_arm_are_those_of_pinocchio(dynamics, way):
     pin = pytest.importorskip("pinocchio")
-    model = pin.buildModelFromUrdf(str(robot(IIWA)))
+    model = pin.buildModelFromUrdf(str(IIWA))
     data, given = model.createData(), states()
     for k in range(given.shape[1]):
         state = [np.ascontiguousarray(x[k]) for x in given]

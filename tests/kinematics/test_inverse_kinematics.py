@@ -11,9 +11,9 @@ import mbd_bridge as mbd
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio
 from mbd_bridge.kinematics.limits import limits_of
 from tests.kinematics.closed_machines import excavator
-from tests.robots import OWN, robot
+from tests.robots import OWN, installed, robot
 
-ROBOTS = (
+ROBOTS = installed(
     "erd/a1/a1", "erd/allegro_hand/allegro_left_hand", "erd/anymal_c_simple/anymal", "erd/b1/b1-z1",
     "erd/bolt/bolt", "erd/double_pendulum/double_pendulum", "erd/finger_edu/finger_edu",
     "erd/go2/go2", "erd/hyq/hyq_no_sensors", "erd/kinova/kinova", "erd/panda/panda",

@@ -12,7 +12,7 @@ import mbd_bridge as mbd
 from mbd_bridge.errors import ModelError, StateError
 from tests.machines import boom
 from tests.oracles import adams
-from tests.robots import own_urdfs, robot
+from tests.robots import own_urdfs
 from tests.tolerances import ADAMS
 from tests.trees import random_state
 
@@ -216,7 +216,11 @@ def test_everything_in_a_tree_is_determined():
 
 
 def test_loads_by_name_and_their_shapes():
-    m = mbd.load(robot("pb/humanoid/humanoid"))
+    builder = mbd.Builder("dummy").link("chest", 9.0, (0, 0, 0.3), (0.2, 0.2, 0.1))
+    builder.link("head", 4.0, (0, 0, 0.1), (0.02, 0.02, 0.02))
+    builder.joint("waist", "revolute", "base", "chest", axis=(0, 1, 0))
+    builder.joint("neck", "spherical", "chest", "head", (0, 0, 0.5))
+    m = mbd.Mechanism.build(builder)
     model = m.model
     q, v, a = random_state(model, np.random.default_rng(0))
     loads = m.joint_loads(np.tile(q, (4, 1)), np.tile(v, (4, 1)), np.tile(a, (4, 1)))

@@ -11,7 +11,7 @@ from mbd_bridge.view.scene import matrix, scene, tell_missing
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
 from tests.machines import rssr
-from tests.robots import own_urdfs, robot
+from tests.robots import installed, own_urdfs, robot
 from tests.trees import random_state, random_tree
 
 FILE = """\
@@ -162,12 +162,10 @@ def test_all_bodies_stand_where_each_link_does(seed):
         assert placed == pytest.approx(tree.placement(q, link.name), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["erd/ur/ur5_robot", "erd/panda/panda", "pb/kuka_iiwa/model"])
+@pytest.mark.parametrize(
+    "name", installed("erd/ur/ur5_robot", "erd/panda/panda", "pb/kuka_iiwa/model")
+)
 def test_real_robots_are_drawn_whole(name):
-    try:
-        path = robot(name)
-    except KeyError:
-        pytest.skip("the wheel is not installed")
-    found = scene(mbd.load(path).model)
+    found = scene(mbd.load(robot(name)).model)
     assert not found.missing
     assert sum(len(part.surface.triangles) for part in found.parts) > 5000
