@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +43,9 @@ def install(package: str) -> str:
     pip takes the extras of an mbd_bridge that is installed from it, also where that came from a
     clone. A clone that is used without being installed is named by its path.
     """
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+
     clone = Path(__file__).parents[1]
     if package.startswith(NAME) and (clone / "pyproject.toml").is_file():
         try:

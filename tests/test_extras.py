@@ -110,7 +110,7 @@ def test_a_clone_that_is_not_installed_is_named_by_its_path(monkeypatch):
     def nowhere(_):
         raise PackageNotFoundError
 
-    monkeypatch.setattr(extras, "distribution", nowhere)
+    monkeypatch.setattr("importlib.metadata.distribution", nowhere)
     clone = Path(__file__).parents[1]
     assert extras.install("mbd_bridge[files]") == f"pip install '{clone}[files]'"
     assert extras.install("pin") == "pip install pin"
