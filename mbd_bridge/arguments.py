@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, SupportsIndex, TypeVar
 
@@ -29,7 +30,8 @@ def as_floats(name: str, value: ArrayLike, error: type[MbdError] = StateError) -
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         return value
     try:
-        if np.ma.is_masked(value):
+        # who has a masked array has imported numpy.ma, which takes longer than the rest here
+        if "numpy.ma" in sys.modules and np.ma.is_masked(value):
             raise TypeError("some entries are masked, which no number stands for")
         array = np.asarray(value)
         if not array.size:
