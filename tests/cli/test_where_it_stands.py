@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,10 @@ WAYS = {
 
 COMMANDS = {
     "info": (["info", BAR], 0),
-    "view": (["view", BAR], 2),  # there is no such display
     "simulate": (["simulate", BAR, "--seconds", "0.01", "-o", os.devnull], 0),
 }
+if find_spec("pybullet"):  # else the browser is opened, for which there is no other process
+    COMMANDS["view"] = (["view", BAR], 2)  # there is no such display
 
 
 @pytest.fixture
@@ -53,7 +55,11 @@ def executed(place):
 
 @pytest.mark.parametrize(
     ("way", "command"),
-    [*(("script", command) for command in COMMANDS), ("module", "simulate"), ("glued", "view")],
+    [
+        *(("script", command) for command in COMMANDS),
+        ("module", "simulate"),
+        ("glued", [*COMMANDS][-1]),
+    ],
 )
 def test_nothing_of_the_current_folder_is_executed(place, way, command):
     words, code = COMMANDS[command]

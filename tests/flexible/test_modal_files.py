@@ -99,7 +99,8 @@ def test_a_model_from_nastran_moves_as_the_elements_it_was_made_of(tmp_path, off
 
 
 def test_an_op2_file_is_read_as_pynastran_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(np, "in1d", np.isin, raising=False)  # pyNastran 1.3 asks for it
+    monkeypatch.setattr(np, "in1d", np.isin, raising=False)  # pyNastran 1.3 asks for what NumPy
+    monkeypatch.setattr(np, "chararray", np.char.chararray, raising=False)  # 2.4 and 2.5 dropped
     from pyNastran.op2.op2 import OP2
 
     path = write_nastran(tmp_path)

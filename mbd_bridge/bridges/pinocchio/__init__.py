@@ -12,7 +12,7 @@ from mbd_bridge.extras import needed
 
 # before the modules that import it, so that the message is this one; hence
 # ruff: noqa: E402
-pinocchio = needed("pinocchio", "pinocchio is needed for this", "pin")
+pinocchio = needed("pinocchio", "this needs pinocchio", "pin")
 
 from mbd_bridge.bridges.pinocchio.adopt import from_pinocchio
 from mbd_bridge.bridges.pinocchio.build import to_pinocchio

@@ -12,7 +12,7 @@ from mbd_bridge.extras import needed
 
 def engine() -> Any:
     """Return the module pybullet, which prints when it is imported."""
-    why = "pybullet, which has wheels up to Python 3.11, is needed for this"
+    why = "this needs pybullet, which has wheels up to Python 3.11"
     with quiet():
         return needed("pybullet", why, "pybullet")
 
