@@ -121,7 +121,7 @@ def test_engines_are_named_as_the_index_has_them(without):
     for package in ("mbd_bridge.bridges.pinocchio", "pinocchio", "pybullet"):
         without(package)
     del sys.modules["mbd_bridge.bridges.pinocchio"]  # hidden only to be imported anew
-    with pytest.raises(mbd.MissingPackageError, match="this needs pinocchio: pip install pin$"):
+    with pytest.raises(mbd.MissingPackageError, match=r"this needs pinocchio: pip install pin$"):
         robot.to_pinocchio()
     with pytest.raises(mbd.MissingPackageError, match=r"pybullet.*: pip install pybullet$"):
         Client.direct()

@@ -134,7 +134,7 @@ def test_damage_is_an_error_or_changes_nothing(tmp_path, kind):
 @pytest.mark.parametrize("kind", BINARY)
 def test_a_missing_file_a_folder_and_something_else_are_refused(tmp_path, kind):
     path = tmp_path / f"t.{kind}"
-    with pytest.raises(FileError, match="No such file"):
+    with pytest.raises(FileError, match="there is no such file"):
         read_table(path)
     path.write_text("time,a\n0,1\n")
     with pytest.raises(FileError, match=r"cannot be read: .*; give a"):
