@@ -89,6 +89,15 @@ def test_an_encrypted_npz_and_compressions_that_numpy_does_not_write_are_refused
         refused(path, "compress")
 
 
+def test_entries_of_an_npz_that_begin_at_the_same_place_are_refused(tmp_path):
+    """Python 3.14 warns of them as a possible bomb."""
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        for name in ("hinge", "time", "slide"):
+            archive.writestr(f"{name}.npy", array([0.0, 1.0]))
+        archive.filelist[2].header_offset = archive.filelist[1].header_offset
+    refused(tmp_path / "t.npz", "begins where another does")
+
+
 def test_an_npz_that_unfolds_a_thousandfold_is_refused_before_it_is_whole(tmp_path):
     path = tmp_path / "t.npz"
     with (

@@ -100,7 +100,7 @@ def test_the_size_of_a_table_is_bounded(tmp_path):
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
-    with pytest.raises(FileError, match="No such file"):
+    with pytest.raises(FileError, match="there is no such file"):
         read_table(tmp_path / "none.csv")
     with pytest.raises(FileError, match="directory"):
         read_table(tmp_path)

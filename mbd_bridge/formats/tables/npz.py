@@ -232,8 +232,13 @@ def _numbers(
 
 def _check_entries(archive: zipfile.ZipFile, path: str) -> None:
     """Refuse entries that are there twice, or that numpy.savez does not write."""
-    seen = set[str]()
+    seen, starts = set[str](), set[int]()
     for entry in archive.infolist():
+        if entry.header_offset in starts:
+            raise FileError(
+                "it begins where another does; write the file anew", path, None, entry.filename
+            )
+        starts.add(entry.header_offset)
         if entry.filename in seen:
             raise FileError(
                 "it stands twice in the file; write it anew", path, None, entry.filename
