@@ -15,7 +15,7 @@ from mbd_bridge.view.take import Take
 from tests.docs.pages import ROOT
 
 FILM = ROOT / "docs" / "four_bar.gif"
-APART = 3.0
+APART = 2.5
 """Pixels between the middles of a pin's two halves, as far as they are seen: some 5 mm."""
 
 
@@ -44,6 +44,8 @@ def test_both_halves_of_the_pin_that_closes_the_loop_are_where_the_joint_is():
     take = Take(of_simulation(run, made.LOADS))
     camera = camera_of(take, Shot(made.SIZE, made.FPS))
     (cut,) = run.model.cuts
+    pins = (mark.surface for mark in take.marks.joints() if mark.colour == PIN)
+    face = max(next(pins).vertices[:, 2])  # of a pin, which is what is seen of it
     with Image.open(FILM) as film:
         assert f"({FILM.relative_to(ROOT)})" in (ROOT / "README.md").read_text()
         assert film.size == made.SIZE
@@ -53,7 +55,9 @@ def test_both_halves_of_the_pin_that_closes_the_loop_are_where_the_joint_is():
             picture = np.asarray(film.convert("RGB")).astype(float)
             row = int(np.argmin(np.abs(run.time - k / made.FPS)))
             body = take.bodies(run.q[row : row + 1])[0, cut.predecessor]
-            joint = camera.pixels((body @ matrix(cut.a))[:3, 3], made.SIZE)
-            halves = [middle(picture, colour, joint) for colour in (PIN, CUT)]
+            ends = [(body @ matrix(cut.a) @ [0, 0, z, 1])[:3] for z in (face, -face)]
+            seen = min(ends, key=lambda end: np.linalg.norm(end - camera.eye))
+            pin = camera.pixels(seen, made.SIZE)
+            halves = [middle(picture, colour, pin) for colour in (PIN, CUT)]
             assert np.linalg.norm(halves[0] - halves[1]) < APART, k
-            assert np.linalg.norm(halves[0] - joint) < APART, k
+            assert np.linalg.norm(halves[0] - pin) < APART, k

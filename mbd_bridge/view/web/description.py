@@ -267,7 +267,8 @@ def _frame(model: Model, link: ModelLink) -> Description:
 
 
 def _pose(pose: Array) -> list[float]:
-    return [round(float(x), 9) for x in pose[:3].ravel()]
+    rounded = (round(float(x), 9) for x in pose[:3].ravel())
+    return [int(x) if x.is_integer() else x for x in rounded]
 
 
 def _load(load: ShownLoad, floors: RoundOff) -> Description:

