@@ -18,6 +18,7 @@ from mbd_bridge.actuators.motor_curve import TorqueCurve, used
 from mbd_bridge.actuators.motor_side import MotorStates
 from mbd_bridge.actuators.verdict import Use, Verdict, verdict
 from mbd_bridge.errors import StateError
+from mbd_bridge.motions.peak import Peak, Peaks
 from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.plots.decimate import envelope
 
@@ -33,18 +34,6 @@ EFFORT, VELOCITY = "joint effort", "joint velocity"
 
 THERMAL = ("thermal", "thermal_low", "thermal_high")
 """Sums of the share of the continuous torque, and of the ends of its band."""
-
-
-class At(NamedTuple):
-    """A largest value, and when it is first reached, s.
-
-    `band` is half the width of the band that holds 95 % of its errors from the motion's noise;
-    None: nothing is known of it.
-    """
-
-    value: float = 0.0
-    time: float = float("nan")
-    band: float | None = None
 
 
 class Bounded(NamedTuple):
@@ -113,12 +102,12 @@ class MotorDuty:
     speed_unit: str
     begin: float
     end: float
-    peak: At
+    peak: Peak
     rms: float
-    fastest: At
+    fastest: Peak
     mean_speed: float
-    motoring: At
-    braking: At
+    motoring: Peak
+    braking: Peak
     energies: Energies
     uses: tuple[Use, ...]
     missing: tuple[str, ...]
@@ -154,7 +143,7 @@ class DutyCounter:
         self._first: MotorStates | None = None
         self._last: MotorStates | None = None
         self._pieces = 0
-        self._largest: dict[str, tuple[float, At]] = {}
+        self._largest = Peaks()
         self._uses: dict[str, tuple[tuple[float, ...], float]] = {}
         names = ("square", "square_off", "speed", *THERMAL, *ENERGIES)
         self._sums = dict.fromkeys(names, 0.0)
@@ -190,14 +179,8 @@ class DutyCounter:
         values = {"torque": states.torque, "fastest": states.speed}
         values |= {"motoring": np.maximum(power, 0.0), "braking": np.maximum(-power, 0.0)}
         for name, signed in values.items():
-            row = int(np.argmax(np.abs(signed)))
-            size = float(abs(signed[row]))
-            if name not in self._largest or size > self._largest[name][0]:
-                band = {"torque": torque, "fastest": speed}.get(name, power)[row]
-                self._largest[name] = (
-                    size,
-                    At(float(signed[row]), float(states.time[row]), float(band)),
-                )
+            widths = {"torque": torque, "fastest": speed}.get(name, power)
+            self._largest.look(name, states.time, signed, widths)
         actuator, curve = self.actuator, self.actuator.curve
         own, joint = (states.speed, speed), (states.joint_speed, rate)
         limits = (
@@ -240,7 +223,7 @@ class DutyCounter:
         """Return the duty of what came so far."""
         if self._last is None:
             raise StateError("no states were counted: add() was not called")
-        sums, largest = self._sums, {name: at for name, (_, at) in self._largest.items()}
+        sums, largest = self._sums, self._largest
         end = float(self._last.time[-1])
         span = end - self._begin
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from mbd_bridge.loads.bearings import BearingDuty, Bearings, RatingLife
-from mbd_bridge.loads.bearings.duty import Peak
 from mbd_bridge.loads.streaming import LoadCases
+from mbd_bridge.motions.peak import Peak
 from mbd_bridge.readable import instant, number, quantity
 from mbd_bridge.reports.page import Cell, paragraph, table, verdict
 

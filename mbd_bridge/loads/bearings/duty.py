@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads.bearings.catalogue import AXIAL, Bearing
 from mbd_bridge.loads.bearings.terms import BearingTerms
+from mbd_bridge.motions.peak import Peak, Peaks
 
 Floats = NDArray[np.float64]
 
@@ -33,18 +34,6 @@ SMALL_ANGLE = 0.5
 neighbouring rolling elements; the life equation is not meant for it."""
 
 Direction = Literal["point load", "circulating load", "indeterminate"]
-
-
-class Peak(NamedTuple):
-    """A largest value and when it is first reached, s.
-
-    `band` is half the width of the band that holds 95 % of its errors from the motion's noise;
-    None: nothing is known of it.
-    """
-
-    value: float = 0.0
-    time: float = float("nan")
-    band: float | None = None
 
 
 class Bands(NamedTuple):
@@ -144,7 +133,7 @@ class BearingCounter:
     ) -> None:
         self.joint, self.name, self.bearing = joint, name, bearing
         self._factor = a1 * aiso
-        self._peaks: dict[str, Peak] = {}
+        self._peaks = Peaks()
         self._angle = 0.0
         self._sums = dict.fromkeys(("force", "travel", "damage", "damage_high"), 0.0)
         self._known = True
@@ -178,12 +167,9 @@ class BearingCounter:
         size = np.linalg.norm(radial, axis=1)
         sizes = Bands(size, np.abs(axial), tilting)
         for name, values, widths in zip(Bands._fields, sizes, off, strict=True):
-            row = int(np.argmax(values))
-            if name not in self._peaks or values[row] > self._peaks[name].value:
-                peak = float(values[row]), float(terms.time[row]), float(widths[row])
-                self._peaks[name] = Peak(*peak)
-                if name == "radial":
-                    self._angle = float(terms.angle(radial)[row])
+            row = self._peaks.look(name, terms.time, values, widths)
+            if row is not None and name == "radial":
+                self._angle = float(terms.angle(radial)[row])
         a, b, c = (x and y for x, y in zip(self._sure, terms.determined, strict=True))
         self._sure = a, b, c
         turn = np.einsum("nij,nj->ni", terms.to_parent, radial)
