@@ -84,8 +84,9 @@ def load(
     rank_tolerance : how far (rad, or parts of the mechanism's size) rounded numbers in the file may
         put a redundant constraint off; beyond it the constraint counts, and may hold the machine.
         ``loops.report()`` names what was taken for redundant, and by how much it is off
-    package_path : folders with packages and meshes: of ``package://``, of relative meshes, of
-        ``$(find PACKAGE)`` in xacro; the file's surroundings and ROS_PACKAGE_PATH are searched too
+    package_path : folders with packages, models and meshes: of ``package://``, ``model://``,
+        relative meshes, ``$(find PACKAGE)`` in xacro, ``<include>`` in SDF; the file's
+        surroundings, ROS_PACKAGE_PATH and GZ_SIM_RESOURCE_PATH are searched too
     arguments : values of the arguments of a xacro file, ``{"payload": 7}``
     forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
         if it is there, and springs in the file's joints (MJCF, SDF); () for none. They act by

@@ -220,6 +220,7 @@ def test_the_one_machine_of_a_world_is_read_among_scenery(place):
             "light.sdf": '<sdf version="1.9"><light name="lamp" type="point"/></sdf>',
             "one.sdf": WORLD.format(missing + GROUND + hut + robot),
             "two.sdf": WORLD.format(GROUND + robot + include("part.sdf")),
+            "still.sdf": WORLD.format(GROUND + hut),
             "none.sdf": WORLD.format(include("model://mars")),
         }
     )
@@ -229,9 +230,11 @@ def test_the_one_machine_of_a_world_is_read_among_scenery(place):
     assert found.model.gravity == pytest.approx([0, 0, -1.6])
     assert "model://sun" in said
     assert "scenery: static models without joints (ground, hut)" in said
-    with pytest.raises(FileError, match=r"got 2 \('r2', 'm'\)"):
+    with pytest.raises(FileError, match=r"got 2 \(models: 'r2', 'm'\)"):
         load(folder / "two.sdf")
-    with pytest.raises(FileError, match=r"got 0 \(none\); not found: model://mars"):
+    with pytest.raises(FileError, match=r"got 0 \(models: 'ground', 'hut'\)"):
+        load(folder / "still.sdf")
+    with pytest.raises(FileError, match=r"got 0 \(models: none\); not found: model://mars"):
         load(folder / "none.sdf")
 
 

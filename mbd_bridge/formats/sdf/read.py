@@ -98,13 +98,13 @@ def _model(source: Source, left_out: LeftOut) -> tuple[Scope, Vector3 | None]:
             found.append(Scope(other, model, include=(source, include)))
     machines = [scope for scope in found if not _is_scenery(scope)] if len(found) > 1 else found
     if len(machines) != 1:
-        names = ", ".join(quote(scope.name) for scope in machines[:10]) or "none"
+        names = ", ".join(quote(scope.name) for scope in (machines or found)[:10]) or "none"
         missing = left_out.kinds.get("models that are not found", [])
         hint = f"; not found: {', '.join(missing[:10])} (package_path)" if missing else ""
         raise document.error(
             root,
-            f"expected one model that moves, got {len(machines)} ({names}){hint}; load a file "
-            f"with one of them, or make the others models inside it",
+            f"expected one model that moves, got {len(machines)} (models: {names}){hint}; load a "
+            f"file with one of them, or make the others models inside it",
         )
     for scope in found:
         if scope is not machines[0]:
