@@ -242,9 +242,8 @@ def _summary(motion: Simulation) -> list[str]:
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
     if motion.tau.any() or motion.system.prescribed:
-        lines.append(
-            f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J (prescribed motions do work)"
-        )
+        work = "torques and prescribed motions do work"
+        lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J ({work})")
     elif motion.system.forces:
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J, in force elements too")
     else:

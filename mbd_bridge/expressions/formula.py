@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge import functions as fn
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.errors import StateError
 from mbd_bridge.expressions.jet import Jet, lift
 
 Node = Callable[[Any], Any]
@@ -71,7 +72,7 @@ _TOKEN = re.compile(
 )
 
 ADVICE = (
-    f"a formula is made of t, numbers, + - * / ^, brackets, {', '.join(FUNCTIONS)}, "
+    f"A formula is made of t, numbers, + - * / ^, brackets, {', '.join(FUNCTIONS)}, "
     f"{', '.join(CONSTANTS)}; step(t, t0, a, t1, b) goes smoothly from a at t0 to b at t1"
 )
 
@@ -178,7 +179,8 @@ class _Reader:
 
     def _error(self, message: str, place: int | None = None) -> StateError:
         at = self._at().place if place is None else place
-        return StateError(f"formula {self._text!r}, character {at + 1}: {message}. {ADVICE}")
+        stop = "" if message.endswith("?") else "."
+        return StateError(f"formula {self._text!r}, character {at + 1}: {message}{stop} {ADVICE}")
 
     def _sum(self) -> Node:
         self._depth += 1
@@ -243,8 +245,10 @@ class _Reader:
             self._of_time = True
             name = token.text
             return lambda at: at.others[name]
-        known = ["t", *self._names, *CONSTANTS, *FUNCTIONS]
-        raise self._error(unknown_name("name", token.text, known), token.place)
+        near = get_close_matches(token.text, ["t", *self._names, *CONSTANTS, *FUNCTIONS], n=3)
+        also = f"; here also {', '.join(self._names)}" if self._names else ""
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise self._error(f"no name named {token.text!r}{also}{hint}", token.place)
 
     def _function(self, token: _Token) -> Node:
         self._need("(")
