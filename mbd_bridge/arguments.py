@@ -36,7 +36,7 @@ def as_floats(name: str, value: ArrayLike, error: type[MbdError] = StateError) -
         array = np.asarray(value)
         if not array.size:
             return np.zeros(array.shape)
-        if array.dtype.kind not in "fiubO":
+        if array.dtype.kind not in "fiuO":
             raise TypeError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in array.flat):
             raise TypeError("some entries are texts")

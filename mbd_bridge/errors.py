@@ -153,8 +153,10 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
 def real_number(name: str, value: Any, expected: str, *, positive: bool = False) -> float:
     """Return a finite number, or say what is expected."""
     number = math.nan
-    # texts, arrays of one entry and complex numbers of NumPy's become floats, too
-    if not isinstance(value, str | bytes | complex) and getattr(value, "ndim", 0) == 0:
+    # flags, texts, arrays of one entry and complex numbers of NumPy's become floats, too
+    flag = getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    told = not flag and not isinstance(value, bool | str | bytes | complex)
+    if told and getattr(value, "ndim", 0) == 0:
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             number = float(value)
     if not math.isfinite(number) or (positive and number <= 0.0):

@@ -49,6 +49,21 @@ def test_what_is_shown_is_a_motion():
             mbd.render(rod, None, other)
 
 
+def test_true_is_no_number():
+    rod = mbd.load(PENDULUM)
+    (name,), link, spring = rod.coordinate_names, rod.model.links[-1].name, mbd.forces.JointSpring
+    for wrong in (
+        lambda: mbd.simulate(rod, 0.01, forces=[spring(name, stiffness=True)]),
+        lambda: mbd.simulate(rod, 0.01, forces=[spring(name, damping=np.bool_(True))]),
+        lambda: mbd.simulate(rod, 0.01, step=True),
+        lambda: mbd.simulate(rod, 0.01, parameters={f"{link}.mass": True}),
+        lambda: rod.mass_matrix(np.array([True])),
+        lambda: rod.with_payload(link, True),
+    ):
+        with pytest.raises(MbdError, match="expected"):
+            wrong()
+
+
 def test_warnings_point_at_the_line_that_loads(tmp_path):
     (tmp_path / "odd.urdf").write_text(
         '<robot name="odd"><link name="a"><inertial><mass value="0"/>'
