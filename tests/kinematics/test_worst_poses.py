@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.motions.table import COMPONENTS
 from tests.kinematics.closed_machines import gripper
 from tests.robots import OWN
 
@@ -136,3 +138,23 @@ def test_commands_take_poses(tmp_path, capsys):
     assert all(-np.pi / 2 - 1e-9 <= one["q"][joint] <= 1e-9 for one in entries)
     assert main(["loads", iiwa, "--joints", "all"]) == 2
     assert "--q NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_extremes_in_corners_of_the_ranges_are_found_where_a_grid_has_them(seed):
+    rng, ranges = np.random.default_rng(seed), {}
+    built, parent = mbd.Builder("arm", root="base"), "base"
+    for k in range(3):
+        built.link(f"l{k}", 1.0 + k, 0.3 * rng.normal(size=3), (1.0, 1.0, 1.0))
+        place = {"xyz": 0.5 * rng.normal(size=3), "rpy": rng.normal(size=3)}
+        place["axis"] = rng.normal(size=3)
+        built.joint(f"j{k}", "revolute", parent, f"l{k}", **place)
+        ranges[f"j{k}"], parent = tuple(np.sort(rng.uniform(-2.5, 2.5, 2))), f"l{k}"
+    arm = mbd.Mechanism.build(built)
+    q = np.array(list(product(*(np.linspace(*ends, 11) for ends in ranges.values()))))
+    grid = arm.joint_loads(q, 0 * q, 0 * q).wrench
+    worst = arm.worst_pose(ranges=ranges, samples=2**12)
+    for k, name in enumerate(arm.joint_names):
+        for part, values in zip(COMPONENTS, grid[:, k].T, strict=True):
+            assert worst.highest[name, part].value >= values.max() - 1e-9, (name, part)
+            assert worst.lowest[name, part].value <= values.min() + 1e-9, (name, part)

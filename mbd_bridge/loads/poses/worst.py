@@ -27,6 +27,10 @@ LAST_STEP = 1e-6
 
 MOST_STEPS = 400
 
+AT_ENDS = 0.125
+"""Part of a range by which samples are stretched beyond each end, and put there: extremes are often
+at ends, in faces and corners that an even sequence does not come near to."""
+
 LENGTHS = {"force": "N", "moment": "N m"}
 """Columns that are lengths of vectors."""
 
@@ -194,9 +198,9 @@ class _Search:
         self.existing = 0
 
     def sample(self, number: int, seed: int) -> None:
-        """Take in a Sobol sequence."""
+        """Take in a Sobol sequence, stretched so that a part of it is at the ends of ranges."""
         for points in self._workspace.points(number, seed):
-            self._take(points)
+            self._take(np.clip((1.0 + 2.0 * AT_ENDS) * points - AT_ENDS, 0.0, 1.0))
 
     def refine(self, number: int) -> None:
         """Go from the best samples to local extremes."""
