@@ -48,7 +48,7 @@ class Margins(NamedTuple):
 HIDDEN = Margins(16, 110, 36, 6)
 """Of a window without pybullet's panels: four rows of text above, one below."""
 
-PANELS = Margins(250, 120, 142, 28)
+PANELS = Margins(250, 120, 152, 28)
 """Of a window with pybullet's panels."""
 
 

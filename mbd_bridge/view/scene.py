@@ -17,7 +17,7 @@ from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, BentLink, bent_links
 from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.skeleton import skeleton
-from mbd_bridge.view.texturing import Textures, wrapped
+from mbd_bridge.view.texturing import Textures, mean_colour, wrapped
 
 PALETTE: tuple[Colour, ...] = (
     (0.36, 0.51, 0.67, 1.0),
@@ -181,7 +181,7 @@ def _parts(shape: Geometry, body: int, link: Frame, meshes: _Meshes) -> Iterator
     if shape.kind == "mesh":
         for surface in meshes.surfaces(shape):
             colour = surface.colour or shape.colour or PLAIN
-            yield Part(surface, _mean(surface) or colour, body, pose)
+            yield Part(surface, mean_colour(surface) or colour, body, pose)
         return
     solid = _SOLIDS.get(shape.kind)
     if solid is None:
@@ -190,11 +190,7 @@ def _parts(shape: Geometry, body: int, link: Frame, meshes: _Meshes) -> Iterator
     surface = solid(*shape.size)
     if shape.texture is not None:
         surface = meshes.textures.on(wrapped(surface), shape.texture)
-    yield Part(surface, _mean(surface) or shape.colour or colour_of(body), body, pose)
-
-
-def _mean(surface: Surface) -> Colour | None:
-    return None if surface.texture is None else surface.texture.colour
+    yield Part(surface, mean_colour(surface) or shape.colour or colour_of(body), body, pose)
 
 
 def _in_slices(parts: Iterable[Part], bent: BentLink, first: int) -> Iterator[Part]:

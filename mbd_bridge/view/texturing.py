@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh import Surface, Texture
+from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.spatial import Array
 
 TOP = 0.7
@@ -67,6 +67,22 @@ class Textures:
             self.missing.append(f"{texture.path}: the mesh does not say where on it the image is")
             return None
         return found
+
+
+def mean_colour(surface: Surface) -> Colour | None:
+    """Return the colour of a surface where its texture cannot be drawn; None if it has none.
+
+    It is the mean of the texture at the middles of the triangles, small and large.
+    """
+    if surface.texture is None or surface.uv is None:
+        return None
+    pixels = surface.texture.pixels
+    height, width, _ = pixels.shape
+    x, y = surface.uv.mean(axis=1, dtype=np.float64).T
+    column, row = (np.floor(k).astype(np.int64) for k in (x * width, (1.0 - y) * height))
+    found = pixels[row % height, column % width].mean(axis=0) / 255.0
+    red, green, blue = found.round(4).tolist()
+    return red, green, blue, 1.0
 
 
 def wrapped(solid: Surface) -> Surface:

@@ -32,7 +32,9 @@ def test_numbers_and_rows_of_text_stay_in_the_window_and_apart():
         assert seen[:, 0].min() >= margins.side - 1e-6
         assert seen[: len(found), 0].max() <= size[0] - margins.side - width
         assert seen[:, 1].min() >= ROW  # a text is above its point
-        assert seen[:, 1].max() <= size[1] - (margins.bottom if margins == PANELS else 0) + 28
+        assert (
+            seen[:, 1].max() <= size[1] - (margins.bottom if margins == PANELS else 0) + 28 + 1e-6
+        )
         for k, one in enumerate(seen):
             for other in seen[:k]:
                 assert abs(one[1] - other[1]) >= ROW - 1e-6 or abs(one[0] - other[0]) > width

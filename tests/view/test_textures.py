@@ -244,9 +244,7 @@ def test_the_texture_of_a_urdf_is_on_solids_and_on_meshes_without_a_look_of_thei
     bare.write_text(bare.read_text().replace("mtllib quad.mtl\n", ""))
     (part,) = scene(mbd.load(tmp_path / "r.urdf").model).parts
     assert part.surface.texture.path == str(image)
-    assert part.colour[:3] == pytest.approx(
-        np.mean(list(QUARTERS.values()), axis=0) / 255, abs=1e-3
-    )
+    assert part.colour[:3] == pytest.approx(np.mean([RED, WHITE], axis=0) / 255, abs=1e-3)
     text = ROBOT.format(ending="obj", material=material)
     named = text.replace('<mesh filename="quad.obj"/>', '<box size="1 1 1"/>')
     (tmp_path / "b.urdf").write_text(named)

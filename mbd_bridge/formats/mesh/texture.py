@@ -85,12 +85,6 @@ class Texture:
             self.path,
         )
 
-    @property
-    def colour(self) -> tuple[float, float, float, float]:
-        """The mean colour, where a texture cannot be drawn."""
-        red, green, blue = (self.pixels.reshape(-1, 3).mean(axis=0) / 255.0).round(4).tolist()
-        return red, green, blue, 1.0
-
 
 def _prepared(image: PillowImage) -> NDArray[np.uint8]:
     """Return an image as it is drawn."""
