@@ -50,7 +50,7 @@ def check_numbers(system: System) -> None:
         numbers: dict[int, list[float]] = {}
         for part in system.torques:
             if part.field:
-                value = float(pick(_values(system, part)))
+                value = float(pick(np.asarray(_values(system, part), dtype=np.float64)))
                 numbers.setdefault(part.element, []).append(value)
         for number, values in numbers.items():
             varying = replace(_varying(system.forces[number]), inputs=tuple(values))
