@@ -63,7 +63,7 @@ class Assembly:
     loops : residual of each loop by name, m or rad, the larger of both kinds relative to `size`
     rates : what is left of each loop's velocity by name, relative to the largest term of any:
         beyond 1e-6 the fixed velocities contradict each other
-    reversed : loops whose axis has come out against its own direction
+    reversed : loops closed with an axis against its own direction, or turned by π about it
     iterations : used for the position
     closed : whether every loop is closed, to the tolerance, and stays so at this velocity; rows
         that say what others say but for the file's digits may stay as open as these leave them
@@ -229,15 +229,23 @@ def _residuals(model: Model, values: Array, norm: float = np.inf) -> dict[str, f
 
 
 def _reversed(model: Model, q: Array) -> tuple[str, ...]:
-    """Return the loops whose frames' axes point against each other."""
+    """Return the loops that are closed, but half a turn from how their frames are described.
+
+    Rows are products of axes, zero for both directions. A universal joint has no direction: its
+    frames may be turned by any two angles.
+    """
     state = state_vectors(model, q, np.zeros(model.nv))
     found = []
     for cut in model.cuts:
-        if not {Across(0, 2), Across(1, 2)} <= set(cut.rows):  # z along z, or against it
+        turns = {(row.i, row.j) for row in cut.rows if isinstance(row, Across)}
+        if not turns or cut.type == "universal":
             continue
         a = state.bodies[cut.predecessor].rotation @ cut.a.rotation
         b = state.bodies[cut.successor].rotation @ cut.b.rotation
-        if a[:, 2] @ b[:, 2] < 0.0:
+        along = np.einsum("ki,ki->i", a, b)  # cosines between each axis of a and the same of b
+        kept = [k for k in range(3) if sum(j == k for _, j in turns) == 2]  # parallel in a and b
+        about = [pair for pair in turns if pair[1] not in kept]  # no turn from i to j
+        if (along[kept] < 0.0).any() or any(max(along[i], along[j]) < 0.0 for i, j in about):
             found.append(cut.name)
     return tuple(found)
 

@@ -259,6 +259,22 @@ def test_an_axis_that_comes_out_reversed_is_said():
     assert at.reversed == ("pin",)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("rows", [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1)])
+def test_a_loop_that_closes_half_a_turn_off_is_said(rows, axis):
+    """A hinge whose turn a mask forbids is closed at 0, as described, and at π."""
+    b = mbd.Builder("lock").link("arm", 1, (0.1, 0.2, 0.3), (1, 1, 1))
+    b.joint("hinge", "revolute", "base", "arm", axis=np.eye(3)[axis])
+    ends = ("base", Frame.identity()), ("arm", Frame.identity())
+    b.loop("lock", "mask", *ends, rows=(0, 0, 0, *rows))
+    lock = mbd.Mechanism.build(b)
+    for near, reversed_ in ((0.3, ()), (3.0, ("lock",)), (-2.9, ("lock",))):
+        at = lock.assemble({"hinge": near})
+        if rows[axis]:
+            assert at.closed and abs(np.sin(at.q[0])) < 1e-9
+            assert at.reversed == reversed_
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
