@@ -185,25 +185,3 @@ def test_random_states_go_all_the_way_round():
     assert single.min() < -3 and single.max() > 3 and np.abs(single).max() <= np.pi
     assert np.allclose(np.linalg.norm(q[:, 3:7], axis=1), 1.0)
     assert v.std() > 0.9 and a.std() > 0.9
-
-
-PAIR = """<robot name="pair">
-  <link name="base"/>
-  <link name="one"><inertial><origin xyz="0.1 0.2 0"/><mass value="1"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="two"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="lead" type="continuous"><parent link="base"/><child link="one"/>
-    <axis xyz="0 1 0"/></joint>
-  <joint name="follow" type="continuous"><parent link="one"/><child link="two"/>
-    <origin xyz="0.5 0 0"/><axis xyz="0 1 0"/>
-    <mimic joint="lead" multiplier="-2" offset="0.4"/></joint>
-</robot>"""
-
-
-def test_pybullet_is_told_where_a_mimic_stands(tmp_path):
-    path = tmp_path / "pair.urdf"
-    path.write_text(PAIR)
-    report = mbd.load(path).crosscheck(states=5, pybullet=True)
-    assert report.passed, str(report)
-    assert sum("pybullet" in row.referee for row in report.rows) == 4

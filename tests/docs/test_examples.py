@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,13 @@ SAYS = {
 """What each example prints among other things; of the vehicles' see `tests/vehicles`."""
 
 
-@pytest.mark.parametrize(
-    "example", [path for path in EXAMPLES if path.name[:2] in SAYS], ids=lambda path: path.stem
-)
+NEED_PYBULLET = set() if find_spec("pybullet") else {"15"}
+"""Left out where it is missing: it has no wheels from Python 3.12 on."""
+
+RUN_HERE = [path for path in EXAMPLES if path.name[:2] in SAYS.keys() - NEED_PYBULLET]
+
+
+@pytest.mark.parametrize("example", RUN_HERE, ids=lambda path: path.stem)
 def test_example_runs_and_says_what_it_should(example: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(example)],
