@@ -8,7 +8,9 @@ XML declaration with an odd version or after blank lines, and undeclared namespa
 from __future__ import annotations
 
 import codecs
+import os
 import re
+import stat
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -50,14 +52,15 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a file of at most `max_bytes`, or say why there is none."""
     name = str(path)
     try:
-        file = Path(path)
-        if file.is_dir():
+        try:
+            mode = os.stat(name).st_mode
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
+            raise FileError(missing_file(name), name) from None
+        if stat.S_ISDIR(mode):
             raise FileError("expected a file, got a directory; name the .urdf in it", name)
-        if not file.exists():
-            raise FileError(missing_file(name), name)
-        if not file.is_file():
+        if not stat.S_ISREG(mode):
             raise FileError("expected a regular file, not a device or a pipe; copy it first", name)
-        with file.open("rb") as stream:
+        with open(name, "rb") as stream:
             data = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         raise FileError(
