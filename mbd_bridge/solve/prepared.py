@@ -51,7 +51,7 @@ Thing = TypeVar("Thing")
 
 MOST_KEPT = 500
 """Kernels and solvers that all mechanisms of a process keep together. Each takes some 0.2 MB and
-three memory maps or more; the one that was not asked for longest goes, and is made again."""
+two memory maps or more; the one that was not asked for longest goes, and is made again."""
 
 MOST_WORDINGS = 64
 """Ways of asking that a mechanism remembers."""

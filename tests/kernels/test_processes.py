@@ -1,10 +1,12 @@
 """Compiling among threads and processes: nobody waits for ever, nothing is left behind."""
 
 import contextlib
+import ctypes
 import gc
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -181,6 +183,66 @@ def test_functions_beyond_what_the_system_takes_are_refused(monkeypatch):
     assert machine.Loaded.held <= before + 1
 
 
+FAR_APART = """
+import ctypes, mmap, sys
+from mbd_bridge.kernels.native import machine
+
+code = machine.emit('''
+@table = private constant [64 x double] zeroinitializer
+define double @look_up(i64 %i) {
+  %p = getelementptr [64 x double], ptr @table, i64 0, i64 %i
+  %x = load double, ptr %p
+  ret double %x
+}
+''')
+machine.Loaded(code, "look_up")  # what LLVM itself needs
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+page, reserved = mmap.PAGESIZE, 0x4022  # private, anonymous, no memory behind it
+large = libc.mmap(None, 6 << 30, 0, reserved, -1, 0)
+hole = libc.mmap(None, page, 0, reserved, -1, 0)
+while hole > large:  # the system fills gaps from above
+    below = libc.mmap(None, page, 0, reserved, -1, 0)
+    if below < large:
+        break
+    hole = below
+libc.munmap(below, page)
+libc.munmap(hole, page)  # room for one part, 6 GiB from the room for the next
+held = [machine.Loaded(code, "look_up") for _ in range(3)]
+function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)
+print([function(loaded.address)(1) for loaded in held], hole - held[0].address > 2 << 30)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how Linux maps memory")
+def test_a_function_loads_where_free_memory_is_far_apart():
+    """As in a process of 4 GB, where LLVM's older loader ended the process by an assertion."""
+    done = subprocess.run([sys.executable, "-c", FAR_APART], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[0.0, 0.0, 0.0] True\n"), done.stderr
+
+
+def test_code_that_cannot_be_linked_is_refused():
+    code = machine.emit(
+        "declare void @nobody_has_this()\ndefine void @f() {\n"
+        "  call void @nobody_has_this()\n  ret void\n}\n"
+    )
+    with pytest.raises(KernelError, match="cannot load 'f'"):
+        machine.Loaded(code, "f")
+    assert compiled(0.3)
+
+
+def test_sessions_of_the_linker_are_let_go_with_their_functions(monkeypatch):
+    monkeypatch.setattr(machine, "LINKED_TOGETHER", 2)
+    code = machine.emit("define void @f() {\n  ret void\n}\n")
+    held = [machine.Loaded(code, "f") for _ in range(5)]
+    first = held[0].address
+    del held[1:]
+    assert ctypes.CFUNCTYPE(None)(first)() is None
+    assert len(machine._SESSION) == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_memory_of_machine_code_is_given_back_from_any_thread():
     compiled(0.1)
@@ -202,7 +264,7 @@ def test_ever_new_questions_leave_nothing_behind(monkeypatch, mechanisms):
     monkeypatch.setattr(store, "MOST_RECENT", 5)
     loaded, load = [], machine.Loaded.__init__
     monkeypatch.setattr(
-        machine.Loaded, "__init__", lambda self, code: loaded.append(load(self, code))
+        machine.Loaded, "__init__", lambda self, *code: loaded.append(load(self, *code))
     )
     first, *_, last = ask(60, 20, mechanisms)
     assert len(loaded) >= 60  # each has machine code of its own

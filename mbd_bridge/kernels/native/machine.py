@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import itertools
 import os
 import sys
 import threading
@@ -24,9 +25,13 @@ from typing import Any
 
 from mbd_bridge.errors import KernelError
 
-MOST_LOADED = 15_000
-"""Functions in executable memory. Each takes three memory maps, of which Linux allows a process
-65,530 (``vm.max_map_count``); at one more LLVM ends the process by SIGSEGV."""
+MOST_LOADED = 22_000
+"""Functions in executable memory. Each takes two memory maps, of which Linux allows a process
+65,530 (``vm.max_map_count``); others need some, too."""
+
+LINKED_TOGETHER = 128
+"""Functions of one LLVM session. It looks through the names of all for each new one, and keeps what
+it knows of them until the last one is closed."""
 
 QUICK = 4_000
 """Lines of text from which on LLVM orders instructions once, not again after it has chosen
@@ -36,8 +41,13 @@ little is to be done it costs up to 0.06)."""
 _LOCK = threading.RLock()
 """LLVM's global context, which llvmlite uses for every module, is not thread-safe."""
 
+_SESSION: list[Any] = []
+"""The LLVM session that links new functions; each earlier one lives while its functions do."""
+
+_NUMBERS = itertools.count()
+
 _UNUSED: deque[Any] = deque()
-"""Engines that nobody holds any more, to be closed by the next one who has the lock."""
+"""Libraries that nobody holds any more, to be closed by the next one who has the lock."""
 
 _FOREIGN: list[Any] = []
 """llvmlite's own lock, while we hold it around a fork."""
@@ -147,21 +157,41 @@ def emit(text: str) -> bytes:
         return bytes(target.emit_object(module))
 
 
+def _session(llvm: Any) -> tuple[Any, str]:
+    """Return the session that links the next function, and the function's name there."""
+    number = next(_NUMBERS)
+    if not _SESSION or number % LINKED_TOGETHER == 0:
+        while _SESSION:
+            _SESSION.pop().close()
+        _SESSION.append(
+            llvm.create_lljit_compiler(_target(llvm, 0), use_jit_link=True, suppress_errors=True)
+        )
+    return _SESSION[0], str(number)
+
+
 class Loaded:
-    """Object code in executable memory; lives as long as this object.
+    """A function of object code in executable memory; lives as long as this object.
+
+    LLVM's JITLink puts all parts of an object into one mapping. Its older loader maps each part for
+    itself, and ends the process where parts lie more than 2 GiB apart, as in large processes.
+
+    Parameters
+    ----------
+    code : the object code
+    name : the function
 
     Raises
     ------
     KernelError
-        `MOST_LOADED` others are held already.
+        `MOST_LOADED` others are held already, or LLVM cannot link the object.
     """
 
-    __slots__ = ("_engine",)
+    __slots__ = ("_library", "address")
 
     held = 0
     """How many there are in this process, and unused ones that are not closed yet."""
 
-    def __init__(self, code: bytes) -> None:
+    def __init__(self, code: bytes, name: str) -> None:
         with _llvm() as llvm:
             if Loaded.held >= MOST_LOADED:
                 gc.collect()  # what is held by a cycle only
@@ -172,23 +202,20 @@ class Loaded:
                     f"has no room for more. Let go of kernels and solvers that are done with, or "
                     f"ask one of them for many states or joints"
                 )
-            with llvm.ObjectFileRef.from_data(code) as object_file:
-                engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target(llvm, 0))
-                engine.add_object_file(object_file)
-                engine.finalize_object()
-            self._engine = engine
+            parts = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            try:
+                library = parts.export_symbol(name).link(*_session(llvm))
+            except RuntimeError as error:
+                raise KernelError(f"LLVM cannot load {name!r}: {error}") from error
+            self._library = library
+            self.address = int(library[name])
             Loaded.held += 1
-
-    def address(self, name: str) -> int:
-        """Return the address of a function."""
-        with _llvm():
-            return int(self._engine.get_function_address(name))
 
     def __del__(self) -> None:
         # Not here and now: this thread may be anywhere, and another one in LLVM.
-        if not hasattr(self, "_engine") or sys is None or sys.is_finalizing():
+        if not hasattr(self, "_library") or sys is None or sys.is_finalizing():
             return
-        _UNUSED.append(self._engine)
+        _UNUSED.append(self._library)
         if _LOCK.acquire(blocking=False):
             try:
                 _close_unused()

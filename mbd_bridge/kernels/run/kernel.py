@@ -79,14 +79,14 @@ class Kernel:
         self, artifact: Artifact, source: Source, store: Store, *, from_cache: bool
     ) -> None:
         put = super().__setattr__
-        loaded = machine.Loaded(artifact.code)
+        loaded = machine.Loaded(artifact.code, "kernel")
         put("_artifact", artifact)
         put("_source", source)
         put("_store", store)
         put("from_cache", from_cache)
         put("_code", loaded)
         put("_entry", None)
-        put("_batch", _BATCH(loaded.address("kernel")))
+        put("_batch", _BATCH(loaded.address))
         put("_one", tuple((size,) for size in self.inputs.values()))
         put("_blocks", [])
         put("_ranks", (1,) * len(self.inputs) + tuple(len(shape) for shape in self.shapes))
@@ -149,7 +149,7 @@ class Kernel:
         entry = self._entry
         if entry is None:
             artifact, _ = self._store.get("single", self._make_single)
-            entry = (machine.Loaded(artifact.code), artifact)
+            entry = (machine.Loaded(artifact.code, "run"), artifact)
             super().__setattr__("_entry", entry)
         return Single(*entry, strict=strict)
 

@@ -64,8 +64,8 @@ class March:
         self.shapes, self.unrecorded = artifact.shapes, unrecorded
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
         self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
-        self._loaded = machine.Loaded(artifact.code)
-        self.code = _MARCH(self._loaded.address("march"))
+        self._loaded = machine.Loaded(artifact.code, "march")
+        self.code = _MARCH(self._loaded.address)
         self._bytes = artifact.stage_bytes
         self._sizes = [prod(shape) for shape in artifact.shapes]
         self._end = sum(list(self.inputs.values())[:state])

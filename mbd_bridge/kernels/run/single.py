@@ -83,7 +83,7 @@ class Single:
         numbers = stage.ctypes.data, id(self.outputs), id(fallback), int(strict)
         context = (ctypes.c_void_p * 4)(*numbers)
         name = artifact.name.encode()
-        method = _MethodDef(name, code.address("run"), _FASTCALL, None)
+        method = _MethodDef(name, code.address, _FASTCALL, None)
         # What the machine code reads by address lives as long as the function: in its `self`.
         capsule = _new_capsule(ctypes.addressof(context), None, None)
         owner: tuple[Any, ...] = (
