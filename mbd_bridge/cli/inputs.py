@@ -62,7 +62,7 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     return {name: _what(name, text, factors.get(name)) for name, text in _pairs(words, "prescribe")}
 
 
-def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
+def forces(words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --torque gives by velocity, in SI units."""
     return {name: _what(name, text, FORCE_UNITS) for name, text in _pairs(words, "torque")}
 

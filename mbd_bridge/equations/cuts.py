@@ -83,7 +83,7 @@ def cut_wrenches(model: Model, state: MechanismState, lam: Array) -> list[Array]
     return wrenches
 
 
-def contact_point(model: Model, state: MechanismState, cut: Cut) -> Array | None:
+def contact_point(state: MechanismState, cut: Cut) -> Array | None:
     """Return where a rolling wheel touches its plane (3,) m, in the root frame; None if none."""
     radii = [row.radius for row in cut.rows if isinstance(row, Height)]
     if not radii:

@@ -206,7 +206,7 @@ class Description:
 
     Attributes
     ----------
-    materials, extras : kept for the pictures; no part in the dynamics
+    materials : kept for the pictures; no part in the dynamics
     source : path of the file, or None
     notes : the warnings that reading gave: what is odd in the file and was read as it stands
     flexible : links that bend
@@ -225,7 +225,6 @@ class Description:
     joints: tuple[Joint, ...]
     loops: tuple[Loop, ...] = ()
     source: str | None = None
-    extras: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     actuated: tuple[str, ...] | None = None

@@ -74,14 +74,14 @@ def select(model: Model, rows: GivenRows, classes: Array, rest: bool) -> Selecti
     assert best is not None
     q, C, N, chosen = best
     dof = N.shape[1]
-    spins = _spins(model, rows, q, C[chosen], N) if len(chosen) < dof else ()
+    spins = _spins(model, q, C[chosen], N) if len(chosen) < dof else ()
     if len(chosen) + len(spins) < dof:
         more, _ = _pivoted(C, classes, REST)
         if not rest:
             raise ModelError(_incomplete(rows, classes, C, chosen, dof))
         chosen, spins = more, ()
         if len(chosen) < dof:
-            spins = _spins(model, rows, q, C[chosen], N)
+            spins = _spins(model, q, C[chosen], N)
     return Selection(tuple(sorted(chosen)), spins, dof)
 
 
@@ -112,7 +112,7 @@ def _pivoted(C: Array, classes: Array, last: int) -> tuple[list[int], float]:
     return chosen, smallest
 
 
-def _spins(model: Model, rows: GivenRows, q: Array, C: Array, N: Array) -> tuple[str, ...]:
+def _spins(model: Model, q: Array, C: Array, N: Array) -> tuple[str, ...]:
     """Return the links whose spins are all that the chosen rows leave open; none if there is more.
 
     Parameters

@@ -145,7 +145,7 @@ class Convention:
         own = _shifted(cut.described, at_body_origin(after, wrench))
         force, moment = own[:3], own[3:]
         if self.at == "parent":
-            there = contact_point(model, state, cut)
+            there = contact_point(state, cut)
             if there is None:
                 there = before.position + before.rotation @ cut.a.translation
             left = there - after.position

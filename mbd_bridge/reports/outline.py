@@ -43,7 +43,7 @@ def rows(model: Model) -> tuple[list[str], list[list[str]]]:
                 drawing + joint.name,
                 _type(model, joint),
                 _axis(joint),
-                _limits(model, joint, described.get(joint.name)),
+                _limits(joint, described.get(joint.name)),
                 link.name,
                 f"{link.inertia.mass + bent.get(joint.child, 0.0):.6g}",
                 *_largest(joint, described.get(joint.name)),
@@ -104,7 +104,7 @@ def _axis(joint: ModelJoint) -> str:
     return " ".join(f"{x:.4g}" for x in axis)
 
 
-def _limits(model: Model, joint: ModelJoint, described: Joint | None) -> str:
+def _limits(joint: ModelJoint, described: Joint | None) -> str:
     if described is None or joint.type.nq != 1:
         return ""
     limits: Limits = described.limits

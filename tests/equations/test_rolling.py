@@ -69,7 +69,7 @@ def test_the_height_is_that_of_the_lowest_of_all_points_of_the_rim():
     heights = (rim - origin) @ (plane.rotation @ cut.a.rotation[:, 2])
     found = at(model, q, np.zeros(model.nv))
     assert abs(found.phi[0] - heights.min()) < 1e-9  # the grid's own error, R (2 pi / 1e5)^2 / 8
-    assert np.abs(contact_point(model, state, cut) - rim[heights.argmin()]).max() < 1e-4
+    assert np.abs(contact_point(state, cut) - rim[heights.argmin()]).max() < 1e-4
     assert not found.phi[1:].any()
 
 
@@ -79,7 +79,7 @@ def test_slip_is_the_relative_velocity_of_the_rims_material_point():
     v = rng.normal(size=model.nv)
     (cut,) = model.cuts
     state = state_vectors(model, q, v)
-    P = contact_point(model, state, cut)
+    P = contact_point(state, cut)
 
     def carried(index, there):
         here = state.bodies[index]

@@ -58,7 +58,7 @@ class Grid(Road):
         z = finite_numbers("Grid: z", self.z, (len(x), len(y)))
         if z.size > MOST_KNOTS:
             raise StateError(f"Grid: expected at most {MOST_KNOTS} heights, got {z.size}")
-        rows = _joined(x, z, self.kind)
+        rows = _joined(z, self.kind)
         values = {
             "x": x,
             "y": y,
@@ -136,7 +136,7 @@ def _even(name: str, value: ArrayLike) -> Array:
     return places
 
 
-def _joined(x: Array, z: Array, kind: str) -> Table:
+def _joined(z: Array, kind: str) -> Table:
     """Return the rows one behind the other, over the number of the place; each ends level."""
     count, rows = z.shape
     if kind == "cubic":

@@ -183,7 +183,7 @@ def _dialect(
         span = f"lines {skipped[0].number} to {skipped[-1].number}"
         span = span if len(skipped) > 1 else f"line {skipped[0].number}"
         notes.append(f"the names of columns stand in line {header.number}; {span} left out")
-    columns = _columns(header, separator, width, units, source)
+    columns = _columns(header, separator, width, units)
     if not header.text:
         notes.append("no names of columns: they are called 'column 1', 'column 2', ...")
     decimal = _decimal(rows, separator, source)
@@ -238,7 +238,7 @@ def _commented(comments: Sequence[Line], separator: str, width: int | None) -> L
 
 
 def _columns(
-    header: Line, separator: str, width: int | None, units: list[str] | None, source: str
+    header: Line, separator: str, width: int | None, units: list[str] | None
 ) -> tuple[Column, ...]:
     """Return the columns that a header names."""
     cells = cells_of(header.text.removeprefix("%"), separator) if header.text else []

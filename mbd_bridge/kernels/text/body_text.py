@@ -152,7 +152,7 @@ class _Part:
         if name is None:
             one = self.code[index]
             if one.op == "const":
-                name = splat(one.data, self.lanes)
+                name = splat(one.data)
             elif one.op == "load":
                 name = self.load(self.crossing.inputs[one.data])
             elif one.op == "part":
@@ -252,7 +252,7 @@ class _Part:
     def look_at(self, outputs: list[str]) -> None:
         """Add 0 times each output to the watch: zero, until one of them is not finite."""
         assert self.watch is not None
-        zero = splat(0.0, self.lanes)
+        zero = splat(0.0)
         sums = [self.load(self.watch)] + [zero] * (WATCHES - 1)
         for k, name in enumerate(outputs):
             self.lines.append(

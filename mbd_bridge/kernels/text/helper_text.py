@@ -73,7 +73,7 @@ def _function(name: str, code: tuple[Instruction, ...], lanes: int) -> str:
             names.append(f"%a{one.data}")
             arguments.append(f"{t} %a{one.data}")
         elif one.op == "const":
-            names.append(splat(one.data, lanes))
+            names.append(splat(one.data))
         elif one.op == "whole":
             names.append(f"splat (i64 {one.data})")
         else:

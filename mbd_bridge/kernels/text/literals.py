@@ -13,7 +13,7 @@ def literal(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-def splat(value: float, lanes: int) -> str:
+def splat(value: float) -> str:
     """Return a vector constant with the same value in every lane."""
     return f"splat (double {literal(value)})"
 

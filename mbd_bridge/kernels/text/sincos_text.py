@@ -33,24 +33,21 @@ def sincos_text(lanes: int) -> str:
     def fma(a: str, x: str, c: str) -> str:
         return emit(f"call {t} @llvm.fma.v{lanes}f64({t} {a}, {t} {x}, {t} {c})")
 
-    def const(value: float) -> str:
-        return splat(value, lanes)
-
     def whole(value: int) -> str:
         return f"splat (i64 {value})"
 
-    shifted = fma("%x", const(TWO_OVER_PI), const(ROUNDER))
-    k = emit(f"fsub {t} {shifted}, {const(ROUNDER)}")
+    shifted = fma("%x", splat(TWO_OVER_PI), splat(ROUNDER))
+    k = emit(f"fsub {t} {shifted}, {splat(ROUNDER)}")
     r = "%x"
     for part in HALF_PI:
-        r = fma(k, const(-part), r)
+        r = fma(k, splat(-part), r)
     z = emit(f"fmul {t} {r}, {r}")
-    s, c = const(SIN[-1]), const(COS[-1])
+    s, c = splat(SIN[-1]), splat(COS[-1])
     for p, q in zip(SIN[-2::-1], COS[-2::-1], strict=True):
-        s, c = fma(z, s, const(p)), fma(z, c, const(q))
+        s, c = fma(z, s, splat(p)), fma(z, c, splat(q))
     cube = emit(f"fmul {t} {z}, {r}")
     s = fma(cube, s, r)
-    c = fma(z, fma(z, c, const(-0.5)), const(1.0))
+    c = fma(z, fma(z, c, splat(-0.5)), splat(1.0))
     bits = emit(f"bitcast {t} {shifted} to {i}")
     odd = emit(f"trunc {i} {bits} to {b}")
     next_bits = emit(f"add {i} {bits}, {whole(1)}")
@@ -63,7 +60,7 @@ def sincos_text(lanes: int) -> str:
         turned = emit(f"xor {i} {raw}, {sign}")
         results.append(emit(f"bitcast {i} {turned} to {t}"))
     size = emit(f"call {t} @llvm.fabs.v{lanes}f64({t} %x)")
-    large = emit(f"fcmp ogt {t} {size}, {const(LARGEST)}")
+    large = emit(f"fcmp ogt {t} {size}, {splat(LARGEST)}")
     some = emit(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({b} {large})")
     pair = f"{{ {t}, {t} }}"
     body = "\n".join(lines)

@@ -107,7 +107,7 @@ class Lanes:
         self._fed_back = list(march.inputs.values())[: march.state]
         self._road, self._memory = road, memory
         if self.system.outputs is not None and not self.reported:
-            self.reported = reported_arrays(self.system, march, self.q.shape[:2])
+            self.reported = reported_arrays(march, self.q.shape[:2])
         groups = -(-len(members) // lanes)
         # lanes left over in the last group do what its last trajectory does
         own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
@@ -171,7 +171,7 @@ class Lanes:
         while taken < clock.steps:
             portion = min(self._most, clock.steps - taken)
             if self.system.sampled:
-                self._sample(march, stage, own, going)
+                self._sample(march, stage, going)
             if taken >= look:
                 look = taken + max(self._most, LOOK_STEPS)
                 going &= self._short_enough(march, stages, nowhere, now, own)
@@ -339,7 +339,7 @@ class Lanes:
     def _streams(self) -> bool:
         return self.system.layout.sizes[1] > 0
 
-    def _sample(self, march: March, stage: Array, own: Array, going: Array) -> None:
+    def _sample(self, march: March, stage: Array, going: Array) -> None:
         """Call the Python functions of the trajectories that go on, and put what they say."""
         lanes, nq = march.lanes, self.system.model.nq
         rows = stage[: sum(march.inputs.values()) * lanes].reshape(-1, lanes)

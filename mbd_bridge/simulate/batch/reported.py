@@ -10,11 +10,10 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.kernels.run.march import March
 from mbd_bridge.simulate.outputs import REPORTED, STATE
 from mbd_bridge.simulate.run.problem import MOST_BYTES
-from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array
 
 
-def reported_arrays(system: System, march: March, shape: tuple[int, int]) -> list[Array]:
+def reported_arrays(march: March, shape: tuple[int, int]) -> list[Array]:
     """Return places (N, K, ...) for what steps tell of the records, beside q and v."""
     sizes = march.shapes[REPORTED + len(STATE) : -1]
     needed = 8 * shape[0] * shape[1] * sum(prod(size) for size in sizes)

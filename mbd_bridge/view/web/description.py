@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from mbd_bridge.formats.mesh import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.model import ModelLink
 from mbd_bridge.readable import FROM, SMALL
 from mbd_bridge.spatial import Array
@@ -95,7 +94,7 @@ def describe(
         "parts": [_part(part, place) for part in take.scene.parts],
         "marks": {
             "joints": [_part(pin, place) for pin in pins],
-            "frames": [_frame(source.model, link) for link in source.model.links],
+            "frames": [_frame(link) for link in source.model.links],
             "axes": [*take.marks.axes],
             "axis_colours": [_colour(colour) for colour in AXES],
             "ball": take.marks.ball,
@@ -262,7 +261,7 @@ def _part(part: Part, place: Mapping[int, int]) -> Description:
     }
 
 
-def _frame(model: Model, link: ModelLink) -> Description:
+def _frame(link: ModelLink) -> Description:
     return {"name": link.name, "body": int(link.body), "pose": _pose(matrix(link.frame))}
 
 
