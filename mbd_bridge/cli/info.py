@@ -72,8 +72,10 @@ def _headline(model: Model) -> str:
     kinds += [f"{coupled} coupled"] if coupled else []
     inside = f" ({', '.join(kinds)})" if kinds else ""
     loops = f", {count(len(model.loops), 'loop joint')}" if model.loops else ""
-    gears = len(model.description.couplings)
+    gears = sum(bool(one.follows) for one in model.description.couplings)
+    locks = len(model.description.couplings) - gears
     loops += f", {gears} {'pair' if gears == 1 else 'pairs'} of gears" if gears else ""
+    loops += f", {count(locks, 'locked coordinate')}" if locks else ""
     base = "floating" if model.floating else "fixed"
     mass = sum(model.masses)
     dof = count(model.nv, "degree of freedom") + (" of the tree" if model.cuts else "")
@@ -149,10 +151,10 @@ def _gears(model: Model) -> Table:
 
     rows = []
     for gears in model.description.couplings:
-        (first, ratio), *others = gears.follows
-        terms = [(more, " " + leader) for leader, more in others]
-        if gears.offset:
+        terms = [(ratio, " " + leader) for leader, ratio in gears.follows]
+        if gears.offset or not terms:
             terms.append((gears.offset, ""))
-        rest = "".join(f" {'-' if x < 0 else '+'} {abs(x):g}{what}" for x, what in terms)
-        rows.append((gears.name, f"{gears.joint} = {ratio:g} {first}{rest}"))
+        (first, what), *others = terms
+        rest = "".join(f" {'-' if x < 0 else '+'} {abs(x):g}{of}" for x, of in others)
+        rows.append((gears.name, f"{gears.joint} = {first:g}{what}{rest}"))
     return screen.table(("gears", "constraint"), rows)

@@ -191,8 +191,6 @@ def check_couplings(
                 message = f"couplings join coordinates, and {quote(name)} is {joint.type}: {own}"
                 raise FileError(message, *place)
         leaders = [leader for leader, _ in coupling.follows]
-        if not leaders:
-            raise FileError("it follows no coordinate; name one", *place)
         if coupling.joint in leaders:
             message = f"{quote(coupling.joint)} follows itself; name two joints"
             raise FileError(message, *place)

@@ -169,7 +169,8 @@ class Coupling:
 
     Attributes
     ----------
-    follows : names and ratios of the leaders: one of plain gears, two of a differential
+    follows : names and ratios of the leaders: one of plain gears, two of a differential; without
+        any, the coordinate is locked at the offset
     """
 
     name: str

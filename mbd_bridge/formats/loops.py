@@ -108,7 +108,7 @@ def check_ratio(ratio: float) -> None:
     if ratio == 0.0:
         raise ValueError(
             "expected a number other than 0, in joint = ratio * follows + offset; to hold "
-            "a joint still make it fixed"
+            "a joint still make it fixed, or let it follow none: {} in the sidecar"
         )
 
 

@@ -23,6 +23,7 @@
     couplings:                      # gears: joint = ratio * follows + offset
       - {name: mesh, joint: wheel, follows: pinion, ratio: -0.5, offset: 0}
       - {name: differential, joint: cage, follows: {left: 0.5, right: 0.5}}   # names and ratios
+      - {name: brake, joint: elbow, follows: {}, offset: 0.3}    # none: locked at 0.3 rad
     actuated: [crank]               # actuated joints; without it the <transmission>s tell
     planar: true                    # loads out of the plane in which all joints move are zero
 """

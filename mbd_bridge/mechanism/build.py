@@ -263,7 +263,10 @@ class _Builder:
         names = [joint.name for joint, *_ in moved]
         reserved = {joint.name for joint, *_ in self.joints}
         reserved |= {loop.name for loop in self.description.loops}
-        ends = [(child, entry) for _, entry, _, child, _ in moved]
+        ends = [
+            ((above, child), parent, entry)
+            for (parent, *_), (_, entry, above, child, _) in zip(self.bodies, moved, strict=True)
+        ]
         return coupling_cuts(self.description.couplings, names, ends, reserved)
 
     def _end(self, end: LoopEnd, where: str) -> CutEnd:

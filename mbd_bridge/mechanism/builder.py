@@ -227,7 +227,8 @@ class Builder:
         Parameters
         ----------
         joint, follows : names of joints with one coordinate, or of coordinates ("slide.angle"). A
-            differential follows several, with a ratio each: ``{"left": 0.5, "right": 0.5}``
+            differential follows several, with a ratio each: ``{"left": 0.5, "right": 0.5}``;
+            one that follows none, ``{}``, is locked at the offset, rad or m
         """
         _check_name("coupling", name)
         if name in self._couplings:
@@ -237,8 +238,8 @@ class Builder:
         if not isinstance(follows, Mapping):
             _check_name(where + "follows", follows)
             follows, ratio = {follows: ratio}, 1.0
-        if not follows or ratio != 1.0:
-            raise ModelError(f"{where}a mapping has one leader or more, and the ratio of each")
+        if ratio != 1.0:
+            raise ModelError(f"{where}a mapping has the ratio of each leader; leave ratio= out")
         for leader in follows:
             _check_name(where + "follows", leader)
         ratios = (

@@ -4,7 +4,7 @@
 
 A ``<mimic>`` takes the coordinate out of the mechanism; a coupling keeps both and has a multiplier,
 which is the load of the transmission. So it may join coordinates that loops hold too, and of
-joints with several.
+joints with several. Without leaders it locks its coordinate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mbd_bridge.spatial import Frame
 def coupling_cuts(
     couplings: Sequence[Coupling],
     names: Sequence[str],
-    bodies: Sequence[tuple[int, JointType]],
+    bodies: Sequence[tuple[tuple[int, int], int, JointType]],
     reserved: set[str],
 ) -> list[Cut]:
     """Return the couplings as constraint rows.
@@ -29,12 +29,13 @@ def coupling_cuts(
     Parameters
     ----------
     names : of the joint that moves each body
-    bodies : of each body the index of its joint's child link, and its joint's type
+    bodies : of each body the indices of its joint's two links, that of the parent body, and its
+        joint's type
     reserved : names of joints and loops
     """
     places = {
         name + suffix: Place(b, k)
-        for b, (name, (_, kind)) in enumerate(zip(names, bodies, strict=True))
+        for b, (name, (*_, kind)) in enumerate(zip(names, bodies, strict=True))
         if kind.nq == kind.nv  # the rates of the others' coordinates are not their velocities
         for k, suffix in enumerate(kind.coordinates)
     }
@@ -50,12 +51,14 @@ def coupling_cuts(
                 )
         own = places[coupling.joint]
         leaders = tuple((places[leader], ratio) for leader, ratio in coupling.follows)
-        first = leaders[0][0].body
         if own in (leader for leader, _ in leaders):
             raise ModelError(f"{where}{coupling.joint!r} follows itself; name two coordinates")
         row = Coupled(own, leaders, coupling.offset)
-        ends = first, own.body
-        links = bodies[first][0], bodies[own.body][0]
+        (parent, child), before, _ = bodies[own.body]
+        if leaders:
+            before = leaders[0][0].body
+            (_, parent), *_ = bodies[before]
+        ends, links = (before, own.body), (parent, child)
         here = Frame.identity()
         cuts.append(Cut(coupling.name, "coupling", *ends, links, here, here, (row,), here))
     return cuts

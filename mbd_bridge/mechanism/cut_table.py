@@ -132,7 +132,8 @@ class Cut:
     Attributes
     ----------
     name, type : as described
-    predecessor, successor : body indices (of a coupling: of the first leader and of what follows)
+    predecessor, successor : body indices (of a coupling: of the first leader and of what follows;
+        of one without leaders: those that its joint connects)
     links : indices of the two links
     a, b : the joint's frames in these bodies, z along its axis; of a rolling wheel, a has its
         origin in the plane and z along the plane's normal, b its origin at the wheel's centre and

@@ -114,6 +114,19 @@ def test_cassie_goes_from_sdf_to_mjcf_and_urdf(tmp_path):
         assert [(e.name, e.rest) for e in other.forces] == [(e.name, e.rest) for e in one.forces]
 
 
+def test_a_locked_joint_stays_one(tmp_path):
+    from tests.formats.test_mjcf import LOCKED
+
+    (tmp_path / "locked.xml").write_text(LOCKED)
+    one = quietly(mbd.load, tmp_path / "locked.xml")
+    for form in ("URDF", "URDF+", "MJCF"):
+        other, found = round_trip(one, tmp_path, form)
+        assert_same(one, other)
+        assert other.assemble({"elbow": 3.0}).q == pytest.approx([0.0, 0.5, 0.1], abs=1e-12)
+        assert not any("locks of" in note for note in found.notes)
+    assert "locks of coordinates (brake, clamp)" in round_trip(one, tmp_path, "SDF")[1].notes[0]
+
+
 INERTIAL = """<inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>
 <inertia ixx=".1" iyy=".2" izz=".15" ixy="0.01" ixz="0" iyz="0"/></inertial>"""
 

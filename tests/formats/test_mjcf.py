@@ -10,7 +10,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, MbdWarning, MissingPackageError
 from mbd_bridge.formats import read
-from tests.formats.mjcf_random import check
+from tests.formats.mjcf_models import twin
+from tests.formats.mjcf_random import accelerations, check
 from tests.sample import TIMES
 
 EXACT = 1e-11
@@ -133,6 +134,36 @@ def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):
         assert what in message
 
 
+LOCKED = """<mujoco><compiler angle="radian"/><worldbody><body>
+<joint name="shoulder" axis="0 1 0"/><geom size=".1" mass="2" pos="0 0 -.5"/><body pos="0 0 -1">
+<joint name="elbow" axis="1 1 0" ref="0.2"/><geom size=".1" mass="1" pos=".1 .2 -.5"/>
+<body pos="0 0 -1"><joint name="slide" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
+</body></body></worldbody><equality><joint name="brake" joint1="elbow" polycoef="0.3 0 0 0 0"/>
+<joint name="clamp" joint1="slide" polycoef="0.1 0 0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize("start", [0.0, 2.0, 3.0, -2.9, 5.0])
+def test_a_locked_joint_is_where_it_is_locked_however_far_away_it_starts(start, tmp_path):
+    robot, _ = load(tmp_path, LOCKED)
+    at = robot.assemble({"shoulder": 0.7, "elbow": start}, fixed="shoulder")
+    theirs = twin(tmp_path / "arm.xml", robot.model).at(at.q, at.v)[0]
+    assert np.abs(theirs.open).max() < EXACT
+    assert at.q == pytest.approx([0.7, 0.5, 0.1], abs=EXACT)
+    assert not at.reversed
+
+
+def test_a_lock_holds_with_the_force_along_mujocos_row(tmp_path):
+    robot, _ = load(tmp_path, LOCKED)
+    at = robot.assemble({"shoulder": 0.7}, velocity={"shoulder": 2.0}, fixed="shoulder")
+    a = robot.forward_dynamics(at.q, at.v, np.zeros(3))
+    pair = twin(tmp_path / "arm.xml", robot.model)
+    theirs, _ = pair.at(at.q, at.v)
+    own, force = accelerations(theirs.M, theirs.bias, theirs.rows, np.zeros(2))
+    assert a == pytest.approx(own, abs=1e-10)
+    loads = robot.joint_loads(at.q, at.v, a, ["brake", "clamp"], actuated="shoulder")
+    assert loads.actuation == pytest.approx(force[1:], rel=1e-10)
+
+
 TENDONS = """<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody>
 <tendon><fixed name="sum"><joint joint="j0" coef="2"/><joint joint="j1" coef="-4"/></fixed>
 <fixed name="one"><joint joint="j2" coef="3"/></fixed>
@@ -152,11 +183,12 @@ def test_sums_of_coordinates_that_tendons_hold_are_couplings(tmp_path):
     path = tmp_path / "tendons.xml"
     path.write_text(TENDONS.replace("{bodies}", bodies).replace("{more}", ""))
     robot, said = load_file(path)
-    (coupling,) = robot.model.description.couplings
+    coupling, lock = robot.model.description.couplings
     # 2 q0 - 4 q1 - (2 0 - 4 1) = 0.3 + 2 (3 q2 - 3 2), for q2, which has the largest coefficient
     assert (coupling.name, coupling.joint) == ("e", "j2")
     assert dict(coupling.follows) == pytest.approx({"j0": 1 / 3, "j1": -2 / 3})
     assert coupling.offset == pytest.approx((4 - 0.3 + 12) / 6)
+    assert (lock.name, lock.joint, lock.follows) == ("l", "j3", ())
     assert robot.assemble({"j3": 3.0}).q[3] == pytest.approx(3 + 0.1 / 0.5)
     assert "spatial tendons, polynomials, flexes and distances (r, p)" in said
     assert "tendons (rope)" in said
@@ -245,4 +277,4 @@ def test_a_sidecar_adds_loops(tmp_path):
         "length: 1.2}]"
     )
     robot, _ = load(tmp_path)
-    assert [loop.name for loop in robot.model.loops] == ["brake", "tie"]
+    assert [loop.name for loop in robot.model.loops] == ["tie"]

@@ -10,28 +10,23 @@ Of two bodies at x1, x2 with rotations R1, R2, points p and the pose between the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mbd_bridge.bridges.mujoco.compiled import Compiled
-from mbd_bridge.bridges.mujoco.places import Names, motion, place
-from mbd_bridge.formats.description import Coupling, Joint, Loop, LoopEnd
+from mbd_bridge.bridges.mujoco.places import Names, place
+from mbd_bridge.formats.description import Coupling, Loop, LoopEnd
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.spatial import Frame, rotation_that_takes_z_to
-
-LOCKED = {"prismatic": (0, 0, 1, 0, 0, 0), "revolute": (0, 0, 0, 0, 0, 1)}
-"""What holds a slide and a hinge that has its axis along z."""
+from mbd_bridge.spatial import Frame
 
 
 def read_equalities(
-    compiled: Compiled, names: Names, described: Sequence[Joint], left_out: LeftOut, file: str
+    compiled: Compiled, names: Names, left_out: LeftOut, file: str
 ) -> tuple[tuple[Loop, ...], tuple[Coupling, ...]]:
     """Return the loops and gears; what cannot be said here is listed."""
     model, types = compiled.model, compiled.engine.mjtEq
-    joints = {joint.name: joint for joint in described}
     loops: list[Loop] = []
     couplings: list[Coupling] = []
     for index in range(model.neq):
@@ -50,9 +45,9 @@ def read_equalities(
             else:
                 loops.append(loop)
         elif kind == types.mjEQ_JOINT:
-            _joint(compiled, names, index, given, joints, (loops, couplings), left_out)
+            couplings += _joint(compiled, names, index, given, left_out)
         elif kind == types.mjEQ_TENDON and (found := linear(compiled, index)) is not None:
-            _tendons(names, found, given or f"tendons{index}", joints, (loops, couplings))
+            couplings.append(_tendons(names, found, given or f"tendons{index}"))
         else:
             what = "equality constraints of spatial tendons, polynomials, flexes and distances"
             left_out.add(what, label)
@@ -93,26 +88,23 @@ def _joint(
     names: Names,
     index: int,
     given: str,
-    joints: dict[str, Joint],
-    to: tuple[list[Loop], list[Coupling]],
     left_out: LeftOut,
-) -> None:
-    """Add a coupling, or a lock of a joint that has no partner."""
+) -> list[Coupling]:
+    """Return a coupling, without leaders where the joint has no partner."""
     model = compiled.model
-    loops, couplings = to
     first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     own = names.joints[first]
     c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
     ref = float(model.qpos0[model.jnt_qposadr[first]])
     if second < 0 or not (c1 or any(higher)):
-        loops.append(_lock(joints[own], ref + c0, names.unused(given or f"{own}.lock")))
-    elif any(higher):
+        return [Coupling(names.unused(given or f"{own}.lock"), own, (), ref + c0)]
+    if any(higher):
         left_out.add("couplings by a polynomial", given or f"{own} of {names.joints[second]}")
-    else:
-        lead = float(model.qpos0[model.jnt_qposadr[second]])
-        name = names.unused(given or f"{own}.gears")
-        offset = ref + c0 - c1 * lead
-        couplings.append(Coupling(name, own, ((names.joints[second], c1),), offset))
+        return []
+    lead = float(model.qpos0[model.jnt_qposadr[second]])
+    name = names.unused(given or f"{own}.gears")
+    offset = ref + c0 - c1 * lead
+    return [Coupling(name, own, ((names.joints[second], c1),), offset)]
 
 
 def linear(compiled: Compiled, index: int) -> tuple[dict[int, float], float] | None:
@@ -140,34 +132,10 @@ def _wraps(model: Any, tendon: int) -> tuple[int, int]:
     return start, start + int(model.tendon_num[tendon])
 
 
-def _tendons(
-    names: Names,
-    found: tuple[dict[int, float], float],
-    given: str,
-    joints: dict[str, Joint],
-    to: tuple[list[Loop], list[Coupling]],
-) -> None:
-    """Add a coupling of the joint with the largest coefficient, or a lock of the only one."""
+def _tendons(names: Names, found: tuple[dict[int, float], float], given: str) -> Coupling:
+    """Return a coupling of the joint with the largest coefficient."""
     total, constant = found
-    loops, couplings = to
     largest = max(total, key=lambda joint: abs(total[joint]))
     own, scale = names.joints[largest], total.pop(largest)
-    if not total:
-        loops.append(_lock(joints[own], constant / scale, names.unused(given)))
-        return
     follows = tuple((names.joints[joint], -value / scale) for joint, value in total.items())
-    couplings.append(Coupling(names.unused(given), own, follows, constant / scale))
-
-
-def _lock(joint: Joint, q: float, name: str) -> Loop:
-    """Return what holds a hinge or slide at the coordinate q: one row."""
-    axis = np.array(joint.axis)
-    turn = Frame(rotation_that_takes_z_to(axis), np.zeros(3))
-    here = joint.origin @ motion(joint.type, axis, q) @ turn
-    return Loop(
-        name,
-        "mask",
-        LoopEnd(joint.parent, here),
-        LoopEnd(joint.child, joint.child_frame @ turn),
-        rows=LOCKED[joint.type],
-    )
+    return Coupling(names.unused(given), own, follows, constant / scale)

@@ -67,7 +67,7 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
     _check_finite(compiled.model, file)
     names = Names(compiled)
     links, joints = _bodies(compiled, names, document, left_out)
-    loops, couplings = read_equalities(compiled, names, joints, left_out, file)
+    loops, couplings = read_equalities(compiled, names, left_out, file)
     list_left_out(compiled, names, left_out)
     check_tree(links, joints, file)
     check_loops(loops, links, joints, file)

@@ -15,7 +15,6 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.formats.description import Coupling, Description, Geometry, Joint, Link, Loop
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.write.locks import locks
 from mbd_bridge.formats.write.values import (
     cannot,
     child,
@@ -62,8 +61,7 @@ class _Writer:
         self.outward: dict[str, list[Joint]] = {name: [] for name in self.links}
         for joint in self.description.joints:
             self.outward[joint.parent].append(joint)
-        self.locks = locks(self.description)
-        loops = [loop for loop in self.description.loops if loop.name not in self.locks]
+        loops = self.description.loops
         self.held = {end.link for one in loops for end in (one.predecessor, one.successor)}
         self.armature = {
             one.joint: one.rotor_inertia * (one.reduction or 1.0) ** 2
@@ -269,11 +267,6 @@ class _Writer:
                 element.set(name, number(value))
 
     def _loop(self, equalities: Element, loop: Loop) -> None:
-        if loop.name in self.locks:
-            joint, q = self.locks[loop.name]
-            held = numbers((q, 0.0, 0.0, 0.0, 0.0))
-            child(equalities, "joint", name=loop.name, joint1=joint, polycoef=held)
-            return
         if loop.type not in ("spherical", "fixed", "revolute"):
             self.left_out.add(f"{loop.type} loops", loop.name)
             return
@@ -293,7 +286,7 @@ class _Writer:
             child(equalities, kind, name=name, site1=f"{name}.1", site2=f"{name}.2")
 
     def _coupling(self, equalities: Element, coupling: Coupling) -> None:
-        if len(coupling.follows) != 1:
+        if len(coupling.follows) > 1:
             tendons = self.root.find("tendon")
             sums = child(self.root, "tendon") if tendons is None else tendons
             total = child(sums, "fixed", name=coupling.name)
@@ -302,15 +295,11 @@ class _Writer:
             offset = numbers((coupling.offset, 0.0, 0.0, 0.0, 0.0))
             child(equalities, "tendon", name=coupling.name, tendon1=coupling.name, polycoef=offset)
             return
-        ((leader, ratio),) = coupling.follows
-        child(
-            equalities,
-            "joint",
-            name=coupling.name,
-            joint1=coupling.joint,
-            joint2=leader,
-            polycoef=numbers((coupling.offset, ratio, 0.0, 0.0, 0.0)),
-        )
+        leader, ratio = coupling.follows[0] if coupling.follows else ("", 0.0)
+        element = child(equalities, "joint", name=coupling.name, joint1=coupling.joint)
+        if leader:
+            element.set("joint2", leader)
+        element.set("polycoef", numbers((coupling.offset, ratio, 0.0, 0.0, 0.0)))
 
 
 def _second(joint: Joint) -> tuple[float, float, float]:

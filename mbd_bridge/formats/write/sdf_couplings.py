@@ -38,6 +38,9 @@ def written_couplings(
     joints = {one.name: turn_round(one) if one.turned else one for one in description.joints}
     mimics: dict[str, Mimic] = {}
     for coupling in description.couplings:
+        if not coupling.follows:
+            left_out.add("locks of coordinates", coupling.name)
+            continue
         (leader, ratio), *others = coupling.follows
         one, other = joints.get(coupling.joint), joints.get(leader)
         if others or one is None or other is None:
