@@ -41,10 +41,9 @@ from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.mechanism import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.mechanism.flexible import with_flexible
 from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.motions import CompletionOptions, Motion, motion_from_file
-from mbd_bridge.motions.names import Gaps, Naming
-from mbd_bridge.motions.reading import Reading
-from mbd_bridge.motions.smoothing import Smooth, Smoothing
+from mbd_bridge.motions import Motion, Reading, motion_from_file, pieces_from_file
+from mbd_bridge.motions.names import Gaps
+from mbd_bridge.motions.smoothing import Smooth
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
 from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
@@ -180,15 +179,21 @@ def load_motion(
     cutoff : Hz, of the smoothing; None: what noise and motion ask for
     """
     _check(mechanism, "load_motion", "motion.csv")
-    return motion_from_file(
-        path,
-        mechanism.model,
+    reading = Reading.of(
         rest=rest,
-        smoothing=Smoothing.of(smooth, cutoff),
-        bag={"topic": topic, "clock": clock},
-        naming=Naming.of(rename, ignore, unit, gaps),
-        completion=CompletionOptions(near, frames, given),
+        rename=rename,
+        unit=unit,
+        ignore=ignore,
+        gaps=gaps,
+        near=near,
+        frames=frames,
+        given=given,
+        smooth=smooth,
+        cutoff=cutoff,
+        topic=topic,
+        clock=clock,
     )
+    return motion_from_file(path, mechanism.model, reading)
 
 
 def load_external(
@@ -308,7 +313,7 @@ def load_history(
         smooth=smooth,
         cutoff=cutoff,
     )
-    pieces = reading.pieces(path, mechanism.model, progress)
+    pieces = pieces_from_file(path, mechanism.model, reading, progress)
     request = LoadRequest.of(
         mechanism.model,
         joints,

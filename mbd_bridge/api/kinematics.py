@@ -25,9 +25,10 @@ from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses
 from mbd_bridge.loads.selected import actuation_names, select_joints
 from mbd_bridge.mechanism import Model, rebuilt
 from mbd_bridge.mechanism.payload import with_payload
-from mbd_bridge.motions import CompletionOptions, Motion
-from mbd_bridge.motions.partial import REACHED, completed_motion
+from mbd_bridge.motions import CompletionOptions, Motion, Reading
+from mbd_bridge.motions.partial import completed_motion
 from mbd_bridge.motions.path import moving_targets
+from mbd_bridge.motions.reading import REACHED
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.quaternions import unit_quaternions
@@ -98,9 +99,8 @@ class MechanismKinematics(MechanismDynamics):
         heads = (Column("time", "s"), *(Column(name) for name in columns))
         table = Table(heads, np.column_stack([times, *values]), None, "recorded")
         options = CompletionOptions(near, frames, given, tolerance)
-        return completed_motion(
-            table, self.model, rest=flag("rest", rest), options=options, check=flag("check", check)
-        )
+        reading = Reading(flag("rest", rest), completion=options)
+        return completed_motion(table, self.model, reading, check=flag("check", check))
 
     def frame_kinematics(
         self,

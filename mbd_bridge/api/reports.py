@@ -30,9 +30,8 @@ from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
-from mbd_bridge.motions import Motion, MotionParts, Pieces
+from mbd_bridge.motions import Motion, MotionParts, Pieces, Reading, pieces_from_file
 from mbd_bridge.motions.names import Gaps
-from mbd_bridge.motions.reading import Reading
 from mbd_bridge.motions.smoothing import Smooth
 from mbd_bridge.simulate import Simulation
 from mbd_bridge.solve.assembly import InitialGuess
@@ -274,7 +273,7 @@ def _along(
 def _pieces(mechanism: Mechanism, motion: OneMotion, reading: Reading) -> Pieces:
     """Return a motion in pieces, however it was given."""
     if isinstance(motion, str | PathLike):
-        return reading.pieces(motion, mechanism.model)
+        return pieces_from_file(motion, mechanism.model, reading)
     if reading.given:
         raise StateError(
             f"{reading.given[0]}: for files; this motion was read already: mbd.load_motion(path, "

@@ -12,8 +12,7 @@ from mbd_bridge.cli.parser import Names
 if TYPE_CHECKING:
     from mbd_bridge.kinematics.frames import Placed
     from mbd_bridge.mechanism import Model
-    from mbd_bridge.motions import CompletionOptions, Motion, Pieces
-    from mbd_bridge.motions.names import Naming
+    from mbd_bridge.motions import Motion, Pieces, Reading
 
 TEXT = """\
 MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
@@ -165,30 +164,24 @@ def add_frame(parser: argparse._ActionsContainer) -> None:
 
 def read(options: argparse.Namespace, model: Model) -> Motion:
     """Return the motion that the options name."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.motions import motion_from_file
+
+    with screen.progress("reading", _size(options.motion)) as step:
+        return motion_from_file(options.motion, model, reading(options, model), step)
+
+
+def _size(path: str) -> int | None:
+    """Return the bytes of a table; None of a pipe, and of a bag, whose messages are counted."""
     from os import stat
 
-    from mbd_bridge.cli import screen
     from mbd_bridge.formats.bags import is_bag
-    from mbd_bridge.motions import motion_from_file
-    from mbd_bridge.motions.smoothing import Smoothing
 
-    size = None  # a pipe has none, and of a bag messages are counted
-    if not is_bag(options.motion):
-        with contextlib.suppress(OSError):  # the reader has the better message
-            size = stat(options.motion).st_size or None
-    bag = {"topic": options.topic, "clock": options.clock}
-    smoothing = Smoothing.of(options.smooth, options.cutoff)
-    with screen.progress("reading", size) as step:
-        return motion_from_file(
-            options.motion,
-            model,
-            rest=options.rest,
-            smoothing=smoothing,
-            progress=step,
-            bag=bag,
-            naming=naming(options),
-            completion=completion(options, model),
-        )
+    if is_bag(path):
+        return None
+    with contextlib.suppress(OSError):  # the reader has the better message
+        return stat(path).st_size or None
+    return None
 
 
 def check_given(options: argparse.Namespace) -> None:
@@ -205,33 +198,15 @@ def check_given(options: argparse.Namespace) -> None:
 @contextlib.contextmanager
 def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     """Give the motion that the options name in pieces, and show how far they are taken."""
-    from os import stat
-
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.bags import is_bag
-    from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionParts, motion_pieces
-    from mbd_bridge.motions.smoothing import Smoothing
+    from mbd_bridge.motions import MotionParts, pieces_from_file
 
     if getattr(options, "q", None) is not None:
         yield MotionParts(pose(options, model), "a pose at rest")
         return
     check_given(options)
-    if is_bag(options.motion) or options.topic or options.clock:
-        yield MotionParts(read(options, model), options.motion)
-        return
-    source = open_table(options.motion)
-    size = stat(options.motion).st_size or None  # a pipe has none
-    with screen.progress("reading and computing", size) as step:
-        yield motion_pieces(
-            source,
-            model,
-            rest=options.rest,
-            naming=naming(options),
-            smoothing=Smoothing.of(options.smooth, options.cutoff),
-            progress=step,
-            completion=completion(options, model),
-        )
+    with screen.progress("reading and computing", _size(options.motion)) as step:
+        yield pieces_from_file(options.motion, model, reading(options, model), step)
 
 
 def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
@@ -247,20 +222,25 @@ def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
 
 
-def naming(options: argparse.Namespace) -> Naming:
-    """Return what the columns of MOTION are."""
+def reading(options: argparse.Namespace, model: Model) -> Reading:
+    """Return how MOTION is read."""
     from mbd_bridge.cli.external import sensors_of
-    from mbd_bridge.motions.names import Naming
+    from mbd_bridge.motions import Reading
 
-    ignored = [*(options.ignore or ()), *(f"{prefix}*" for prefix in sensors_of(options).values())]
-    return Naming.of(renamed(options.rename, "--rename"), ignored, options.unit or (), options.gaps)
-
-
-def completion(options: argparse.Namespace, model: Model) -> CompletionOptions:
-    """Return how a part of a motion is completed."""
-    from mbd_bridge.motions import CompletionOptions
-
-    return CompletionOptions(near(options, model), frames(options.frame), options.given)
+    return Reading.of(
+        rest=options.rest,
+        rename=renamed(options.rename, "--rename"),
+        unit=options.unit or (),
+        ignore=[*(options.ignore or ()), *(f"{one}*" for one in sensors_of(options).values())],
+        gaps=options.gaps,
+        near=near(options, model),
+        frames=frames(options.frame),
+        given=options.given,
+        smooth=options.smooth,
+        cutoff=options.cutoff,
+        topic=options.topic,
+        clock=options.clock,
+    )
 
 
 def near(options: argparse.Namespace, model: Model) -> dict[str, float] | None:

@@ -1,10 +1,10 @@
 """Motions of a mechanism: read from tables and bags, checked, differentiated, drawn, saved."""
 
 from mbd_bridge.motions.completed_pieces import motion_pieces
-from mbd_bridge.motions.file import motion_from_file
+from mbd_bridge.motions.file import motion_from_file, pieces_from_file
 from mbd_bridge.motions.motion import Motion, motion_from_table
-from mbd_bridge.motions.partial import CompletionOptions
 from mbd_bridge.motions.pieces import MotionParts, MotionPieces, Pieces
+from mbd_bridge.motions.reading import CompletionOptions, Reading
 
 __all__ = [
     "CompletionOptions",
@@ -12,7 +12,9 @@ __all__ = [
     "MotionParts",
     "MotionPieces",
     "Pieces",
+    "Reading",
     "motion_from_file",
     "motion_from_table",
     "motion_pieces",
+    "pieces_from_file",
 ]

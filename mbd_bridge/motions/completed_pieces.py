@@ -14,30 +14,30 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.motion import Motion
-from mbd_bridge.motions.names import Naming, named_columns
-from mbd_bridge.motions.partial import CompletionOptions, PartialMotion
+from mbd_bridge.motions.names import named_columns
+from mbd_bridge.motions.partial import PartialMotion
 from mbd_bridge.motions.pieces import MotionPieces, Pieces
-from mbd_bridge.motions.smoothing import Smoothing
+from mbd_bridge.motions.reading import Reading
 from mbd_bridge.motions.warnings import MotionWarnings
+
+AS_IT_IS = Reading()
+"""Nothing is said of the file."""
 
 
 def motion_pieces(
     source: TableSource,
     model: Model,
+    reading: Reading = AS_IT_IS,
     *,
-    rest: bool = False,
     rows: int | None = None,
-    naming: Naming | None = None,
-    smoothing: Smoothing | None = None,
     progress: Callable[[float], None] | None = None,
-    completion: CompletionOptions | None = None,
 ) -> Pieces:
     """Return the motion in a table in pieces, completed where the table has a part of it.
 
-    For the parameters see `MotionPieces`, `Naming` and `motions.partial`.
+    For the parameters see `MotionPieces` and `Reading`.
     """
-    options = completion or CompletionOptions()
-    source = named_columns(source, model, naming, frames=options.frames, rest=rest)
+    options, rest, smoothing = reading.completion, reading.rest, reading.smoothing
+    source = named_columns(source, model, reading.naming, frames=options.frames, rest=rest)
     empty = Table(
         source.columns,
         np.zeros((0, len(source.columns))),
@@ -59,7 +59,7 @@ def motion_pieces(
         of=columns.of,
         machine=model,
     )
-    return CompletedPieces(recorded, PartialMotion(model, columns, options, rest))
+    return CompletedPieces(recorded, PartialMotion(model, columns, reading))
 
 
 class CompletedPieces:

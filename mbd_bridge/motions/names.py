@@ -11,7 +11,7 @@ goes into the notes, and so does what was left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from shlex import quote
@@ -65,7 +65,7 @@ class Naming:
         stamp of the row before
     """
 
-    rename: Mapping[str, str | None]
+    rename: Mapping[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     drop_gaps: bool = False
@@ -96,7 +96,7 @@ class Naming:
 def named_columns(
     source: TableSource,
     model: Model,
-    naming: Naming | None = None,
+    naming: Naming,
     *,
     frames: Frames = None,
     rest: bool = False,
@@ -114,7 +114,6 @@ def named_columns(
         A column has nearly the name of one that is missing, two are the same, or nothing tells
         where the coordinates are: what to say with --rename.
     """
-    naming = naming or Naming({})
     if naming.drop_gaps:
         source.gaps = True
     words = _Words(model, frames)

@@ -8,7 +8,7 @@ The recorded columns are read, differentiated and checked as a motion of their o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from mbd_bridge.assumptions import Assumption, Number
 from mbd_bridge.errors import ModelError, SolveError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.kinematics.completion import Completed, Completion
-from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.kinematics.given import GivenMotion, GivenRows
 from mbd_bridge.kinematics.selection import ACTUATED, GIVEN, REST, Selection, select
 from mbd_bridge.mechanism import Model
@@ -27,17 +26,13 @@ from mbd_bridge.motions.efforts import without_efforts
 from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
-from mbd_bridge.motions.smoothing import Smoothing
+from mbd_bridge.motions.reading import Reading
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
-from mbd_bridge.solve.assembly import InitialGuess, check_tolerance, initial_position
+from mbd_bridge.solve.assembly import check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.spatial import Array
 
 Floats = NDArray[np.float64]
-
-REACHED = 1e-9
-"""Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
-rounding; this tells it from one that is not there."""
 
 WELL_CONDITIONED = 1e-3
 """Conditioning below which errors of the recording are more than a thousandfold in the motion."""
@@ -49,43 +44,23 @@ UNUSED = 3
 """Class of rows that are compared only."""
 
 
-@dataclass(frozen=True)
-class CompletionOptions:
-    """How a partial motion is completed.
-
-    Attributes
-    ----------
-    near : given coordinates of the configuration to which the first position is nearest
-    frames : frames of the caller's, by name
-    given : names of joints and frames whose columns are used; None: all. The others' are compared
-    tolerance : residual at which a position is reached, rad or sizes of the machine
-    """
-
-    near: InitialGuess = None
-    frames: Frames = None
-    given: Iterable[str] | str | None = None
-    tolerance: float = REACHED
-
-
 class PartialMotion:
     """Completes the motions in tables with the same columns, one piece after another.
 
     Parameters
     ----------
     columns : what is given
-    rest : hold what the columns leave open where the guess has it
+    reading : `rest`: hold what the columns leave open where the guess has it
     """
 
-    def __init__(
-        self, model: Model, columns: GivenColumns, options: CompletionOptions, rest: bool
-    ) -> None:
-        self.model, self.columns = model, columns
+    def __init__(self, model: Model, columns: GivenColumns, reading: Reading) -> None:
+        self.model, self.columns, options = model, columns, reading.completion
         self._tolerance = check_tolerance(options.tolerance)
         self._near = initial_position(model, options.near)
         self._frames = frame_rows(model, columns, options.frames)
         self.rows = GivenRows(model, tuple(range(model.nv)), self._frames)
         classes = self._classes(options.given)
-        self.selection: Selection = select(model, self.rows, classes, rest)
+        self.selection: Selection = select(model, self.rows, classes, reading.rest)
         self._held = [self.rows.names[k] for k in self.selection.chosen if classes[k] == REST]
         kernel = prepare(model, "constraints")
         compared = (classes != REST) & np.isin(np.arange(len(classes)), self._given_rows())
@@ -211,37 +186,22 @@ class PartialMotion:
                 classes[k] = UNUSED
 
 
-def whole_motion(
-    table: Table,
-    model: Model,
-    rest: bool,
-    options: CompletionOptions | None = None,
-    smoothing: Smoothing | None = None,
-) -> Motion:
+def whole_motion(table: Table, model: Model, reading: Reading) -> Motion:
     """Return the motion that a table gives, completed where it has a part of one."""
-    options = options or CompletionOptions()
+    options = reading.completion
     if options.given is not None or is_partial(table, model, options.frames):
-        return completed_motion(table, model, rest=rest, options=options, smoothing=smoothing)
-    return motion_from_table(table, model, rest=rest, smoothing=smoothing)
+        return completed_motion(table, model, reading)
+    return motion_from_table(table, model, rest=reading.rest, smoothing=reading.smoothing)
 
 
-def completed_motion(
-    table: Table,
-    model: Model,
-    *,
-    rest: bool = False,
-    options: CompletionOptions | None = None,
-    check: bool = True,
-    smoothing: Smoothing | None = None,
-) -> Motion:
+def completed_motion(table: Table, model: Model, reading: Reading, *, check: bool = True) -> Motion:
     """Return the motion that a table with a part of it determines.
 
     Parameters
     ----------
     table : see `given_columns`
-    rest : hold what the columns leave open where the guess has it
+    reading : `rest`: hold what the columns leave open where the guess has it
     check : raise at the first row that cannot be reached; else it is nan there
-    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
 
     Raises
     ------
@@ -250,12 +210,11 @@ def completed_motion(
     SolveError
         The machine cannot be where a row has it.
     """
-    options = options or CompletionOptions()
     table, efforts = without_efforts(table, model)
-    columns = GivenColumns(model, table, options.frames)
-    partial = PartialMotion(model, columns, options, rest)
+    columns = GivenColumns(model, table, reading.completion.frames)
+    partial = PartialMotion(model, columns, reading)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond all sizes are told below
-        given = motion_from_table(columns.of(table), columns.stand_in, smoothing=smoothing)
+        given = motion_from_table(columns.of(table), columns.stand_in, smoothing=reading.smoothing)
         motion = partial.complete(replace(given, efforts=efforts), check=check)
     warnings = MotionWarnings(model)
     assert motion.completed is not None

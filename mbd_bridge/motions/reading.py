@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
 
-from mbd_bridge.formats.bags import is_bag
-from mbd_bridge.formats.tables import open_table
+from mbd_bridge.formats.bags import Clock
 from mbd_bridge.kinematics.frames import Frames
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.completed_pieces import motion_pieces
-from mbd_bridge.motions.file import motion_from_file
 from mbd_bridge.motions.names import Gaps, Naming
-from mbd_bridge.motions.partial import CompletionOptions
-from mbd_bridge.motions.pieces import MotionParts, Pieces
 from mbd_bridge.motions.smoothing import Smooth, Smoothing
 from mbd_bridge.solve.assembly import InitialGuess
+
+REACHED = 1e-9
+"""Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
+rounding; this tells it from one that is not there."""
+
+
+@dataclass(frozen=True)
+class CompletionOptions:
+    """How a partial motion is completed.
+
+    Attributes
+    ----------
+    near : given coordinates of the configuration to which the first position is nearest
+    frames : frames of the caller's, by name
+    given : names of joints and frames whose columns are used; None: all. The others' are compared
+    tolerance : residual at which a position is reached, rad or sizes of the machine
+    """
+
+    near: InitialGuess = None
+    frames: Frames = None
+    given: Iterable[str] | str | None = None
+    tolerance: float = REACHED
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +42,16 @@ class Reading:
     ----------
     rest : hold coordinates that the file does not have at their zero position
     naming, smoothing, completion : of its columns, its noise, and of what it leaves open
+    topic, clock : of a bag; see `formats.bags.read_bag`
     given : which of these were given, by the names of the arguments
     """
 
-    rest: bool
-    naming: Naming
-    smoothing: Smoothing
-    completion: CompletionOptions
+    rest: bool = False
+    naming: Naming = Naming()  # noqa: RUF009 - it is frozen
+    smoothing: Smoothing = Smoothing()  # noqa: RUF009 - it is frozen
+    completion: CompletionOptions = CompletionOptions()
+    topic: str | None = None
+    clock: Clock | None = None
     given: tuple[str, ...] = ()
 
     @staticmethod
@@ -49,6 +67,8 @@ class Reading:
         given: Iterable[str] | str | None = None,
         smooth: Smooth = "auto",
         cutoff: float | None = None,
+        topic: str | None = None,
+        clock: Clock | None = None,
     ) -> Reading:
         """Return a checked reading; the arguments are those of `mbd.load_motion`."""
         naming = Naming.of(rename, ignore, unit, gaps)
@@ -69,33 +89,7 @@ class Reading:
             naming,
             smoothing,
             CompletionOptions(near, frames, given),
+            topic,
+            clock,
             tuple(name for name, was_given in said.items() if was_given),
-        )
-
-    def pieces(
-        self,
-        path: str | PathLike[str],
-        model: Model,
-        progress: Callable[[float], None] | None = None,
-    ) -> Pieces:
-        """Return the motion in a file in pieces, a table's as they are read."""
-        if is_bag(path):
-            motion = motion_from_file(
-                path,
-                model,
-                rest=self.rest,
-                smoothing=self.smoothing,
-                naming=self.naming,
-                completion=self.completion,
-                progress=progress,
-            )
-            return MotionParts(motion, fspath(path))
-        return motion_pieces(
-            open_table(path),
-            model,
-            rest=self.rest,
-            naming=self.naming,
-            smoothing=self.smoothing,
-            progress=progress,
-            completion=self.completion,
         )
