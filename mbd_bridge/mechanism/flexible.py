@@ -251,11 +251,14 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
 
 
 def root_of(description: Description, flexible: FlexibleLink) -> float:
-    """Return where on the beam the joint that carries its link sits; 0 if none carries it."""
+    """Return where on the beam the joint that carries its link sits.
+
+    The root link has none: it is held at the beam's start, or at the node at the link's origin.
+    """
     for joint in description.joints:
         if joint.child == flexible.link:
             return flexible.beam.place(joint.child_frame.translation)
-    return 0.0
+    return 0.0 if isinstance(flexible.beam, Beam) else flexible.beam.place(np.zeros(3))
 
 
 def held_stations(description: Description, link: str) -> list[Joint]:

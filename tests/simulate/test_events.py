@@ -113,3 +113,65 @@ def test_an_action_that_gives_no_state_is_explained():
     good = ground(action=lambda t, q, v: (q, -v))
     with pytest.raises(StateError, match="checkpoint"):
         mbd.simulate(falling(), 1.0, q=[1.0], events={"b": good}, checkpoint="x.npz")
+
+
+def two_balls():
+    b = mbd.Builder("balls", root="ground")
+    for name in ("left", "right"):
+        b.link(name, 2.0).joint(f"z_{name}", "prismatic", "ground", name, axis=(0, 0, 1))
+    return mbd.Mechanism.build(b)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-15, 1e-9])
+def test_events_at_one_time_act_all(apart):
+    """Two balls that land together both bounce, as they do with a moment between them."""
+
+    def bounce(ball):
+        def height(t, q, v):
+            return q[ball]
+
+        def reverse(t, q, v):
+            v[ball] *= -0.8
+            return q, v
+
+        height.direction, height.action = -1, reverse
+        return height
+
+    watches = {"right": bounce(1), "left": bounce(0)}
+    run = mbd.simulate(two_balls(), 1.5, q=[1.0, 1.0 + apart], events=watches)
+    assert [len(run.events[name]) for name in watches] == [2, 2]
+    assert np.ptp(run.q, axis=1).max() < 1e-7
+    # each takes the state that the one before it returned
+    order = []
+    watches = {"first": ground(action=lambda t, q, v: (q, 0.0 * v))}
+    watches["second"] = ground(action=lambda t, q, v: (q, order.append(v[0]) or v + 1.0))
+    run = mbd.simulate(falling(), 0.5, q=[1.0], events=watches)
+    assert order == [0.0]
+    first = np.sqrt(2 / G)
+    assert run.v[-1, 0] == pytest.approx(1.0 - G * (0.5 - first), rel=1e-9)
+
+
+@pytest.mark.parametrize("every", [1, 13])
+def test_a_ball_that_bounces_ever_faster_does_not_fall_through_the_ground(every):
+    bounce = ground(direction=-1, action=lambda t, q, v: (q, -0.7 * v))
+    options = {"step": 4e-3, "every": every, "q": [1.0], "events": {"b": bounce}}
+    run = mbd.simulate(falling(), 4.0, **options, check=False)
+    assert "event 'b' acts again before the next record" in run.status
+    assert run.q.min() > -1e-9 and run.time[-1] < np.sqrt(2 / G) * 1.7 / 0.3
+    with pytest.raises(SolveError, match="Record more often"):
+        mbd.simulate(falling(), 4.0, **options)
+    # one that goes through is no such event
+    through = ground(direction=-1, action=lambda t, q, v: (q, 0.7 * v))
+    run = mbd.simulate(falling(), 1.0, **options | {"events": {"b": through}})
+    assert run.status == "finished" and len(run.events["b"]) == 1
+
+
+def test_functions_of_events_cannot_change_the_motion():
+    def spoils(t, q, v):
+        q -= 0.5
+        return q[0]
+
+    plain = mbd.simulate(falling(), 0.5, q=[1.0], events={"e": lambda t, q, v: q[0] - 0.5})
+    run = mbd.simulate(falling(), 0.5, q=[1.0], events={"e": spoils})
+    assert np.array_equal(run.q, plain.q)
+    assert np.array_equal(run.events["e"].time, plain.events["e"].time)

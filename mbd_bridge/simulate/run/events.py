@@ -23,7 +23,8 @@ Watch: TypeAlias = Callable[[float, Array, Array], float]
 starts there, or goes on from there after an action, until it crosses zero later.
 
 With an attribute ``terminal = True`` the motion ends at the first one. With an attribute
-``action``, a function (t, q, v) -> (q, v), it goes on from the state that this returns.
+``action``, a function (t, q, v) -> (q, v), it goes on from the state that this returns; of several
+at one time, in the order in which they are given, each takes what the one before it returned.
 ``direction = 1`` or -1: only where it grows, or falls."""
 
 EXAMPLE = "{'top': lambda t, q, v: v[0]}"
@@ -109,8 +110,8 @@ def crossings(
 
 
 def value_of(watch: Watch, name: str, time: float, q: Array, v: Array) -> float:
-    """Return what a function says of a record, one finite number."""
-    returned = watch(time, q, v)
+    """Return what a function says of a record, one finite number; the record stays as it is."""
+    returned = watch(time, q.copy(), v.copy())
     try:
         value = float(returned)
     except (TypeError, ValueError):

@@ -33,7 +33,9 @@ from mbd_bridge.solve.tolerances import STEP_RISK
 from mbd_bridge.spatial import Array
 
 MOST_EVENTS = 10_000
-"""Events that act, of one motion: a ball that bounces ever faster has no end of them."""
+"""Events that act, of one motion."""
+PROBES = 10
+"""Times at which the way to the first record after an event is looked at, each half as far."""
 
 
 class Lookout:
@@ -99,18 +101,16 @@ def watched(
     )
 
 
-def acting_event(run: Simulation, watches: Mapping[str, Watch]) -> Watch | None:
-    """Return the event at the end of a motion, if it acts: where it gives a state to go on from."""
+def acting_events(run: Simulation, watches: Mapping[str, Watch]) -> list[Watch]:
+    """Return the events at the end of a motion that act: that give a state to go on from."""
     if run.status != "event":
-        return None
+        return []
     at_end = [
         watch
         for name, watch in watches.items()
         if len(run.events[name]) and run.events[name].time[-1] == run.time[-1] and _stops(watch)
     ]
-    if any(is_terminal(watch) for watch in at_end):
-        return None
-    return at_end[0]
+    return [] if any(is_terminal(watch) for watch in at_end) else at_end
 
 
 def with_events(
@@ -133,14 +133,23 @@ def with_events(
     begin, end = start, start + duration
     for _ in range(MOST_EVENTS):
         part = simulate(end - begin, q, v, z, begin, Lookout(watches, leave_zero))
+        again = _unseen(part, watches, leave_zero)
+        if again is not None:
+            why = (
+                f"stopped at t = {begin:.6g} s: event {again!r} acts again before the next record, "
+                f"{part.time[1] - begin:.3g} s later. Record more often (step, every), or let it "
+                f"end the motion (terminal = True)"
+            )
+            return replace(joined(parts), status=why)
         part = watched(part, watches, leave_zero)
         parts.append(part)
-        watch = acting_event(part, watches)
+        acting = acting_events(part, watches)
         begin = float(part.time[-1])
-        if watch is None or end - begin <= 1e-12 * max(abs(end), duration):
+        if not acting or end - begin <= 1e-12 * max(abs(end), duration):
             return joined(parts)
-        q, v = _changed(watch, begin, part.q[-1], part.v[-1])
-        z = part.z[-1]
+        q, v, z = part.q[-1], part.v[-1], part.z[-1]
+        for watch in acting:
+            q, v = _changed(watch, begin, q, v)
         leave_zero = _at_zero(watches, part, q, v)
     why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
     return replace(joined(parts), status=why)
@@ -154,13 +163,34 @@ def _at_zero(watches: Mapping[str, Watch], part: Simulation, q: Array, v: Array)
     """
     time, found = part.time.tolist(), []
     for name, watch in watches.items():
-        before, end = (
-            value_of(watch, name, time[k], part.q[k].copy(), part.v[k].copy()) for k in (-2, -1)
-        )
-        again = value_of(watch, name, time[-1], q.copy(), v.copy())
+        before, end = (value_of(watch, name, time[k], part.q[k], part.v[k]) for k in (-2, -1))
+        again = value_of(watch, name, time[-1], q, v)
         if np.sign(before) != np.sign(end) and abs(again) <= abs(end):
             found.append(name)
     return found
+
+
+def _unseen(
+    part: Simulation, watches: Mapping[str, Watch], leave_zero: Collection[str]
+) -> str | None:
+    """Return an event that acted where a part begins and occurs again before its second record.
+
+    Its function leaves zero to one side and is on the other side at that record: records do not
+    tell it from one that goes through zero, as a ball that bounces ever faster.
+    """
+    if len(part.time) < 2:
+        return None
+    finer, (begin, first) = Finer(part), part.time[:2].tolist()
+    for name in leave_zero:
+        watch = watches[name]
+        side = np.sign(value_of(watch, name, first, part.q[1], part.v[1]))
+        if not _stops(watch) or direction_of(watch) * side < 0.0:
+            continue
+        for time in begin + (first - begin) * 0.5 ** np.arange(1, PROBES + 1):
+            q, v, _ = finer(float(time))
+            if value_of(watch, name, float(time), q, v) * side < 0.0:
+                return name
+    return None
 
 
 def joined(parts: Sequence[Simulation]) -> Simulation:
