@@ -25,7 +25,7 @@ from mbd_bridge.flexible.basis import basis, matrices, nodes_of
 from mbd_bridge.flexible.beam import Beam
 from mbd_bridge.flexible.finite_element import lowest
 from mbd_bridge.flexible.link import Damping, FlexibleLink
-from mbd_bridge.flexible.modal_basis import ModalBasis
+from mbd_bridge.flexible.modal_basis import ROTATES, ModalBasis
 from mbd_bridge.flexible.quadrature import gauss, intervals, running
 from mbd_bridge.flexible.shapes import Floats, Mode
 
@@ -119,12 +119,13 @@ def _of_nodes(
     M = np.trace(second[1:, 1:], axis1=2, axis2=3)
     check_modes(found, M)
     none = np.zeros((len(shapes), len(shapes), 3))
+    moved, turned = (np.nan_to_num(np.abs(one)).max(axis=(1, 2)) for one in (shapes, turns))
     at = [(shapes[:, row].T, turns[:, row].T) for row in map(found.row, stations)]
     return Deformation(
         MassIntegrals(found.mass, first, second, ()),
         found.stiffness,
         damping_matrix(damping, M, found.stiffness),
-        (True,) * len(shapes),
+        tuple((moved > ROTATES * found.length * turned).tolist()),
         tuple(StationShape(moved, turned, none) for moved, turned in at),
     )
 

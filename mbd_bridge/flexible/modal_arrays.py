@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,6 +16,10 @@ SYMMETRIC = 1e-9
 """How far from symmetric a stiffness or mass matrix may be, relative to its largest entry."""
 ISOTROPIC = 1e-6
 """How much a mass matrix may differ between directions, relative to its largest entry."""
+
+ORTHOGONAL = 0.1
+"""Largest modal mass that couples two natural modes, in parts of their own: what is usually asked
+of measured modes; those of a finite-element model with its own masses have 1e-6."""
 
 
 def node_numbers(given: ArrayLike | None, count: int) -> NDArray[np.int64]:
@@ -80,3 +86,18 @@ def nodal_inertias(given: ArrayLike | None, count: int) -> Floats | None:
     ):
         raise ModelError(f"{where}: expected symmetric matrices (N, 3, 3), none negative")
     return found if largest else None
+
+
+def check_orthogonal(where: str, M: Floats, names: Sequence[int] | NDArray[np.int64]) -> None:
+    """Refuse natural modes that their modal mass matrix M (n, n) couples; `names` are theirs."""
+    size = np.sqrt(np.diag(M))
+    scale = np.outer(size, size)
+    coupled = np.abs(M - np.diag(np.diag(M))) / np.where(scale > 0.0, scale, 1.0)
+    if coupled.max(initial=0.0) > ORTHOGONAL:
+        i, j = np.unravel_index(coupled.argmax(), coupled.shape)
+        raise ModelError(
+            f"{where}the masses couple modes {names[i]} and {names[j]} ({coupled[i, j]:.2g} of "
+            f"their modal masses), as they do no natural modes: these are not the masses of this "
+            f"model, or those of other nodes. If the modes are no natural ones, give their "
+            f"stiffness matrix in the place of frequencies"
+        )

@@ -21,6 +21,7 @@ from mbd_bridge.errors import ModelError
 from mbd_bridge.flexible.finite_element import lowest
 from mbd_bridge.flexible.modal_arrays import (
     SYMMETRIC,
+    check_orthogonal,
     nodal_inertias,
     nodal_masses,
     nodal_rotations,
@@ -94,7 +95,10 @@ class ModalBasis:
             f"{where}stiffness", self.stiffness, (count,), (count, count), error=ModelError
         )
         if K.ndim == 1:
-            K = np.diag((2.0 * np.pi * K) ** 2 * np.diag(self.mass_matrix()))
+            M = self.mass_matrix()
+            own = np.flatnonzero(K)
+            check_orthogonal(where, M[np.ix_(own, own)], own + 1)
+            K = np.diag((2.0 * np.pi * K) ** 2 * np.diag(M))
         largest = np.abs(K).max(initial=0.0)
         if (
             not largest

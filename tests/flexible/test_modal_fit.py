@@ -108,8 +108,9 @@ def test_a_mass_matrix_carries_the_field_between_nodes():
     nodes = np.column_stack([x, 0 * x, 0 * x])
     shapes, turns = rng.normal(size=(2, 2, 6, 3))
     shapes[:, 0] = turns[:, 0] = 0.0
-    coarse = mbd.ModalBasis(nodes, m, shapes, turns, [3.0, 40.0])
-    wide = mbd.ModalBasis(nodes, np.kron(m, np.eye(3)), shapes, turns, [3.0, 40.0])
+    K = np.diag([3.0, 40.0])
+    coarse = mbd.ModalBasis(nodes, m, shapes, turns, K)
+    wide = mbd.ModalBasis(nodes, np.kron(m, np.eye(3)), shapes, turns, K)
     assert np.allclose(wide.stiffness, coarse.stiffness, rtol=1e-12)
     points, weight = np.polynomial.legendre.leggauss(2)  # exact for products of straight lines
     at = (0.2 * np.arange(5)[:, None] + 0.1 * (1 + points)).ravel()
@@ -126,7 +127,7 @@ def test_a_mass_matrix_carries_the_field_between_nodes():
         assert np.allclose(mass_matrix_by_bodies(machine(one), q), expected, rtol=ROUND_OFF)
     skewed = np.kron(m, np.diag([1.0, 1.0, 1.5]))
     with pytest.raises(mbd.ModelError, match="same in x, y and z"):
-        mbd.ModalBasis(nodes, skewed, shapes, turns, [3.0, 40.0])
+        mbd.ModalBasis(nodes, skewed, shapes, turns, K)
 
 
 def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
@@ -135,7 +136,7 @@ def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
     nodes[0] = 0.0
     nodes[3] = LENGTH, 0, 0
     shapes, turns = 0.3 * rng.normal(size=(2, 3, 4, 3))
-    plain = mbd.ModalBasis(nodes, np.ones(4), shapes, turns, [3.0, 5.0, 8.0])
+    plain = mbd.ModalBasis(nodes, np.ones(4), shapes, turns, np.eye(3))
     around, inertia = plain, np.zeros((4, 3, 3))
     axes = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [[0.1], [0.2], [0.3]]
     for arm in (*axes, *-axes):
@@ -144,7 +145,6 @@ def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
         inertia[2] += 0.5 * (arm @ arm * np.eye(3) - np.outer(arm, arm))
     around = replace(around, masses=np.array([1, 1, 0, 1, *([0.5] * 6)]))
     lumped = replace(plain, masses=np.array([1.0, 1.0, 3.0, 1.0]), inertias=inertia)
-    lumped, around = (replace(one, stiffness=np.eye(3)) for one in (lumped, around))
     at = state(machine(lumped), rng)
     found, expected = (recursive_loads(machine(one), *at).forces for one in (lumped, around))
     assert np.allclose(found, expected, rtol=ROUND_OFF, atol=ROUND_OFF)
@@ -224,6 +224,52 @@ def test_masses_other_than_the_links_are_refused():
     parts.link("rod", 1.6, (0.5, 0, 0))
     found = build_model(parts.flexible(flexible).description())
     assert np.isclose(found.flexible[0].integrals.mass, 1.62)
+
+
+def test_frequencies_of_modes_that_the_masses_couple_are_refused(tmp_path):
+    """As with masses in another order than nodes: each mode alone would be right."""
+    omega, columns = held(3)
+    whole = as_basis(columns)
+    good = replace(whole, inertias=None, stiffness=omega / (2 * np.pi))
+    wrong = np.array(good.masses)
+    wrong[-1] *= 5.0
+    with pytest.raises(mbd.ModelError, match=r"couple modes 1 and 2 .* not the masses"):
+        replace(good, masses=wrong, stiffness=omega / (2 * np.pi))
+    mbd.save_modal_basis(good, tmp_path / "modes.csv")
+    again = mbd.load_modal_basis(tmp_path / "modes.csv", modes=[2])
+    assert len(again.stiffness) == 1
+    with pytest.raises(mbd.FileError, match="couple modes 1 and 3"):
+        mbd.load_modal_basis(tmp_path / "modes.csv", masses=wrong, modes=[1, 3])
+
+
+def test_the_root_link_is_held_at_the_node_at_its_origin():
+    """Whatever the nodes' numbers: the ground holds it there, as it does by a joint."""
+    nodes = np.array([[LENGTH, 0, 0], [0.0, 0, 0], [0.5 * LENGTH, 0.1, 0]])
+    shapes, turns = 0.3 * np.random.default_rng(3).normal(size=(2, 2, 3, 3))
+    for numbers in ([0, 1, 2], [7, 8, 9]):
+        basis = mbd.ModalBasis(nodes, np.ones(3), shapes, turns, np.eye(2), numbers)
+        bare = mbd.Builder("rod", root="rod").flexible(mbd.FlexibleLink("rod", basis))
+        welded = mbd.Builder("rod").joint("weld", "fixed", "base", "rod")
+        welded.flexible(mbd.FlexibleLink("rod", basis))
+        ours, other = (mbd.Mechanism.build(one) for one in (bare, welded))
+        at = state(ours.model, np.random.default_rng(1))
+        assert np.allclose(ours.inverse_dynamics(*at), other.inverse_dynamics(*at), rtol=1e-12)
+    lost = mbd.FlexibleLink("rod", basis.moved((0, 0, 0.2)))
+    with pytest.raises(mbd.ModelError, match=r"no node at \[0.0, 0.0, 0.0\]"):
+        mbd.Mechanism.build(mbd.Builder("rod", root="rod").flexible(lost))
+
+
+def test_a_mode_that_only_twists_has_an_angle():
+    _, columns = held(2)
+    bends = as_basis(columns)
+    turns = np.zeros((1, COUNT, 3))
+    turns[0, :, 0] = np.linspace(0.0, 1.0, COUNT)
+    inertias = np.tile(1e-4 * np.eye(3), (COUNT, 1, 1))
+    twists = replace(
+        bends, displacement=0.0 * turns, rotation=turns, stiffness=[5.0], inertias=inertias
+    )
+    assert mbd.Mechanism(machine(bends)).model.joint("rod").type.slides() == (True, True)
+    assert mbd.Mechanism(machine(twists)).model.joint("rod").type.slides() == (False,)
 
 
 def test_stress_of_round_sections_is_exact():

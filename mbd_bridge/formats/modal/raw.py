@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import FileError, count, some
 from mbd_bridge.flexible import ModalBasis
+from mbd_bridge.flexible.modal_arrays import check_orthogonal
 from mbd_bridge.formats.modal.units import UnitSystem
 
 Floats = NDArray[np.float64]
@@ -101,7 +102,11 @@ class RawModes:
         if self.frequencies is not None:
             found = replace(found, stiffness=_diagonal((2 * np.pi * self.frequencies) ** 2 * M))
         self._check_masses(M / (unit.mass * unit.length**2))
-        return found.pick(self._chosen(found, modes)).scaled()
+        chosen = self._chosen(found, modes)
+        found = found.pick(chosen).scaled()
+        if self.frequencies is not None:
+            check_orthogonal("", found.mass_matrix(), [self.labels[k] for k in chosen])
+        return found
 
     def _check_masses(self, nodal: Floats) -> None:
         if self.modal_mass is None:
