@@ -88,13 +88,13 @@ def nodal_inertias(given: ArrayLike | None, count: int) -> Floats | None:
     return found if largest else None
 
 
-def check_orthogonal(where: str, M: Floats, names: Sequence[int] | NDArray[np.int64]) -> None:
+def check_orthogonal(where: str, M: Floats, names: Sequence[int]) -> None:
     """Refuse natural modes that their modal mass matrix M (n, n) couples; `names` are theirs."""
     size = np.sqrt(np.diag(M))
     scale = np.outer(size, size)
     coupled = np.abs(M - np.diag(np.diag(M))) / np.where(scale > 0.0, scale, 1.0)
     if coupled.max(initial=0.0) > ORTHOGONAL:
-        i, j = np.unravel_index(coupled.argmax(), coupled.shape)
+        i, j = divmod(int(coupled.argmax()), len(coupled))
         raise ModelError(
             f"{where}the masses couple modes {names[i]} and {names[j]} ({coupled[i, j]:.2g} of "
             f"their modal masses), as they do no natural modes: these are not the masses of this "

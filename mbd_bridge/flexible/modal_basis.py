@@ -97,7 +97,7 @@ class ModalBasis:
         if K.ndim == 1:
             M = self.mass_matrix()
             own = np.flatnonzero(K)
-            check_orthogonal(where, M[np.ix_(own, own)], own + 1)
+            check_orthogonal(where, M[np.ix_(own, own)], (own + 1).tolist())
             K = np.diag((2.0 * np.pi * K) ** 2 * np.diag(M))
         largest = np.abs(K).max(initial=0.0)
         if (

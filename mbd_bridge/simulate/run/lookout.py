@@ -147,10 +147,11 @@ def with_events(
         begin = float(part.time[-1])
         if not acting or end - begin <= 1e-12 * max(abs(end), duration):
             return joined(parts)
-        q, v, z = part.q[-1], part.v[-1], part.z[-1]
+        last, z = (part.q[-1], part.v[-1]), part.z[-1]
         for watch in acting:
-            q, v = _changed(watch, begin, q, v)
-        leave_zero = _at_zero(watches, part, q, v)
+            last = _changed(watch, begin, *last)
+        q, v = last
+        leave_zero = _at_zero(watches, part, *last)
     why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
     return replace(joined(parts), status=why)
 
