@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from mbd_bridge.formats.description import Joint, Limits, Mimic, Vector3
+import numpy as np
+
+from mbd_bridge.formats.description import Joint, Limits, Loop, Mimic, Vector3
 from mbd_bridge.formats.document import Document, unknown
 from mbd_bridge.formats.xml_reader import Element, line_of
+from mbd_bridge.spatial import rotation_that_takes_z_to
 
 JOINT_TYPES = (
     "revolute",
@@ -95,6 +98,17 @@ def parallel(a: Vector3, b: Vector3) -> bool:
 def perpendicular(a: Vector3, b: Vector3) -> bool:
     """Return whether two unit vectors are perpendicular, as far as a file's digits tell."""
     return abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) < PERPENDICULAR
+
+
+def second_axis(joint: Joint | Loop) -> Vector3:
+    """Return the second axis of a universal joint; where none is given, one across the first.
+
+    It is the coordinate direction after the first axis' largest component, turned square to it.
+    """
+    if joint.axis2 is not None:
+        return joint.axis2
+    x, y, z = rotation_that_takes_z_to(np.asarray(joint.axis))[:, 0].tolist()
+    return x, y, z
 
 
 def _read_limits(document: Document, joint: Element) -> Limits:

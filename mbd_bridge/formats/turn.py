@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from mbd_bridge.formats.description import Joint, Vector3
-from mbd_bridge.spatial import rotation_that_takes_z_to
+from mbd_bridge.formats.joints import second_axis
 
 INVERTED = ("spherical", "planar", "fixed", "floating")
 """Joints that are turned by inverting their motion."""
@@ -18,8 +16,7 @@ def turn_round(joint: Joint) -> Joint:
     """Return a joint as it is walked from its child to its parent; twice gives the joint itself."""
     axis, axis2 = joint.axis, joint.axis2
     if joint.type == "universal":
-        first = rotation_that_takes_z_to(np.asarray(axis))[:, 0] if axis2 is None else axis2
-        axis, axis2 = _opposite(first), _opposite(axis)
+        axis, axis2 = _opposite(second_axis(joint)), _opposite(axis)
     elif joint.type not in INVERTED:
         axis = _opposite(axis)
     return replace(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats.description import Joint, Loop
-from mbd_bridge.formats.joints import parallel, perpendicular
+from mbd_bridge.formats.joints import parallel, perpendicular, second_axis
 from mbd_bridge.mechanism.joint_table import JointType
 from mbd_bridge.spatial import Array, Frame, rotation_that_takes_z_to
 
 
-def second_axis(loop: Loop, where: str) -> Frame:
+def second_turn(loop: Loop, where: str) -> Frame:
     """Return the turn of a universal joint's successor frame: x along the second axis."""
     first, second = np.asarray(loop.axis), second_direction(loop, where)
     z = first - (first @ second) * second
@@ -22,11 +20,8 @@ def second_axis(loop: Loop, where: str) -> Frame:
 
 
 def second_direction(joint: Joint | Loop, where: str) -> Array:
-    """Return a universal joint's second axis, a unit vector that differs from its first.
-
-    Where none is given it is perpendicular to the first.
-    """
-    second = np.asarray(joint.axis2) if joint.axis2 is not None else across(joint.axis)
+    """Return a universal joint's second axis, a unit vector that differs from its first."""
+    second = np.asarray(second_axis(joint))
     second = np.asarray(second / np.linalg.norm(second))
     x, y, z = second.tolist()
     if parallel(joint.axis, (x, y, z)):
@@ -42,11 +37,6 @@ def oblique(loop: Loop, where: str) -> float:
     x, y, z = second_direction(loop, where).tolist()
     first = loop.axis
     return 0.0 if perpendicular(first, (x, y, z)) else first[0] * x + first[1] * y + first[2] * z
-
-
-def across(axis: Sequence[float]) -> np.ndarray:
-    """Return a unit vector across `axis`: the coordinate direction after its largest component."""
-    return rotation_that_takes_z_to(np.asarray(axis))[:, 0]
 
 
 def axis_turn(joint: Joint, entry: JointType) -> Frame:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Loop, LoopEnd
-from mbd_bridge.mechanism.axes import oblique, second_axis
+from mbd_bridge.mechanism.axes import oblique, second_turn
 from mbd_bridge.mechanism.cut_table import (
     CUT_ROWS,
     Cut,
@@ -67,7 +67,7 @@ def loop_cut(
     turn = _turn(loop.axis)
     if loop.type == "universal":
         rows = universal_rows(oblique(loop, where))
-        return replace(cut, a=a @ turn, b=b @ second_axis(loop, where), rows=rows)
+        return replace(cut, a=a @ turn, b=b @ second_turn(loop, where), rows=rows)
     return replace(cut, a=a @ turn, b=b @ turn, rows=CUT_ROWS[loop.type])
 
 

@@ -114,6 +114,21 @@ def test_cassie_goes_from_sdf_to_mjcf_and_urdf(tmp_path):
         assert [(e.name, e.rest) for e in other.forces] == [(e.name, e.rest) for e in one.forces]
 
 
+@pytest.mark.parametrize("axis", np.eye(3))
+@pytest.mark.parametrize("form", SUFFIX)
+def test_universal_joints_without_a_second_axis_stay_what_they_are(form, axis, tmp_path):
+    parts = mbd.Builder("cross", root="base").link("arm", 2.0, (0.1, 0, 0.2), (0.1, 0.2, 0.3))
+    parts.link("hand", 1.0, (0.3, 0.1, 0), (0.1, 0.1, 0.1))
+    parts.joint("hinge", "revolute", "base", "arm", axis=(1, 1, 1))
+    parts.joint("cross", "universal", "arm", "hand", xyz=(0, 0, 1), axis=axis)
+    if form != "MJCF":
+        parts.loop("tie", "universal", "base", "hand", axis=axis, xyz=(0, 0, 1))
+    one = mbd.Mechanism.build(parts)
+    other, found = round_trip(one, tmp_path, form)
+    assert "universal loops" not in "".join(found.notes)
+    assert_same(one, other)
+
+
 def test_a_locked_joint_stays_one(tmp_path):
     from tests.formats.test_mjcf import LOCKED
 

@@ -235,6 +235,8 @@ CIRCLE = '<frame name="f"><pose relative_to="a"/></frame>'
         (sdf(link("a"), "x"), "version"),
         ('<sdf version="1.9"><model name="a"/><model name="b"/></sdf>', "one model that moves"),
         (sdf(link("a") + link("b") + joint("j", "screw", "a", "b", HINGE)), "screw_thread_pitch"),
+        (sdf(link("a") + link("b") + joint("j", "universal", "a", "b", HINGE)), "write <axis2>"),
+        (sdf(link("a") + link("b") + joint("j", "revolute2", "a", "b", HINGE)), "write <axis2>"),
     ],
 )  # fmt: skip
 def test_faulty_files_are_explained(load, text, said):

@@ -65,10 +65,11 @@ def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gea
     if ends[0] == ends[1]:
         raise document.error(element, f"parent and child are both {quote(ends[0])}; name two links")
     here = scope.frame_of(element)
-    axes = [_axis(document, scope, element, tag, here) for tag in ("axis", "axis2")]
+    two = kind == GEARBOX or TYPES[kind] == "universal"
+    axes = [_axis(document, scope, element, tag, here) for tag in ("axis", "axis2")[: 1 + two]]
     if kind == GEARBOX:
         return _gearbox(document, scope, element, name, (ends[0], ends[1]), axes, here)
-    axis, axis2 = axes[0], axes[1] if TYPES[kind] == "universal" else None
+    axis, axis2 = axes[0], axes[1] if two else None
     if axis2 is not None and parallel(axis, axis2):
         raise document.error(
             element, f"<axis> and <axis2> are parallel, {axis} and {axis2}; write two directions"
@@ -138,7 +139,12 @@ def _axis(
     """Return an axis in the joint's frame."""
     element = document.child(joint, tag)
     if element is None:
-        return DEFAULT_AXIS if tag == "axis" else (1.0, 0.0, 0.0)
+        if tag == "axis2":
+            message = (
+                f"a {joint.get('type')} joint has two axes, and SDF has no default for the second"
+            )
+            raise document.error(joint, message + "; write <axis2><xyz>1 0 0</xyz></axis2>")
+        return DEFAULT_AXIS
     axis = direction(document, element, DEFAULT_AXIS)
     xyz = element.find("xyz")
     expressed = "" if xyz is None else xyz.get("expressed_in") or ""

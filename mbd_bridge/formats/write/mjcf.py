@@ -14,6 +14,7 @@ from lxml import etree
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats.description import Coupling, Description, Geometry, Joint, Link, Loop
 from mbd_bridge.formats.inertial import unphysical
+from mbd_bridge.formats.joints import second_axis
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.write.values import (
     cannot,
@@ -232,7 +233,7 @@ class _Writer:
             "cylindrical": [(".angle", "hinge", axis), (".displacement", "slide", axis)],
             "universal": [
                 (".first", "hinge", axis),
-                (".second", "hinge", np.array(_second(joint))),
+                (".second", "hinge", np.array(second_axis(joint))),
             ],
         }.get(kind, [("", "hinge", axis)])
         if len(parts) > 1:
@@ -300,13 +301,6 @@ class _Writer:
         if leader:
             element.set("joint2", leader)
         element.set("polycoef", numbers((coupling.offset, ratio, 0.0, 0.0, 0.0)))
-
-
-def _second(joint: Joint) -> tuple[float, float, float]:
-    if joint.axis2 is not None:
-        return joint.axis2
-    x, y, z = rotation_that_takes_z_to(np.array(joint.axis))[:, 0].tolist()
-    return x, y, z
 
 
 def mjcf_text(description: Description, left_out: LeftOut) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from mbd_bridge.formats.description import Description, Geometry, Joint, Limits, Link, Loop
+from mbd_bridge.formats.joints import second_axis
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.turn import turn_round
 from mbd_bridge.formats.write.sdf_couplings import written_couplings
@@ -168,11 +169,7 @@ def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: Lef
         for tag, value in values.items():
             said(dynamics, tag, number(value))
     if joint.type == "universal":
-        second = joint.axis2
-        if second is None:
-            left_out.add("the default second axis of universal joints", joint.name)
-        else:
-            said(child(element, "axis2"), "xyz", numbers(second))
+        said(child(element, "axis2"), "xyz", numbers(second_axis(joint)))
 
 
 def _limits(axis: Element, limits: Limits) -> None:
@@ -205,5 +202,5 @@ def _loop(model: Element, loop: Loop, places: dict[str, Frame], left_out: LeftOu
     said(element, "child", loop.successor.link)
     if loop.type not in ("spherical", "fixed"):
         said(child(element, "axis"), "xyz", numbers(loop.axis))
-    if loop.type == "universal" and loop.axis2 is not None:
-        said(child(element, "axis2"), "xyz", numbers(loop.axis2))
+    if loop.type == "universal":
+        said(child(element, "axis2"), "xyz", numbers(second_axis(loop)))
