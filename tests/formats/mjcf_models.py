@@ -29,6 +29,10 @@ STACKS = (
 """Joints of one body, one after the other."""
 
 
+FLAGS = ("gravity", "equality", "spring", "constraint", "contact")
+"""What a file may disable."""
+
+
 def numbers(values) -> str:
     return " ".join(f"{x:.9g}" for x in np.atleast_1d(values))
 
@@ -46,8 +50,11 @@ def random_mjcf(rng: np.random.Generator) -> str:
     tendons = coupled = ""
     if len(hinges) > 2 and rng.random() < 0.3:
         tendons, coupled = _tendons(rng, hinges)
+    off = [name for name in FLAGS if rng.random() < 0.06]
+    flags = "<flag " + " ".join(f'{name}="disable"' for name in off) + "/>"
     return (
-        f'<mujoco model="random"><compiler angle="radian"/><option gravity="{gravity}"/>'
+        '<mujoco model="random"><compiler angle="radian"/>'
+        f'<option gravity="{gravity}">{flags}</option>'
         f'<worldbody><site name="s0" pos="{numbers(rng.normal(0, 1, 3))}"/>{bodies}</worldbody>'
         f"{tendons}<equality>{equalities}{coupled}</equality></mujoco>"
     )

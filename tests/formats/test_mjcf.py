@@ -4,6 +4,7 @@ import re
 import sys
 import warnings
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -117,6 +118,40 @@ def test_gravity_and_springs_are_the_files_unless_others_are_given(tmp_path):
     robot, _ = load(tmp_path, gravity=(0, 0, -1), forces=())
     assert robot.model.gravity[2] == -1
     assert not robot.forces
+
+
+FLAGGED = """
+<mujoco><option gravity="1 2 3"><flag {}/></option><worldbody>
+  <body><joint name="a" axis="0 1 0" stiffness="2" springref="30" damping="0.5" frictionloss="0.1"/>
+    <geom size="0.1" pos="0.3 0 0"/></body>
+  <body pos="1 0 0"><joint name="b"/><geom size="0.1" pos="0.3 0 0"/></body>
+</worldbody><equality><joint name="gear" joint1="b" joint2="a"/></equality></mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    "flag", ["gravity", "spring", "damper", "frictionloss", "equality", "constraint", "contact"]
+)
+def test_what_a_flag_disables_does_not_act(tmp_path, flag):
+    """dm_control's fish and finger have no gravity by a flag; they fell, and nothing said so."""
+    text = FLAGGED.format(f'{flag}="disable"')
+    robot, _ = load(tmp_path, text)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[0] = 1.5
+    mujoco.mj_forward(model, data)
+    one, two = (robot.model.description.joints[k] for k in (0, 1))
+    v = data.qvel.copy()
+    bias = mbd.load(robot.model.description.source, forces=()).bias_forces(np.zeros(2), v)
+    assert bias == pytest.approx(data.qfrc_bias, abs=1e-12)
+    spring = sum(one.along(0.0, 0.0, 0.0)[0] for one in robot.forces)
+    assert spring == pytest.approx(data.qfrc_spring[0], abs=1e-12)
+    assert -one.damping * v[0] == pytest.approx(data.qfrc_damper[0], abs=1e-12)
+    kinds = list(data.efc_type)
+    rubs = mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF in kinds
+    assert (one.friction == 0.1, two.friction) == (rubs, 0.0)
+    gears = mujoco.mjtConstraint.mjCNSTR_EQUALITY in kinds
+    assert len(robot.model.description.couplings) == gears
 
 
 def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ class Compiled(NamedTuple):
     Attributes
     ----------
     engine : the package
-    model : ``mujoco.MjModel``
+    model : ``mujoco.MjModel``; what the file's ``<flag>`` disables is zero or inactive there
     meshes : name of a mesh -> its file, where there is one
     """
 
@@ -55,7 +56,7 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
     spec = _spec(engine, path)
     meshes = _files(spec, path)
     try:
-        return Compiled(engine, _compile(spec, document), meshes)
+        return Compiled(engine, _compile(engine, spec, document), meshes)
     except (ValueError, engine.FatalError) as error:
         first = error
     missing = [file for file, found in meshes.values() if found is None]
@@ -64,7 +65,7 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
     if not assets:
         raise _refused(path, first)
     try:
-        model = _compile(spec, document)
+        model = _compile(engine, spec, document)
     except (ValueError, engine.FatalError):
         raise _refused(path, first) from None
     for file in missing:
@@ -74,14 +75,33 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
     return Compiled(engine, model, meshes)
 
 
-def _compile(spec: Any, document: Document) -> Any:
+def _compile(engine: Any, spec: Any, document: Document) -> Any:
     """Return the compiled model; MuJoCo's own warnings become remarks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = spec.compile()
     for one in caught:
         document.remark("MuJoCo warns", " ".join(str(one.message).split())[:LONGEST])
+    for array in _disabled(engine.mjtDisableBit, model):
+        array[...] = 0
     return model
+
+
+def _disabled(bits: Any, model: Any) -> Iterator[Any]:
+    """Yield the arrays of what ``<flag>`` disables; limits stay, as they are compared only."""
+    forces = {
+        "GRAVITY": (model.opt.gravity,),
+        "EQUALITY": (model.eq_active0,),
+        "FRICTIONLOSS": (model.dof_frictionloss,),
+        "CONTACT": (model.geom_contype, model.geom_conaffinity),
+        "SPRING": (model.jnt_stiffness, model.tendon_stiffness),
+        "DAMPER": (model.dof_damping, model.tendon_damping),
+    }
+    forces["CONSTRAINT"] = (*forces["EQUALITY"], *forces["FRICTIONLOSS"], *forces["CONTACT"])
+    forces["PASSIVE"] = (*forces["SPRING"], *forces["DAMPER"], model.body_gravcomp)  # before 3.3.4
+    for name, arrays in forces.items():
+        if model.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}", 0)):
+            yield from arrays
 
 
 def _spec(engine: Any, path: str) -> Any:
