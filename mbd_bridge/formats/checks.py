@@ -48,14 +48,14 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], file: str) -> str
         for link in (joint.parent, joint.child):
             if link not in names:
                 message = unknown("link", link, (link.name for link in links))
-                raise _error(joint, f"{message}. Add the <link> or correct the name", file)
+                raise joint_error(joint, f"{message}. Add the <link> or correct the name", file)
         if joint.parent == joint.child:
-            raise _error(
+            raise joint_error(
                 joint, f"parent and child are both {quote(joint.child)}; name two links", file
             )
         other = above.setdefault(joint.child, joint)
         if other is not joint:
-            raise _error(
+            raise joint_error(
                 joint,
                 f"link {quote(joint.child)} has two parents, {quote(other.parent)} by joint "
                 f"{quote(other.name)} (line {other.line}) and {quote(joint.parent)} by this one; "
@@ -102,7 +102,7 @@ def _check_no_cycle(names: Iterable[str], above: dict[str, Joint], file: str) ->
                 links = list(path)[list(path).index(name) :]
                 worst = above[max(links, key=lambda link: order[link])]  # the file's last one
                 cycle = " -> ".join([*reversed(links), links[-1]][:10])
-                raise _error(
+                raise joint_error(
                     worst,
                     f"links are their own ancestors: {cycle}; so there is no root. A tree has "
                     f"no cycle: {_advice(worst)}",
@@ -129,9 +129,9 @@ def check_mimics(joints: Sequence[Joint], file: str) -> None:
             if leader.name in path:
                 names = " -> ".join([*list(path)[:10], leader.name])
                 message = f"joints mimic each other in a circle: {names}; let one be free"
-                raise _error(start, message, file)
+                raise joint_error(start, message, file)
             if leader.type not in ONE_FREEDOM:
-                raise _error(
+                raise joint_error(
                     joint,
                     f"it mimics joint {quote(leader.name)}, which is {leader.type}; only "
                     f"{', '.join(sorted(ONE_FREEDOM))} joints can lead. Name one of those",
@@ -203,5 +203,6 @@ def _advice(joint: Joint) -> str:
     return CLOSE_WITH_LOOP_JOINT.format(**{key: name[:QUOTED] for key, name in names.items()})
 
 
-def _error(joint: Joint, message: str, file: str) -> FileError:
-    return FileError(message, file, joint.line, f"<joint name={quote(joint.name)}>")
+def joint_error(joint: Joint, message: str, file: str) -> FileError:
+    """Return an error at a joint, of the file unless it says another one."""
+    return FileError(message, joint.source or file, joint.line, f"<joint name={quote(joint.name)}>")

@@ -92,6 +92,7 @@ class Joint:
     child_frame : Frame of the joint on the child link; a file's own joints have the link's frame
     turned : the tree walks this joint from what was described as its child (`mechanism.recut`):
         parent, child, frames and axes here are as walked, its load keeps the described sense
+    source : the file that holds it, None where it is the description's own
     """
 
     name: str
@@ -111,6 +112,7 @@ class Joint:
     line: int | None = None
     child_frame: Frame = field(default_factory=Frame.identity)
     turned: bool = False
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

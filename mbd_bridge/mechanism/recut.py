@@ -119,7 +119,9 @@ def _of_joint(joint: Joint, followed: set[str], geared: set[str]) -> _Way:
     if why:
         return _Way(joint.name, ends, joint, None, why)
     sides = LoopEnd(joint.parent, joint.origin), LoopEnd(joint.child, joint.child_frame)
-    cut = Loop(joint.name, kind, *sides, joint.axis, joint.axis2, line=joint.line)
+    cut = Loop(
+        joint.name, kind, *sides, joint.axis, joint.axis2, line=joint.line, source=joint.source
+    )
     return _Way(joint.name, ends, joint, cut)
 
 
@@ -137,6 +139,7 @@ def _of_loop(loop: Loop) -> _Way:
         loop.axis2,
         child_frame=loop.successor.frame,
         line=loop.line,
+        source=loop.source,
     )
     return _Way(loop.name, ends, joint, loop)
 

@@ -48,6 +48,51 @@ def load(path, **options):
     return robot, " ".join(str(one.message) for one in caught)
 
 
+CIRCLE = (
+    "".join(link(name) for name in "abc")
+    + joint("ab", "revolute", "a", "b", HINGE)
+    + joint("bc", "revolute", "b", "c", HINGE)
+)
+"""An open chain; the joint ca closes it, on the third line of the file."""
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        (joint("ca", "universal", "c", "a", HINGE), "write <axis2>"),
+        (joint("ca", "revolute", "c", "c", HINGE), "parent and child are both"),
+        ("<axis><xyz>0 1 0</xyz><mimic joint='x'/></axis>", "no joint named 'inner::x'"),
+        ("<axis><xyz>0 1 0</xyz><mimic joint='ca'/></axis>", "it closes a loop|circle"),
+    ],
+)
+def test_errors_of_loops_name_the_file_that_holds_them(place, inside, said):
+    closing = inside if "<joint" in inside else joint("ca", "revolute", "c", "a", inside)
+    folder = place(
+        {
+            "machine.sdf": sdf(
+                link("stand") + "<include><uri>ring.sdf</uri><name>inner</name></include>"
+            ),
+            "ring.sdf": sdf(f"\n{CIRCLE}\n{closing}"),
+        }
+    )
+    with pytest.raises(FileError, match=rf"ring\.sdf:3: .*({said})"):
+        load(folder / "machine.sdf")
+
+
+def test_loops_know_the_file_that_holds_them(place):
+    closing = joint("ca", "ball", "c", "a")
+    folder = place(
+        {
+            "machine.sdf": sdf(
+                link("stand") + "<include><uri>ring.sdf</uri><name>inner</name></include>"
+            ),
+            "ring.sdf": sdf(f"\n{CIRCLE}\n{closing}"),
+        }
+    )
+    (loop,) = load(folder / "machine.sdf")[0].model.loops
+    assert (loop.name, loop.source, loop.line) == ("inner::ca", str(folder / "ring.sdf"), 3)
+
+
 def same(one: mbd.Mechanism, other: mbd.Mechanism) -> bool:
     """Return whether two machines have the same mass matrix, forces and places."""
     q, v = np.random.default_rng(0).normal(0, 1, (2, one.nq))

@@ -80,7 +80,7 @@ def spanning_tree(
     return tree, [joints[k] for k in range(len(joints)) if k not in chosen], parts[1:]
 
 
-def as_loop(joint: Joint, source: str) -> Loop:
+def as_loop(joint: Joint) -> Loop:
     """Return a joint as one that closes a loop."""
     return Loop(
         joint.name,
@@ -90,5 +90,5 @@ def as_loop(joint: Joint, source: str) -> Loop:
         joint.axis,
         joint.axis2,
         line=joint.line,
-        source=source,
+        source=joint.source,
     )

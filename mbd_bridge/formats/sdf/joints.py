@@ -49,7 +49,8 @@ class Gearbox:
     links: tuple[str, str]
     axes: tuple[np.ndarray, np.ndarray]
     ratio: float
-    element: Element
+    line: int | None
+    source: str
 
 
 def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gearbox:
@@ -118,6 +119,7 @@ def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gea
         pitch=_pitch(document, element) if kind == "screw" else 0.0,
         line=line_of(element),
         child_frame=_in_link(scope, ends[1]).inverse() @ here,
+        source=document.file,
     )
 
 
@@ -229,4 +231,4 @@ def _gearbox(
     ratio = number(document, element, "gearbox_ratio", 1.0)
     if not ratio:
         raise document.error(element, "expected a <gearbox_ratio> other than 0")
-    return Gearbox(name, reference, links, (first, second), ratio, element)
+    return Gearbox(name, reference, links, (first, second), ratio, line_of(element), document.file)

@@ -8,7 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbd_bridge.formats.checks import check_couplings, check_loops, check_mimics, check_tree
+from mbd_bridge.formats.checks import (
+    check_couplings,
+    check_loops,
+    check_mimics,
+    check_tree,
+    joint_error,
+)
 from mbd_bridge.formats.description import Coupling, Description, Joint, Link, Vector3
 from mbd_bridge.formats.document import Document, quote, unknown
 from mbd_bridge.formats.left_out import LeftOut
@@ -18,7 +24,7 @@ from mbd_bridge.formats.sdf.joints import Gearbox, read_joint
 from mbd_bridge.formats.sdf.links import read_link
 from mbd_bridge.formats.sdf.scopes import Scope, is_world
 from mbd_bridge.formats.sdf.values import numbers, text
-from mbd_bridge.formats.xml_reader import MAX_BYTES, line_of
+from mbd_bridge.formats.xml_reader import MAX_BYTES
 from mbd_bridge.spatial import Frame
 
 WORLD = "world"
@@ -132,10 +138,10 @@ def _assembled(
     names = [link.name for link in links]
     if not names:
         raise document.error(scope.model, "the model has no <link>; add one")
-    _check_mimics(document, scope, joints)
+    _check_mimics(document.file, joints)
     to_world = any(WORLD in (joint.parent, joint.child) for joint in joints)
     base = WORLD if to_world else scope.canonical(scope.model)
-    couplings = _couplings(document, scope, joints, gears, left_out)
+    couplings = _couplings(scope, joints, gears, left_out)
     followed = {joint.mimic.joint for joint in joints if joint.mimic is not None}
     geared = {name for one in couplings for name in (one.joint, one.follows[0][0])}
     kept = {
@@ -149,10 +155,11 @@ def _assembled(
     tree, cut, parts = spanning_tree(names, joints, kept, base)
     for joint in cut:
         if joint.name in kept:
-            raise document.error(
-                scope.elements.get(joint.name, scope.model),
-                f"joint {quote(joint.name)} closes a loop of joints that are screws, springs, "
-                f"gears or mimics, and one of them has to be cut, which they cannot be",
+            raise joint_error(
+                joint,
+                "it closes a loop of joints that are screws, springs, gears or mimics, and one of "
+                "them has to be cut, which they cannot be",
+                document.file,
             )
     placed = scope.frame(base, scope.model)
     if not to_world and (parts or not _is_identity(placed)):
@@ -177,7 +184,7 @@ def _assembled(
         name=scope.name or "model",
         links=tuple(links),
         joints=tuple(tree),
-        loops=tuple(as_loop(joint, document.file) for joint in cut),
+        loops=tuple(as_loop(joint) for joint in cut),
         couplings=couplings,
         format="SDF",
     )
@@ -187,16 +194,14 @@ def _is_identity(frame: Frame) -> bool:
     return bool(np.array_equal(frame.rotation, np.eye(3)) and not frame.translation.any())
 
 
-def _check_mimics(document: Document, scope: Scope, joints: Sequence[Joint]) -> None:
+def _check_mimics(file: str, joints: Sequence[Joint]) -> None:
     known = {joint.name for joint in joints}
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint not in known:
-            element = scope.elements.get(joint.name, scope.model)
-            raise document.error(element, unknown("joint", joint.mimic.joint, known))
+            raise joint_error(joint, unknown("joint", joint.mimic.joint, known), file)
 
 
 def _couplings(
-    document: Document,
     scope: Scope,
     joints: Sequence[Joint],
     gears: Sequence[Gearbox],
@@ -214,9 +219,7 @@ def _couplings(
             continue
         (first, sign1), (second, sign2) = sides[0], sides[1]
         ratio = -one.ratio * sign1 / sign2
-        found.append(
-            Coupling(one.name, second, ((first, ratio),), 0.0, line_of(one.element), document.file)
-        )
+        found.append(Coupling(one.name, second, ((first, ratio),), 0.0, one.line, one.source))
     return tuple(found)
 
 
