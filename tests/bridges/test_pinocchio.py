@@ -94,6 +94,10 @@ def test_joints_without_an_entry_become_chains():
     weight = pin.rnea(model, data, q, rest, rest).copy()
     # Column by column, for pinocchio's crba leaves out blocks of a model numbered like this one.
     M = np.column_stack([pin.rnea(model, data, q, rest, e) - weight for e in np.eye(model.nv)])
+    pin.rnea(model, data, q, v, a)
+    theirs = np.array([f.vector for f in data.f])
+    bridge.rnea(prepared, mine, q, v, a)
+    assert np.allclose([f.vector for f in mine.f][1:], theirs[1:], rtol=1e-9, atol=1e-9)
     expected = {
         "tau": (bridge.rnea, 3, tau),
         "nle": (bridge.nle, 2, pin.nonLinearEffects(model, data, q, v).copy()),
@@ -129,6 +133,7 @@ def test_pinocchios_calls_give_pinocchios_results(name):
     equal(bridge.rnea(fast, mine, q, v, a), tau)
     equal(mine.tau, data.tau)
     forces = np.array([f.vector for f in data.f])
+    equal(np.array([f.vector for f in mine.f]), forces)
     forces[0] = 0
     equal(bridge.joint_forces(fast, mine, q, v, a), forces)
     equal(

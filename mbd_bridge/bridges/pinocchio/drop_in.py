@@ -141,9 +141,15 @@ def prepare(
 def rnea(
     model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> Array:
-    """Return the joint torques (nv,) or (N, nv), as ``pinocchio.rnea``."""
+    """Return the joint torques (nv,) or (N, nv), as ``pinocchio.rnea``.
+
+    For one state ``data.f`` is filled, too, by `joint_forces`.
+    """
     kernel = model.kernel("inverse_dynamics")
     (tau,) = kernel(model.coordinates(q), model.rates(v), model.rates(a, "a"))
+    if data is not None and tau.ndim == 1:
+        for number, force in enumerate(joint_forces(model, None, q, v, a)[1:], 1):
+            data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
     return _give(data, "tau", tau[..., model.order])
 
 

@@ -245,17 +245,13 @@ def _joints(
     rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
     found = kernel(own, rates)
     still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv)), np.zeros(6)
-    lead, place = own.ndim - 1, np.cumsum([one is not None for one in moving]) - 1
+    lead = own.ndim - 1
+    rows = np.cumsum([one is not None for one in moving])
+    rows[[one is None for one in moving]] = 0  # row 0 is what stands still
     x, R, J, drift = (
-        np.stack(
-            [
-                np.broadcast_to(rest, (*own.shape[:-1], *rest.shape))
-                if one is None
-                else np.take(part, place[number], axis=lead)
-                for number, one in enumerate(moving)
-            ],
-            axis=lead,
-        )
+        np.concatenate(
+            [np.broadcast_to(rest, (*own.shape[:-1], 1, *rest.shape)), part], axis=lead
+        ).take(rows, axis=lead)
         for part, rest in zip(found, still, strict=True)
     )
     return x, R, J, drift
