@@ -14,8 +14,9 @@ from mbd_bridge.equations.centroid import Centroid, centroid
 from mbd_bridge.equations.frames import Reference, frame_kinematics
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array, Frame
 
 Placed: TypeAlias = "str | tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike]"
@@ -97,21 +98,16 @@ def prepare_frames(
         return tuple(np.array([kin[k] for kin in each]) for k in range(4))
 
     named = " ".join(one.identity for one in frames)
-    return compile_kernel(
-        function,
-        {"q": model.nq, "v": model.nv},
-        outputs=("position", "rotation", "jacobian", "drift"),
-        name="frames",
-        identity=f"{digest(model)} frames {reference} {named}",
-    )
+    inputs, outputs = {"q": model.nq, "v": model.nv}, ("position", "rotation", "jacobian", "drift")
+    what = f"frames {reference} {named}"
+    return model_kernel(model, "frames", inputs, outputs, function, what)
 
 
 def prepare_centroid(model: Model) -> Kernel:
     """Return the kernel (q, v) of `equations.centroid`."""
-    return compile_kernel(
-        lambda q, v: tuple(centroid(model, q, v)),
-        {"q": model.nq, "v": model.nv},
-        outputs=Centroid._fields,
-        name="centroid",
-        identity=f"{digest(model)} centroid",
-    )
+
+    def function(q: Array, v: Array) -> tuple[Array, ...]:
+        return tuple(centroid(model, q, v))
+
+    inputs = {"q": model.nq, "v": model.nv}
+    return model_kernel(model, "centroid", inputs, Centroid._fields, function, "centroid")

@@ -24,14 +24,15 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels import Kernel, compile_kernel, jacobian
+from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.kernel import Forces, system_function
 from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates, residuals
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array
 
 OUTPUTS = ("f", "phi", "phi_rate", "phi_acceleration", "q_rate", "z_rate")
@@ -167,10 +168,7 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
     traced = system_function(system, of)
     if parameters is not None:
         inputs["p"] = parameters.size
-    return compile_kernel(
-        jacobian(traced, inputs, BY),
-        inputs,
-        outputs=(*OUTPUTS, *(f"{name}_by" for name in OUTPUTS)),
-        name="linear_terms",
-        identity=None if identity is None else f"{digest(model)} linear terms {rows} {identity}",
-    )
+    outputs = (*OUTPUTS, *(f"{name}_by" for name in OUTPUTS))
+    derived = jacobian(traced, inputs, BY)
+    what = None if identity is None else f"linear terms {rows} {identity}"
+    return model_kernel(model, "linear_terms", inputs, outputs, derived, what)

@@ -12,9 +12,10 @@ from mbd_bridge.equations.section_loads import SectionCut, section_loads
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.flexible import Beam, ModalBasis, Section, SectionTable
 from mbd_bridge.flexible.integrals import mass_integrals, station_shape
-from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.flexible import held_stations, in_body, modes_of, root_of, station_type
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array, Frame
 
 
@@ -170,10 +171,8 @@ class SectionSolver:
             return (section_loads(model, self._cuts, q, v, a, of),)
 
         sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "loads": 6 * len(self._bodies)}
-        identity = f"{digest(model)} sections {self.flexible.link} {self.x.tolist()}"
-        return compile_kernel(
-            function, sizes, outputs=("loads",), name="section_loads", identity=identity
-        )
+        what = f"sections {self.flexible.link} {self.x.tolist()}"
+        return model_kernel(model, "section_loads", sizes, ("loads",), function, what)
 
     def __call__(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: Array) -> SectionLoads:
         """Return the loads for one state or N.

@@ -43,10 +43,10 @@ from mbd_bridge.solve.applied import AppliedForces, check_stateless
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.loop_terms import PROBES, probes
+from mbd_bridge.solve.model_kernel import variants_kernel
 from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.variants import KernelRequest
 from mbd_bridge.solve.wrenches import pack_external
 from mbd_bridge.spatial import Array
 
@@ -117,8 +117,9 @@ class LoadSolver:
         places = [tuple(place) for place in asked]
         self._what = f"{places} {request.convention.form!r} {request.reaction}"
         what = self._applied.identity(f"{self._what} loads {closed}")
-        wanted = KernelRequest(function_of, inputs, tuple(outputs), "joint_loads", what)
-        self.kernel = wanted.kernel(model, parameters)
+        self.kernel = variants_kernel(
+            model, parameters, "joint_loads", inputs, outputs, function_of, what
+        )
         self._actuated_joints: tuple[str, ...] | None = None
         if closed:
             self._actuated_joints = actuated_joints(model, request.actuated)
@@ -344,8 +345,8 @@ class LoadSolver:
         inputs = {"q": self.model.nq, "open": PROBES * rows}
         inputs |= {} if self.point is None else {"point": 3}
         outputs = ("wrench", "actuation", "reaction")[: 3 if self.request.reaction else 2]
-        wanted = KernelRequest(function_of, inputs, outputs, "open_loads", f"{self._what} open")
-        return wanted.kernel(self.model, parameters)
+        name, what = "open_loads", f"{self._what} open"
+        return variants_kernel(self.model, parameters, name, inputs, outputs, function_of, what)
 
     def flags(self, q: ArrayLike, basis: Array, *more: ArrayLike) -> tuple[Array, ...]:
         """Return which components (J, 6), actuators (F,) and reactions are determined at one

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
@@ -34,12 +35,11 @@ def system_kernel(
     identity : all that the function depends on beside model and parameters; None: its graph tells
     """
     parameters = system.parameters
-    sizes = inputs if parameters is None else {**inputs, "p": parameters.size}
-    if identity is not None:
-        own = "" if parameters is None else f" {parameters.identity}"
-        identity = f"{digest(system.model)} {identity}{own}"
+    if parameters is not None:
+        inputs = {**inputs, "p": parameters.size}
+        identity = None if identity is None else f"{identity} {parameters.identity}"
     function = system_function(system, function_of)
-    return compile_kernel(function, sizes, outputs=outputs, name=name, identity=identity)
+    return model_kernel(system.model, name, inputs, outputs, function, identity)
 
 
 def system_function(system: System, function_of: Callable[[Model, Forces], Traceable]) -> Traceable:

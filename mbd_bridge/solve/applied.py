@@ -20,9 +20,10 @@ from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.points import in_link_axes
-from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.dynamics import external_on
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array, zeros
 
@@ -185,13 +186,8 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
         return total if along is None else total + along, flat
 
     inputs = {"q": model.nq, "v": model.nv, **applied.inputs}
-    return compile_kernel(
-        function,
-        inputs,
-        outputs=("forces", "wrenches"),
-        name="element_forces",
-        identity=applied.identity(f"{digest(model)} element forces"),
-    )
+    outputs, what = ("forces", "wrenches"), applied.identity("element forces")
+    return model_kernel(model, "element_forces", inputs, outputs, function, what)
 
 
 def element_links(model: Model, forces: Iterable[ForceElement]) -> tuple[int, ...]:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import flag
 from mbd_bridge.errors import SolveError, StateError, one_of
-from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import prepare
@@ -32,6 +32,7 @@ from mbd_bridge.solve.loop_terms import (
     prepare_terms,
 )
 from mbd_bridge.solve.minimum_norm import LARGEST, operations, spread
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
@@ -230,15 +231,9 @@ class ClosedForward:
             facts = np.array([found.risk, risk, (left * left).sum() / (1.0 + size)])
             return found.a, lam * inverse, np.concatenate([facts, self._open_by(terms)])
 
-        return compile_kernel(
-            function,
-            self._inputs,
-            outputs=("a", "lam", "facts"),
-            name="closed_forward",
-            identity=self._applied.identity(
-                f"{digest(model)} forward {self.prescribed_velocities} {chosen}"
-            ),
-        )
+        outputs = ("a", "lam", "facts")
+        what = self._applied.identity(f"forward {self.prescribed_velocities} {chosen}")
+        return model_kernel(model, "closed_forward", self._inputs, outputs, function, what)
 
     def _open_by(self, terms: LoopTerms) -> Array:
         """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms,

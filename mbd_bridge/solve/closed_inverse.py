@@ -19,10 +19,10 @@ from mbd_bridge.arguments import flag
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import SolveError
-from mbd_bridge.kernels import Kernel, compile_kernel
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
 from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
 from mbd_bridge.solve.applied import Applied, AppliedForces, check_stateless
 from mbd_bridge.solve.finite import explain
@@ -39,6 +39,7 @@ from mbd_bridge.solve.loop_terms import (
     probes,
 )
 from mbd_bridge.solve.minimum_norm import LARGEST, MinimumNorm, operations, projected
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
@@ -215,16 +216,10 @@ class ClosedInverse:
 
         active = np.flatnonzero(self.active).tolist()
         exact = self._choice.rows if self._choice.imprecise else ()
-        return compile_kernel(
-            function,
-            self._inputs,
-            outputs=("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts"),
-            name="closed_inverse",
-            identity=self._applied.identity(
-                f"{digest(self.model)} inverse {active} {rows} {exact} "
-                f"{[spin.columns for spin in self.spins]}"
-            ),
-        )
+        outputs = ("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts")
+        columns = [spin.columns for spin in self.spins]
+        what = self._applied.identity(f"inverse {active} {rows} {exact} {columns}")
+        return model_kernel(self.model, "closed_inverse", self._inputs, outputs, function, what)
 
     def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:
         """Return the accelerations with those of free spins, and the risk of these; traceable."""

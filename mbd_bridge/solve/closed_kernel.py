@@ -16,11 +16,12 @@ from mbd_bridge.arguments import finite_numbers, name_list
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
-from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import Dynamics, external_on
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ROWS_RISK
@@ -83,13 +84,8 @@ def closed_kernel(
     inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
     if numbers:
         inputs["external"] = 6 * len(numbers)
-    kernel = compile_kernel(
-        function,
-        inputs,
-        outputs=("a", "lam", "risk"),
-        name="forward_dynamics",
-        identity=f"{digest(model)} closed kernel {numbers} {rows}",
-    )
+    outputs, what = ("a", "lam", "risk"), f"closed kernel {numbers} {rows}"
+    kernel = model_kernel(model, "forward_dynamics", inputs, outputs, function, what)
     return ClosedKernel(kernel, rows, place)
 
 

@@ -28,12 +28,12 @@ from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.kernels import Cache, Kernel, compile_kernel
+from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.native.store import DEFAULT_CACHE
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
-from mbd_bridge.solve.variants import KernelRequest
+from mbd_bridge.solve.model_kernel import model_kernel, variants_kernel
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 
@@ -126,52 +126,39 @@ def prepare(
 ) -> Kernel:
     """Return the kernel of one of the functions above, compiled or from the cache."""
     wanted = traceable(model, what, links, axes)
-    return compile_kernel(
-        wanted.function,
-        wanted.inputs,
-        outputs=wanted.outputs,
-        name=what,
-        identity=f"{digest(model)} {what} {links} {axes}",
-        cache=cache,
-    )
+    inputs, outputs, identity = wanted.inputs, wanted.outputs, f"{what} {links} {axes}"
+    return model_kernel(model, what, inputs, outputs, wanted.function, identity, cache=cache)
 
 
 def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
     """Return the kernel of such a function whose last input are the parameters of a variant."""
-    wanted = traceable(parameters.model, what)
-    return KernelRequest(
-        lambda model: traceable(model, what).function, wanted.inputs, wanted.outputs, what, what
-    ).kernel(parameters.model, parameters)
+    model = parameters.model
+    wanted = traceable(model, what)
+
+    def function_of(own: Model) -> Callable[..., tuple[Array, ...]]:
+        return traceable(own, what).function
+
+    inputs, outputs = wanted.inputs, wanted.outputs
+    return variants_kernel(model, parameters, what, inputs, outputs, function_of, what)
 
 
 def prepare_placement(model: Model, link: int) -> Kernel:
     """Return the kernel of a link's placement in the world, (4, 4)."""
-    return compile_kernel(
-        lambda q: (placement(model, q, link),),
-        {"q": model.nq},
-        outputs=("placement",),
-        name="placement",
-        identity=f"{digest(model)} placement {link}",
-    )
+    name, inputs, what = "placement", {"q": model.nq}, f"placement {link}"
+    return model_kernel(model, name, inputs, (name,), lambda q: (placement(model, q, link),), what)
 
 
 def prepare_velocity(model: Model, link: int) -> Kernel:
     """Return the kernel of the velocity (6,) of a point (3,) of a link, in world axes."""
-    return compile_kernel(
-        lambda q, v, point: (link_velocity(model, q, v, link, point),),
-        {"q": model.nq, "v": model.nv, "point": 3},
-        outputs=("velocity",),
-        name="velocity",
-        identity=f"{digest(model)} velocity {link}",
-    )
+
+    def function(q: Array, v: Array, point: Array) -> tuple[Array, ...]:
+        return (link_velocity(model, q, v, link, point),)
+
+    name, inputs = "velocity", {"q": model.nq, "v": model.nv, "point": 3}
+    return model_kernel(model, name, inputs, (name,), function, f"velocity {link}")
 
 
 def prepare_placements(model: Model) -> Kernel:
     """Return the kernel of all bodies' placements in the world, (B, 4, 4)."""
-    return compile_kernel(
-        lambda q: (body_placements(model, q),),
-        {"q": model.nq},
-        outputs=("placements",),
-        name="placements",
-        identity=f"{digest(model)} placements",
-    )
+    name, inputs = "placements", {"q": model.nq}
+    return model_kernel(model, name, inputs, (name,), lambda q: (body_placements(model, q),), name)

@@ -21,9 +21,10 @@ from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import StateError
-from mbd_bridge.kernels import Kernel, compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array, zeros
 
 PROBES = 3
@@ -108,13 +109,8 @@ def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
         return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
 
     inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
-    return compile_kernel(
-        function,
-        inputs,
-        outputs=LoopTerms._fields,
-        name="loop_terms",
-        identity=applied.identity(f"{digest(model)} loop_terms"),
-    )
+    what = applied.identity("loop_terms")
+    return model_kernel(model, "loop_terms", inputs, LoopTerms._fields, function, what)
 
 
 def probes(count: int) -> Array:

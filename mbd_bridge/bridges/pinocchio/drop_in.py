@@ -21,11 +21,11 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.bridges.pinocchio.adopt import adopt
 from mbd_bridge.bridges.pinocchio.constraints import ConstrainedMotion, multipliers
 from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads import LoadRequest, LoadSolver
-from mbd_bridge.mechanism import RANK_TOLERANCE, digest
+from mbd_bridge.mechanism import RANK_TOLERANCE
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics, ForwardDynamics
 from mbd_bridge.solve import prepare as prepare_kernel
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.spatial import Array
 
@@ -109,12 +109,13 @@ class PreparedModel:
         axes = [str(c.reference_frame) for c in self.constraints]
         return self.kept(
             "multipliers",
-            lambda: compile_kernel(
-                partial(multipliers, ours, self.constraints),
+            lambda: model_kernel(
+                ours,
+                "multipliers",
                 {"q": ours.nq, "v": ours.nv, "lam": rows},
-                outputs=("lambda_c",),
-                name="multipliers",
-                identity=f"{digest(ours)} multipliers {axes}",
+                ("lambda_c",),
+                partial(multipliers, ours, self.constraints),
+                f"multipliers {axes}",
             ),
         )
 

@@ -31,11 +31,11 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.errors import ModelError, SolveError, StateError, warn, whole_number
 from mbd_bridge.formats import flex_sidecar, forces_sidecar, read
 from mbd_bridge.formats.sidecar import sidecar_path
-from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.kernels import Single
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model, digest
+from mbd_bridge.mechanism import RANK_TOLERANCE, Model, build_model
 from mbd_bridge.mechanism.model import ROOT_JOINT
 from mbd_bridge.motions.warnings import warn_left_out
 from mbd_bridge.simulate.inputs.torques import Torque as Forces
@@ -44,6 +44,7 @@ from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
 from mbd_bridge.spatial import Array, Frame, quaternion_matrix
 
@@ -362,13 +363,9 @@ def _actuation(model: Model) -> Single:
     def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         return (np.concatenate(recursive_loads(model, q, v, a, joints).actuation),)
 
-    return compile_kernel(
-        function,
-        {"q": model.nq, "v": model.nv, "a": model.nv},
-        outputs=("actuation",),
-        name="actuation",
-        identity=f"{digest(model)} actuators of every joint",
-    ).single()
+    inputs, outputs = {"q": model.nq, "v": model.nv, "a": model.nv}, ("actuation",)
+    what = "actuators of every joint"
+    return model_kernel(model, "actuation", inputs, outputs, function, what).single()
 
 
 def _kept(values: Array) -> Array:

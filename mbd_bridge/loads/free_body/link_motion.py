@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
-from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array, cross, zeros
 
 
@@ -63,11 +63,7 @@ def link_motion(
         own = [turn.T @ vector for vector in (omega, alpha, acceleration, state.gravity)]
         return (*own, around)
 
-    kernel = compile_kernel(
-        function,
-        {"q": model.nq, "v": model.nv, "a": model.nv},
-        outputs=LinkMotion._fields,
-        name="link_motion",
-        identity=f"{digest(model)} link_motion {link} {np.asarray(point).tolist()!r} {others}",
-    )
+    inputs, outputs = {"q": model.nq, "v": model.nv, "a": model.nv}, LinkMotion._fields
+    what = f"link_motion {link} {np.asarray(point).tolist()!r} {others}"
+    kernel = model_kernel(model, "link_motion", inputs, outputs, function, what)
     return LinkMotion(*kernel(q, v, a))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.loads.poses.worst import Loads
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.selected import Selection, select_joints, selected_loads
 from mbd_bridge.loads.solver import LoadSolver
-from mbd_bridge.mechanism import Model, digest
+from mbd_bridge.mechanism import Model
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.spatial import Array
 
 
@@ -27,13 +27,8 @@ def static_loads(model: Model, request: LoadRequest, threads: int) -> Loads:
         squares = [part[k] @ part[k] for k in range(len(force)) for part in (force, moment)]
         return (np.concatenate([six, actuation, np.array(squares)]),)
 
-    kernel = compile_kernel(
-        function,
-        {"q": model.nq},
-        outputs=("loads",),
-        name="static_loads",
-        identity=f"{digest(model)} static {[tuple(one) for one in asked]} {request.convention!r}",
-    )
+    what = f"static {[tuple(one) for one in asked]} {request.convention!r}"
+    kernel = model_kernel(model, "static_loads", {"q": model.nq}, ("loads",), function, what)
     return lambda q: np.asarray(kernel.run(q, threads=threads)[0][0])
 
 

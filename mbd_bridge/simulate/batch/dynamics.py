@@ -13,7 +13,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
-from mbd_bridge.solve.variants import KernelRequest
+from mbd_bridge.solve.model_kernel import variants_kernel
 from mbd_bridge.spatial import Array, zeros
 
 
@@ -43,6 +43,5 @@ def dynamics_kernel(
     inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(prescribed_velocities)}
     outputs = ("a", "lam", "prescribed_forces", "risk")
     what = f"batch dynamics {rows} {prescribed_velocities}"
-    return KernelRequest(answer_of, inputs, outputs, "batch_dynamics", what).kernel(
-        model, parameters
-    )
+    name = "batch_dynamics"
+    return variants_kernel(model, parameters, name, inputs, outputs, answer_of, what)

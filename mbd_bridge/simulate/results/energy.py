@@ -9,7 +9,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.solve.variants import KernelRequest
+from mbd_bridge.solve.model_kernel import variants_kernel
 from mbd_bridge.spatial import Array
 
 
@@ -18,7 +18,8 @@ def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
     variant's parameters.
     """
     inputs, outputs = {"q": model.nq, "v": model.nv}, ("energy", "potential")
-    return KernelRequest(_energy_of, inputs, outputs, "energy", "energy").kernel(model, parameters)
+    name = "energy"
+    return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, name)
 
 
 def _energy_of(model: Model) -> Traceable:
