@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Colour, Surface, Texture
+from mbd_bridge.formats.mesh import Colour, Shaded, Surface
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.shading import shaded
 
@@ -31,15 +30,8 @@ class Piece(NamedTuple):
 class Bodies(Protocol):
     """What a stage needs of a canvas (`view.rays`, `bridges.pybullet.canvas`)."""
 
-    def shape(
-        self,
-        vertices: Array,
-        normals: Array,
-        triangles: NDArray[np.int64],
-        uv: NDArray[np.float32] | None,
-        texture: Texture | None,
-    ) -> int:
-        """Return the number of a new shape (see `view.shading.Shaded`)."""
+    def shape(self, piece: Shaded) -> int:
+        """Return the number of a new shape."""
 
     def body(self, shape: int, colour: Colour) -> int:
         """Return the number of a new body of a shape."""
@@ -83,7 +75,7 @@ class Stage:
     def _shape(self, surface: Surface) -> list[int]:
         """Return the numbers of the shapes that a surface needs, which are made once."""
         if id(surface) not in self._shapes:
-            made = [self._canvas.shape(*piece) for piece in shaded(surface)]
+            made = [self._canvas.shape(piece) for piece in shaded(surface)]
             self._shapes[id(surface)] = surface, made  # kept, so that its id stays its own
         return self._shapes[id(surface)][1]
 

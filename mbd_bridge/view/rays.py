@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import MissingPackageError
-from mbd_bridge.formats.mesh import Colour, Texture
+from mbd_bridge.formats.mesh import Colour, Shaded, Texture
 from mbd_bridge.spatial import Array
 from mbd_bridge.view.pieces import AWAY
 from mbd_bridge.view.sampling import Sampler
-from mbd_bridge.view.shading import Shaded
 
 AMBIENT, DIFFUSE = 0.55, 0.5
 """Brightness of what turns away from the light, and what the light adds to what faces it."""
@@ -59,18 +58,11 @@ class RayCanvas:
         self._poses: list[tuple[Array, Array] | None] = []
         self._scene: _Scene | None = None
 
-    def shape(
-        self,
-        vertices: Array,
-        normals: Array,
-        triangles: NDArray[np.int64],
-        uv: NDArray[np.float32] | None = None,
-        texture: Texture | None = None,
-    ) -> int:
-        """Return the number of a shape (see `view.shading.Shaded`)."""
-        self._shapes.append(Shaded(vertices, normals, triangles, uv, texture))
-        if texture is not None and texture not in self._samplers:
-            self._samplers[texture] = Sampler(texture)
+    def shape(self, piece: Shaded) -> int:
+        """Return the number of a shape."""
+        self._shapes.append(piece)
+        if piece.texture is not None and piece.texture not in self._samplers:
+            self._samplers[piece.texture] = Sampler(piece.texture)
         return len(self._shapes) - 1
 
     def body(self, shape: int, colour: Colour) -> int:

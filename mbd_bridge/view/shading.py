@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Surface, Texture
+from mbd_bridge.formats.mesh import Shaded, Surface
 from mbd_bridge.spatial import Array
 
 CREASE = np.cos(np.deg2rad(40.0))
@@ -22,21 +21,6 @@ MOST_FACES = 64
 
 LARGEST_PIECE = 40_000
 """Triangles of one shape: pybullet takes 131072 vertices, and each corner may be one of its own."""
-
-
-class Shaded(NamedTuple):
-    """Corners (V, 3) m, their unit normals (V, 3), and triangles (T, 3).
-
-    Attributes
-    ----------
-    uv, texture : as of a `Surface`
-    """
-
-    vertices: Array
-    normals: Array
-    triangles: NDArray[np.int64]
-    uv: NDArray[np.float32] | None = None
-    texture: Texture | None = None
 
 
 def shaded(surface: Surface) -> Iterator[Shaded]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mbd_bridge.bridges.pybullet.client import engine
 from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.formats.mesh import Texture
+from mbd_bridge.formats.mesh import Shaded
 from mbd_bridge.spatial import Array
 
 
@@ -29,27 +26,14 @@ class Canvas:
         client: int = self.engine.connect(self.engine.DIRECT)
         return client
 
-    def shape(
-        self,
-        vertices: Array,
-        normals: Array,
-        triangles: NDArray[np.int64],
-        uv: NDArray[np.float32] | None = None,
-        texture: Texture | None = None,
-    ) -> int:
-        """Return the number of a shape, whose texture is not drawn.
-
-        Parameters
-        ----------
-        vertices, normals : (V, 3) m and unit vectors, at most 131072
-        triangles : (T, 3) indices, at most 174762
-        """
+    def shape(self, piece: Shaded) -> int:
+        """Return the number of a shape, of at most 131072 corners; its texture is not drawn."""
         with quiet():
             number: int = self.engine.createVisualShape(
                 self.engine.GEOM_MESH,
-                vertices=vertices.tolist(),
-                indices=triangles.ravel().tolist(),
-                normals=normals.tolist(),
+                vertices=piece.vertices.tolist(),
+                indices=piece.triangles.ravel().tolist(),
+                normals=piece.normals.tolist(),
                 physicsClientId=self.client,
             )
         return number

@@ -3,7 +3,7 @@ textures.
 """
 
 from mbd_bridge.formats.mesh.read import read_mesh
-from mbd_bridge.formats.mesh.surface import Colour, Surface
+from mbd_bridge.formats.mesh.surface import Colour, Shaded, Surface
 from mbd_bridge.formats.mesh.texture import Texture
 
-__all__ = ["Colour", "Surface", "Texture", "read_mesh"]
+__all__ = ["Colour", "Shaded", "Surface", "Texture", "read_mesh"]

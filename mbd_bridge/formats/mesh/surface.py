@@ -159,3 +159,18 @@ def fans(counts: ArrayLike) -> Indices:
     first = np.repeat(starts, pieces)
     within = np.arange(len(first)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     return np.column_stack([first, first + within + 1, first + within + 2])
+
+
+class Shaded(NamedTuple):
+    """What a renderer draws: corners (V, 3) m, unit normals (V, 3), triangles (T, 3).
+
+    Attributes
+    ----------
+    uv, texture : as of a `Surface`
+    """
+
+    vertices: Array
+    normals: Array
+    triangles: Indices
+    uv: NDArray[np.float32] | None = None
+    texture: Texture | None = None
