@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from mbd_bridge.api import Mechanism
+    from mbd_bridge.mechanism import Model
     from mbd_bridge.solve import Assembly, LoopReport
 
 SUMMARY = "close the loops nearest to an initial guess; degrees of freedom, redundancy"
@@ -110,29 +111,21 @@ def run(options: argparse.Namespace) -> int:
 
 def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = True) -> Assembly:
     """Return the state that --near, --fixed and --velocity ask for."""
-    model = robot.model
-    from mbd_bridge.mechanism.units import model_units
-
-    of_q, of_v = model_units(model)
-    near = guesses(options.near, "near", dict(zip(model.coordinate_names, of_q, strict=True)))
-    rates = [f"{unit}/s" for unit in of_v]
-    velocity = guesses(
-        options.velocity, "velocity", dict(zip(model.velocity_names, rates, strict=True))
-    )
+    near = guesses(options.near, "near", robot.model)
+    velocity = guesses(options.velocity, "velocity", robot.model)
     given = {} if options.closed_to is None else {"tolerance": options.closed_to}
     return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check, **given)
 
 
-def guesses(words: list[str], option: str, units: dict[str, str]) -> dict[str, float]:
-    """Return the values in SI units that NAME=VALUE words give, by name.
-
-    Parameters
-    ----------
-    units : what names there are, each with its SI unit
-    """
+def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
+    """Return the coordinates in SI units that NAME=VALUE words give; "velocity" takes rates."""
     from mbd_bridge.errors import StateError, unknown_name
-    from mbd_bridge.mechanism.units import UNITS
+    from mbd_bridge.mechanism.units import UNITS, model_units
 
+    of_q, of_v = model_units(model)
+    units = dict(zip(model.coordinate_names, of_q, strict=True))
+    if option == "velocity":
+        units = {n: f"{unit}/s" for n, unit in zip(model.velocity_names, of_v, strict=True)}
     found = {}
     for word in words:
         match = _WISH.fullmatch(word)

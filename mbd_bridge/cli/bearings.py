@@ -92,13 +92,11 @@ def run(options: argparse.Namespace) -> int:
             counter.add(motion)
         notes = pieces.notes
     found = counter.bearings()
-    for note in (*notes, *screen.forces_said(robot)):
-        screen.say(note)
+    screen.say_all((*notes, *screen.forces_said(robot)))
     for duty in found.duties:
         for note in duty.notes:
             screen.say(f"{duty.title}: {note}")
-    for assumption in found.assumed:
-        screen.say(str(assumption))
+    screen.say_all(map(str, found.assumed))
     screen.show(screen.stdout(), *tables(found))
     return 0
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import motion_file
+from mbd_bridge.cli import motion_file, shared
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
@@ -92,15 +92,12 @@ def weights(options: argparse.Namespace, names: dict[str, str]) -> dict[str, flo
     from mbd_bridge.errors import StateError, unknown_name
 
     found: dict[str, float] = {}
-    for word in options.weight:
-        name, _, text = word.partition("=")
-        try:
-            number = float(text)
-        except ValueError:
-            raise StateError(f"--weight: expected NAME=N such as pick=2e6, got {word!r}") from None
+    form = "NAME=N such as pick=2e6"
+    for name, text in shared.named(options.weight, "weight", form).items():
         if name not in names:
             raise StateError(f"--weight: {unknown_name('load case', name, names)}")
-        if name in found:
-            raise StateError(f"--weight: {name!r} is given twice; keep one")
-        found[name] = number
+        try:
+            found[name] = float(text)
+        except ValueError:
+            raise StateError(f"--weight: expected {form}, got {f'{name}={text}'!r}") from None
     return found

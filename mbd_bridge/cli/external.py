@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import vector
 
 if TYPE_CHECKING:
@@ -119,15 +120,8 @@ def read(
 
 def sensors_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the prefixes of the sensors' columns by link."""
-    from mbd_bridge.errors import StateError
-
-    found = {}
-    for word in getattr(options, "sensor", ()):
-        link, sign, prefix = word.partition("=")
-        if not (link and sign and prefix):
-            raise StateError(f"--sensor: expected LINK=PREFIX such as tool0=wrench, got {word!r}")
-        found[link] = prefix
-    return found
+    form = "LINK=PREFIX such as tool0=wrench"
+    return shared.named(getattr(options, "sensor", ()), "sensor", form)
 
 
 def said(forces: ExternalForces | None) -> dict[str, str]:

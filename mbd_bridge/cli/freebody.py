@@ -86,9 +86,7 @@ def run(options: argparse.Namespace) -> int:
                 options.link, motion, external=forces, threads=options.threads, **actuation
             )
             instants.add(body)
-    for note in (*pieces.notes, left_out(robot.model, "these loads")):
-        if note:
-            screen.say(note)
+    screen.say_all((*pieces.notes, left_out(robot.model, "these loads")))
     wanted = () if options.at == ["peak"] or _are_times(options.at) else options.at
     body = instants.body(*wanted)
     if options.output is not None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import ItemsView
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -59,29 +62,18 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
         name: {word: unit.factor for word, unit in UNITS.items() if unit.measures == measure}
         for name, measure in units.items()
     }
-    return {name: _what(name, text, factors.get(name)) for name, text in _pairs(words, "prescribe")}
+    return {name: _what(name, text, factors.get(name)) for name, text in _named(words, "prescribe")}
 
 
 def forces(words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --torque gives by velocity, in SI units."""
-    return {name: _what(name, text, FORCE_UNITS) for name, text in _pairs(words, "torque")}
+    return {name: _what(name, text, FORCE_UNITS) for name, text in _named(words, "torque")}
 
 
-def _pairs(words: list[str], option: str) -> list[tuple[str, str]]:
-    from mbd_bridge.errors import StateError
-
-    found: dict[str, str] = {}
-    for word in words:
-        name, sign, text = word.partition("=")
-        if not (name.strip() and sign and text.strip()):
-            raise StateError(
-                f"--{option}: expected NAME=WHAT such as crank=2*pi*t or crank=motion.csv, got "
-                f"{word!r}; put it in quotes if it has blanks or brackets"
-            )
-        if name.strip() in found:
-            raise StateError(f"--{option}: {name.strip()!r} is given twice; keep one")
-        found[name.strip()] = text.strip()
-    return list(found.items())
+def _named(words: list[str], option: str) -> ItemsView[str, str]:
+    form = "NAME=WHAT such as crank=2*pi*t or crank=motion.csv"
+    quotes = "in quotes if it has blanks or brackets"
+    return shared.named(words, option, f"{form}, {quotes}").items()
 
 
 def _what(name: str, text: str, factors: dict[str, float] | None) -> FormulaOrTable:

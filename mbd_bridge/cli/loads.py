@@ -136,8 +136,7 @@ def run(options: argparse.Namespace) -> int:
         notes += (*screen.forces_said(robot), unused)
     else:
         notes = tuple(note for note in notes if note not in assumed.texts)
-    for note in filter(None, notes):
-        screen.say(note)
+    screen.say_all(notes)
     if options.output is not None:
         screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
         if efforts:

@@ -67,11 +67,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_picture(options.output)
     robot = screen.load_robot(options)
-    of_q, of_v = model_units(robot.model)
-    names = robot.model.velocity_names
-    near = guesses(options.near, "near", dict(zip(robot.coordinate_names, of_q, strict=True)))
-    rates = dict(zip(names, (f"{unit}/s" for unit in of_v), strict=True))
-    velocity = guesses(options.velocity, "velocity", rates)
+    near = guesses(options.near, "near", robot.model)
+    velocity = guesses(options.velocity, "velocity", robot.model)
     if (options.over is None) != (options.output is None):
         raise StateError("--over and -o PICTURE go together: the one is drawn in the other")
     console = screen.stdout()
@@ -84,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, _modes(model.modes))
         _notes(state)
         return 0
+    units = model_units(robot.model)[1]
+    rates = dict(zip(robot.model.velocity_names, (f"{unit}/s" for unit in units), strict=True))
     name, values = _range(options.over, rates)
     models = [
         _linear(robot, near, {**velocity, name: value}, options.coordinates)[1] for value in values

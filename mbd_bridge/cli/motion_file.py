@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import Names
 
 if TYPE_CHECKING:
@@ -120,14 +121,12 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
 
     from mbd_bridge.cli.assemble import guesses
     from mbd_bridge.errors import StateError
-    from mbd_bridge.mechanism.units import model_units
     from mbd_bridge.motions import Motion
     from mbd_bridge.solve import assemble
 
     if options.motion is not None:
         raise StateError("give MOTION or --q, not both; put MOTION before options that take names")
-    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
-    own = guesses(options.q, "q", units)
+    own = guesses(options.q, "q", model)
     both = {**(near(options, model) or {}), **own}
     fixed = [name for name in own if name in model.velocity_names] if model.has_loops else []
     q = assemble(model, both, fixed=fixed).q
@@ -216,8 +215,7 @@ def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
 
     parts = [motion.time, motion.q, motion.v, motion.a]
     save_motion(options.output or screen.data_stdout(), model, parts, notes=motion.notes)
-    for note in motion.notes:
-        screen.say(note)
+    screen.say_all(motion.notes)
     if options.output is not None:
         screen.say(f"{len(motion.time)} rows written to {options.output}")
 
@@ -246,10 +244,8 @@ def reading(options: argparse.Namespace, model: Model) -> Reading:
 def near(options: argparse.Namespace, model: Model) -> dict[str, float] | None:
     """Return the coordinates that --near gives, in SI units."""
     from mbd_bridge.cli.assemble import guesses
-    from mbd_bridge.mechanism.units import model_units
 
-    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
-    return guesses(options.near, "near", units) or None
+    return guesses(options.near, "near", model) or None
 
 
 def frames(words: list[str]) -> dict[str, Placed]:
@@ -257,18 +253,15 @@ def frames(words: list[str]) -> dict[str, Placed]:
     from mbd_bridge.errors import StateError
 
     found: dict[str, Placed] = {}
-    for word in words:
-        name, sign, text = word.partition("=")
+    form = "NAME=LINK, NAME=LINK,x,y,z or NAME=LINK,x,y,z,r,p,y such as tool=wrist,0,0,0.1"
+    for name, text in shared.named(words, "frame", form).items():
         link, *numbers = text.split(",")
         try:
             values = [float(number) for number in numbers]
         except ValueError:
             values = [0.0]
-        if not (name and sign and link) or len(values) not in (0, 3, 6):
-            raise StateError(
-                f"--frame: expected NAME=LINK, NAME=LINK,x,y,z or NAME=LINK,x,y,z,r,p,y such as "
-                f"tool=wrist,0,0,0.1, got {word!r}"
-            )
+        if not link or len(values) not in (0, 3, 6):
+            raise StateError(f"--frame: expected {form}, got {f'{name}={text}'!r}")
         found[name] = (link, values[:3] or (0.0, 0.0, 0.0), values[3:] or (0.0, 0.0, 0.0))
     return found
 

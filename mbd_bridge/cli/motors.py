@@ -86,8 +86,7 @@ def run(options: argparse.Namespace) -> int:
     robot = loop_loads.load_robot(options)
     robot = _with_options(robot, options)
     motors, rows, notes = _count(robot, options)
-    for note in (*notes, *screen.forces_said(robot), *map(str, motors.assumed)):
-        screen.say(note)
+    screen.say_all((*notes, *screen.forces_said(robot), *map(str, motors.assumed)))
     console = screen.stdout()
     screen.show(console, *tables(motors))
     if options.plot is not None:

@@ -88,8 +88,7 @@ def run(options: argparse.Namespace) -> int:
         view=not options.no_view,
         exaggerate=options.exaggerate,
     )
-    for note in dict.fromkeys(note for case in found.cases for note in case.history.notes):
-        screen.say(note)
+    screen.say_all(dict.fromkeys(note for case in found.cases for note in case.history.notes))
     rows = sum(case.history.rows for case in found.cases)
     screen.say(f"{rows} states in {options.output}")
     return 0

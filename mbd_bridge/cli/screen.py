@@ -7,7 +7,7 @@ import io
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os.path import basename, exists, splitext
 from typing import TYPE_CHECKING, TextIO
 
@@ -104,6 +104,12 @@ def say(text: str, kind: str = "note") -> None:
     """Say something on stderr: a note or a warning."""
     line = Text(f"{kind}: ", style="yellow" if kind == "warning" else "cyan")
     stderr().print(line.append(visible(text), style="default"), soft_wrap=True)
+
+
+def say_all(texts: Iterable[str]) -> None:
+    """Say some notes on stderr; empty ones are none."""
+    for text in filter(None, texts):
+        say(text)
 
 
 def report_error(error: MbdError) -> None:

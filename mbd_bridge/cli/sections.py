@@ -96,8 +96,7 @@ def run(options: argparse.Namespace) -> int:
                 largest = np.maximum(largest, np.abs(table).max(axis=0))
                 rows += len(table)
         notes = pieces.notes
-    for note in notes:
-        screen.say(note)
+    screen.say_all(notes)
     if not stress:
         screen.say(f"no stress: the section of {options.link!r} has no half_y and half_z")
     if options.output is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterable
 
 from mbd_bridge.cli.parser import Names, whole_number
 
@@ -61,6 +62,26 @@ def check_table(options: argparse.Namespace) -> None:
 
     if options.output is not None:
         check_output(options.output)
+
+
+def named(words: Iterable[str], option: str, form: str) -> dict[str, str]:
+    """Return the texts that NAME=TEXT words give, by name.
+
+    Parameters
+    ----------
+    form : of the words, with an example, for the message
+    """
+    from mbd_bridge.errors import StateError
+
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, text = (part.strip() for part in word.partition("="))
+        if not (name and text):
+            raise StateError(f"--{option}: expected {form}, got {word!r}")
+        if name in found:
+            raise StateError(f"--{option}: {name!r} is given twice; keep one")
+        found[name] = text
+    return found
 
 
 def positive(text: str) -> float:

@@ -87,9 +87,7 @@ def run(options: argparse.Namespace) -> int:
         check_place(options.output)
     robot = loop_loads.load_robot(options)
     history = _count(robot, options)
-    for note in (*history.notes, left_out(robot.model, "these loads")):
-        if note:
-            screen.say(note)
+    screen.say_all((*history.notes, left_out(robot.model, "these loads")))
     if options.resultants:
         screen.say(RESULTANTS_MISLEAD, "warning")
     spectra = history.spectra

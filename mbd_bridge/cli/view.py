@@ -215,8 +215,7 @@ def _what(
 
     if options.motion:
         motion = motion_file.read(options, robot.model)
-        for note in motion.notes:
-            screen.say(note)
+        screen.say_all(motion.notes)
         return robot, {"motion": motion, "external": external.read(options, robot)}, motion.time
     with screen.waiting("assembling"):
         start = assembled(robot, options)

@@ -86,8 +86,7 @@ def run(options: argparse.Namespace) -> int:
     _show(found)
     apart = f", {options.clearance:g} from singular ones" if robot.model.has_loops else ""
     screen.say(f"{found.existing} of {found.samples} poses exist{apart}; at rest, under gravity")
-    for note in screen.forces_said(robot):
-        screen.say(note)
+    screen.say_all(screen.forces_said(robot))
     if options.output is not None:
         _write(found, options.output)
         screen.say(f"values and poses written to {options.output}")
@@ -135,12 +134,10 @@ def _write(found: WorstPoses, path: str) -> None:
 def _ranges(words: list[str], model: Model) -> dict[str, tuple[float, ...]]:
     """Return the ranges in SI units that NAME=LOW:HIGH words give."""
     from mbd_bridge.cli.assemble import guesses
-    from mbd_bridge.mechanism.units import model_units
 
-    units = dict(zip(model.coordinate_names, model_units(model)[0], strict=True))
     found = {}
     for word in words:
         name, _, text = word.partition("=")
-        ends = [guesses([f"{name}={end}"], "range", units) for end in text.split(":", 1)]
+        ends = [guesses([f"{name}={end}"], "range", model) for end in text.split(":", 1)]
         found[name.strip()] = tuple(end[name.strip()] for end in ends)
     return found
