@@ -212,7 +212,8 @@ class Twin:
         data.qpos[:], data.qvel[:] = self.qpos_of(q), T @ v
         mujoco.mj_forward(theirs, data)
         M = np.zeros((theirs.nv, theirs.nv))
-        mujoco.mj_fullM(theirs, data, M)
+        for row, unit in zip(M, np.eye(theirs.nv), strict=True):
+            mujoco.mj_mulM(theirs, data, row, unit)  # mj_fullM has other arguments since 3.10
         M -= np.diag(theirs.dof_armature)
         equal = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         rows, residual = self._rows()[equal], data.efc_pos[equal]
