@@ -134,6 +134,7 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import MbdWarning
     from mbd_bridge.fmu.export import export_fmu
+    from mbd_bridge.simulate.variables import UNDETERMINED
 
     system, start = _system(robot, options, inputs_of_joints=True)
     path = options.output or f"{Path(options.robot).stem}.fmu"
@@ -154,8 +155,10 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
     for warning in caught:
         screen.say(str(warning.message), "warning")
     for kind in ("input", "tunable", "fixed", "output"):
-        for name in found.names(kind):
-            screen.say(f"{kind}  {name}")
+        for own, one in found.variables:
+            if own == kind:
+                lost = one.description.startswith(UNDETERMINED)
+                screen.say(f"{kind}  {one.name}{' (undetermined)' if lost else ''}")
     screen.say(f"{found!r} written to {path}")
     return 0
 

@@ -23,6 +23,7 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism.units import model_notes
 from mbd_bridge.simulate.checks.state_watch import EACH
 from mbd_bridge.simulate.equations import Equations
+from mbd_bridge.simulate.results.reported_loads import undetermined_loads
 from mbd_bridge.simulate.run.halves import MOST_HALVINGS
 from mbd_bridge.simulate.steps.by_scheme import SchemeStep
 from mbd_bridge.simulate.steps.schemes import Scheme
@@ -143,7 +144,7 @@ class FmuModel:
     def variables(self) -> tuple[tuple[Kind, Variable], ...]:
         """All variables, in the order of their value references."""
         system = self.system
-        outputs = output_variables(system, self._function_sizes)
+        outputs = output_variables(system, self._function_sizes, self.undetermined)
         states = state_variables(system, self.equations.start)
         groups: tuple[tuple[Kind, Iterable[Variable]], ...] = (
             ("time", (Variable("time", "s", "simulation time", 0.0),)),
@@ -156,6 +157,12 @@ class FmuModel:
         found = tuple((kind, one) for kind, group in groups for one in group)
         check_names(one for _, one in found)
         return found
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """Load components that rigid-body mechanics does not determine at the start."""
+        start = self.equations.start[: self.system.model.nq]
+        return undetermined_loads(self.system, self.equations.rows, start)
 
     @cached_property
     def _inputs(self) -> Inputs:

@@ -18,7 +18,7 @@ Programs that know no Python see a machine through these: FMUs, and what drives 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,12 @@ from mbd_bridge.simulate.results.force_elements import ENERGY
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import held
 from mbd_bridge.spatial import Array
+
+UNDETERMINED = (
+    "undetermined at the start: rigid-body mechanics does not determine it, the smallest solution "
+    "stands here"
+)
+"""Description of load components that depend on elasticity and fit."""
 
 
 class Variable(NamedTuple):
@@ -154,12 +160,15 @@ def state_variables(system: System, start: Array) -> tuple[Variable, ...]:
     )
 
 
-def output_variables(system: System, sizes: dict[str, int]) -> tuple[Variable, ...]:
+def output_variables(
+    system: System, sizes: dict[str, int], undetermined: Collection[str] = ()
+) -> tuple[Variable, ...]:
     """Return the outputs, in the order of `steps.state_functions.outputs_function`.
 
     Parameters
     ----------
     sizes : of the requested functions of the state, by name
+    undetermined : load components of which it is to be said (`undetermined_loads`)
     """
     model = system.model
     _, of_v = model_units(model)
@@ -191,7 +200,11 @@ def output_variables(system: System, sizes: dict[str, int]) -> tuple[Variable, .
     for name, size in sizes.items():
         several = [f"{name}[{k + 1}]" for k in range(size)] if size != 1 else [name]
         found += [(one, "", "function of the state") for one in several]
-    return tuple(Variable(*one, None, (place,)) for place, one in enumerate(found))
+    lost = {f"load.{name}" for name in undetermined}
+    return tuple(
+        Variable(name, unit, f"{UNDETERMINED}; {text}" if name in lost else text, None, (place,))
+        for place, (name, unit, text) in enumerate(found)
+    )
 
 
 def excess_variables(system: System) -> list[tuple[str, str, str]]:

@@ -114,6 +114,10 @@ def test_a_step_of_a_closed_mechanism_is_exported_with_its_loads(run):
     head = out[: out.index("*/")]
     for told in ("in   q[3]", "out  force[1][3]", "moment, a row a joint: coupler_pin", "risk[1]"):
         assert told in head
+    assert "coupler_pin.fy, coupler_pin.mx, coupler_pin.mz" in " ".join(
+        head.replace("*", " ").split()
+    )
+    assert "closes the loops: q = [0.5, -0.5, 0.5]" in head
     code, _, err = run("export", bar, "--what", "mass_matrix", "--torque", "crank=1")
     assert code != 0
     assert "--torque is for --what step" in err
@@ -132,6 +136,10 @@ def test_a_machine_is_exported_as_an_fmu_with_inputs_for_its_joints(run, tmp_pat
         assert said in err
     found = read_model_description(str(path))
     kinds = {one.name: one.causality for one in found.modelVariables}
+    texts = {one.name: one.description or "" for one in found.modelVariables}
+    marked = {name for name, text in texts.items() if text.startswith("undetermined")}
+    assert marked == {f"load.coupler_pin.{part}" for part in ("fy", "mx", "mz")}
+    assert "load.coupler_pin.fy (undetermined)" in err and "fz (undetermined)" not in err
     assert kinds["torque.rocker"] == "input"
     code, _, err = run("export", ARM, "--what", "step", "--fmi", "2")
     assert code == 2 and "--fmi is for --what fmu" in err

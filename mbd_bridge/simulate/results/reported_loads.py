@@ -11,7 +11,9 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.selected import actuation_names, changes
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.table import ACTUATION, COMPONENTS
 from mbd_bridge.simulate.outputs import Outputs
+from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.loop_terms import PROBES, probes
@@ -67,6 +69,28 @@ def reported_loads(
         model,
         request=LoadRequest.of(model, outputs.joint_names(model)),
     )
+
+
+def undetermined_loads(system: System, rows: Sequence[int], q: Array) -> tuple[str, ...]:
+    """Return the reported load components that rigid-body mechanics does not determine at q.
+
+    Named as variables are, without "load.": ``pin.fy``, ``crank.actuation``. `rows` are the
+    independent ones that the steps keep.
+    """
+    model, outputs = system.model, system.outputs
+    if outputs is None or not outputs.joints or len(rows) == len(model.row_scale):
+        return ()
+    wrench, actuation = _determined(model, outputs, q, system.prescribed_joints)[:2]
+    names, places = actuation_names(model, outputs.joints)
+    found = []
+    for joint, sure, place in zip(outputs.joint_names(model), wrench, places, strict=True):
+        found += [f"{joint}.{name}" for name, one in zip(COMPONENTS, sure, strict=True) if not one]
+        found += [
+            f"{joint}.{ACTUATION}{name.removeprefix(joint)}"
+            for name, one in zip(names[place], actuation[place], strict=True)
+            if not one
+        ]
+    return tuple(found)
 
 
 def some_of(records: Array) -> Array:

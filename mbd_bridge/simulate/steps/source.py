@@ -23,6 +23,7 @@ from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
 from mbd_bridge.simulate.outputs import REPORTED, STATE
+from mbd_bridge.simulate.results.reported_loads import undetermined_loads
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
 from mbd_bridge.simulate.steps.compiled import traceable_step
@@ -171,6 +172,10 @@ def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
     if model.has_loops:
         kept = f"{len(equations.rows)} of {len(model.row_scale)}"
         lines += [f"{kept} constraint rows are kept: {list(equations.rows)}."]
+        numbers = equations.start.tolist()
+        first, end = numbers[: model.nq], numbers[model.nq : model.nq + model.nv]
+        text = f"They are independent at a start that closes the loops: q = {first}, v = {end}."
+        lines += textwrap.wrap(text, 100)
     lines += [f"A step with a risk of {STEP_RISK:g} or more is not to be taken: it is near a"]
     lines += ["singular position, or has not converged." if scheme else "singular position."]
     if scheme is not None:
@@ -194,4 +199,8 @@ def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
         lines += [
             "force and moment, a row a joint: " + ", ".join(system.outputs.joint_names(model))
         ]
+        lost = undetermined_loads(system, equations.rows, equations.start[: model.nq])
+        if lost:
+            text = "undetermined by rigid-body mechanics at the start, the smallest solution: "
+            lines += textwrap.wrap(text + ", ".join(lost), 100)
     return "\n".join(lines)
