@@ -55,7 +55,7 @@ def test_a_table_is_its_spline_between_and_at_the_knots():
     rng = np.random.default_rng(1)
     times = np.cumsum(rng.uniform(0.01, 0.3, 40))
     values = rng.normal(size=40)
-    table, spline = Table.spline("x", times, values), CubicSpline(times, values)
+    table, spline = Table.spline("x", (times, values)), CubicSpline(times, values)
     at = np.concatenate([times, np.linspace(times[0], times[-1], 997)])
     for order, part in enumerate(table.at(at, np.zeros(1, dtype=int), 2)):
         size = np.abs(spline(at, order)).max()

@@ -23,7 +23,7 @@ from mbd_bridge.simulate.batch.start import RowSets, constraints_of
 from mbd_bridge.simulate.results.accelerations import Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
 from mbd_bridge.simulate.results.notes import notes_of
-from mbd_bridge.simulate.results.recorded import Recorded, reported_outputs
+from mbd_bridge.simulate.results.recorded import Recorded
 from mbd_bridge.simulate.results.reported_loads import reported_loads, some_of
 from mbd_bridge.simulate.results.simulation import Simulation
 from mbd_bridge.simulate.singular.near import near_singular
@@ -111,11 +111,6 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulate.batch.rows"):
         outcome = taken, self.step, self.status[number], 0
         return Simulation(Trajectory(self.system, number), time, q, v, z, *outcome)
 
-    @property
-    def states(self) -> dict[str, Array]:
-        """States z of force elements by name, "element.state", (N, K) each."""
-        return self.system.states.by_name(self.z)
-
     @cached_property
     def _acting(self) -> tuple[Array, Array, Array]:
         """Torques (N, K, nv), wrenches (N, K, L, 6) in link axes, forces of these (N, K, nv)."""
@@ -140,12 +135,6 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulate.batch.rows"):
             array[gone] = np.nan
         return tau, wrenches, pushed
 
-    @property
-    def external(self) -> dict[str, Array]:
-        """External wrenches by link, (N, K, 6) N and N m at the link's origin, in its axes."""
-        parts, wrenches = self.system.external_links.items(), self._acting[1]
-        return {name: wrenches[:, :, k].sum(axis=2) for name, k in parts}
-
     @cached_property
     def near_singular(self) -> Array:
         """Which records (N, K) are near a singular position; see `Simulation.near_singular`."""
@@ -157,18 +146,6 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulate.batch.rows"):
                 J = model.scaled_jacobian(phi_q[0])
                 near[k] = near_singular(model, self.system.prescribed_velocities, J)
         return near
-
-    @property
-    def prescribed_forces(self) -> dict[str, Array]:
-        """Forces of the prescribed motions by coordinate, (N, K) N m or N, beside `tau`."""
-        return {
-            name: self._dynamics.prescribed_forces[:, :, d]
-            for d, name in enumerate(self._prescribed_names)
-        }
-
-    @property
-    def _prescribed_names(self) -> tuple[str, ...]:
-        return tuple(part.name for part in self.system.prescribed)
 
     @cached_property
     def energy(self) -> Array:
@@ -257,11 +234,6 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulate.batch.rows"):
         q = np.array([self.q[n, k] for n, k in some_of(places)]).reshape(-1, model.nq)
         prescribed_joints = self.system.prescribed_joints
         return self._batch_loads(reported_loads(model, asked, own, q, rows, prescribed_joints))
-
-    @cached_property
-    def outputs(self) -> dict[str, Array]:
-        """Functions asked for with ``simulate_batch(outputs=)``, (N, K) or (N, K, n), by name."""
-        return reported_outputs(self.system, self.reported, self.time, self.q, self.v)
 
     def _batch_loads(self, loads: JointLoads) -> BatchLoads:
         arrays = loads.force, loads.moment, loads.actuation, loads.determined

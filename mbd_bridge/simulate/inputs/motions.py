@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name
+from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.expressions.formula import Formula, text_formula
 from mbd_bridge.expressions.jet import ADVICE, Jet, lift
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Table, finite
+from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Table
 from mbd_bridge.spatial import Array
 
 Prescribed: TypeAlias = (
@@ -30,6 +30,11 @@ Prescribed: TypeAlias = (
 )
 """A constant (0 locks the joint in its zero position; of a batch N of them), a formula of t as a
 text (see `formula`) or as a function, or a table through which a cubic spline goes."""
+
+EXPECTED = (
+    "a number, one for each trajectory, a formula such as '2*pi*t', a function of t or (times, "
+    "values)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,26 +152,13 @@ def _signal(name: str, given: Any, start: float) -> Constant | Expression | Tabl
             f"not have; give a formula, a traceable function of t or a table (times, values)"
         )
     if isinstance(given, tuple):
-        if len(given) != 2:
-            raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
-        return Table.spline(where, *given)
+        return Table.spline(where, given)
     if isinstance(given, str):
         given = text_formula("prescribed motion", name, given)
     if callable(given):
         _try(name, given, start)
         return Expression(given, given.text if isinstance(given, Formula) else None, of_time=True)
-    try:
-        values = np.atleast_1d(as_floats(where, given))
-    except StateError:
-        values = np.zeros((0, 0))
-    if values.shape == (0,):
-        raise StateError(f"{where}: expected at least one trajectory, got none")
-    if values.ndim != 1:
-        raise StateError(
-            f"{where}: expected a number, one for each trajectory, a formula such as '2*pi*t', "
-            f"a function of t or (times, values), got {given!r:.60}"
-        )
-    return Constant(finite(where, values)[:, None])
+    return Constant.each(where, given, EXPECTED)
 
 
 def _try(name: str, function: Callable[[Any], Any], t: float) -> None:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.expressions.jet import Jet, lift
 from mbd_bridge.forces.outside import Input
@@ -39,6 +40,19 @@ class Constant:
     """
 
     values: Array
+
+    @staticmethod
+    def each(where: str, given: Any, expected: str) -> Constant:
+        """Return a number for all trajectories, or one for each; `expected` is for the message."""
+        try:
+            values = np.atleast_1d(as_floats(where, given))
+        except StateError:
+            values = np.zeros((0, 0))
+        if values.shape == (0,):
+            raise StateError(f"{where}: expected at least one trajectory, got none")
+        if values.ndim != 1:
+            raise StateError(f"{where}: expected {expected}, got {given!r:.60}")
+        return Constant(finite(where, values)[:, None])
 
     @property
     def number(self) -> int:
@@ -90,17 +104,17 @@ class Table:
         return float(self.times[0]), float(self.times[-1])
 
     @staticmethod
-    def spline(where: str, times: Any, values: Any) -> Table:
+    def spline(where: str, given: tuple[Any, ...]) -> Table:
         """Return cubic splines (continuous f, f', f''), as prescribed motions take."""
         from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
 
-        t, x = table_rows(where, times, values, FEWEST)
+        t, x = table_rows(where, given, FEWEST)
         return Table(t, np.asarray(CubicSpline(t, x).c))
 
     @staticmethod
-    def lines(where: str, times: Any, values: Any, size: int = 1) -> Table:
+    def lines(where: str, given: tuple[Any, ...], size: int = 1) -> Table:
         """Return straight lines from row to row, as forces take."""
-        t, x = table_rows(where, times, values, 2, size, jumps=True)
+        t, x = table_rows(where, given, 2, size, jumps=True)
         return Table(t, np.stack([np.diff(x, axis=0) / np.diff(t)[:, None, None], x[:-1]]))
 
     def at(self, time: Array, members: Array, orders: int = 0) -> list[Array]:

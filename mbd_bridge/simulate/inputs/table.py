@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
@@ -18,8 +19,7 @@ FEWEST = 4
 
 def table_rows(
     where: str,
-    times: ArrayLike,
-    values: ArrayLike,
+    given: tuple[Any, ...],
     fewest: int,
     size: int = 1,
     jumps: bool = False,
@@ -28,10 +28,13 @@ def table_rows(
 
     Parameters
     ----------
-    values : (n,) for all trajectories or (N, n); with a size of more than one (n, size) or
-        (N, n, size)
+    given : (times, values), values (n,) for all trajectories or (N, n); with a size of more than
+        one (n, size) or (N, n, size)
     jumps : a time may stand twice: there the values jump, from one row to the next
     """
+    if len(given) != 2:
+        raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
+    times, values = given
     t, x = as_floats(f"{where}: times", times), as_floats(f"{where}: values", values)
     shape = x.shape
     wide = x[..., None] if size == 1 else x

@@ -96,23 +96,13 @@ def force_signal(name: str, given: Any) -> Signal:
     if isinstance(given, Sampled | Input):
         return given
     if isinstance(given, tuple):
-        if len(given) != 2:
-            raise StateError(f"{where}: a table is (times, values), got {len(given)} parts")
-        return Table.lines(where, *given)
+        return Table.lines(where, given)
     if isinstance(given, str | Formula):
         formula = given if isinstance(given, Formula) else text_formula("torque", name, given)
         return Expression(OfTime(formula), formula.text)
     if callable(given):
         return Expression(given)
-    try:
-        values = np.atleast_1d(as_floats(where, given))
-    except StateError:
-        values = np.zeros((0, 0))
-    if values.shape == (0,):
-        raise StateError(f"{where}: expected at least one trajectory, got none")
-    if values.ndim != 1:
-        raise StateError(f"{where}: expected {EXPECTED}, got {given!r:.60}")
-    return Constant(finite(where, values)[:, None])
+    return Constant.each(where, given, EXPECTED)
 
 
 def velocity_place(model: Model, name: str) -> int:

@@ -107,7 +107,7 @@ def _tabulated(model: Model, force: ExternalForce) -> WrenchPart:
             x, w = np.append(min(x[0] - 1.0, -FAR), x), np.vstack([w[:1], w])
         if high == np.inf:
             x, w = np.append(x, max(x[-1] + 1.0, FAR)), np.vstack([w, w[-1:]])
-        signal = Table.lines(where, x, w, size=6)
+        signal = Table.lines(where, (x, w), size=6)
     else:
         if not np.isinf(force.span).all():
             raise StateError(
@@ -138,7 +138,7 @@ def _signal(name: str, given: Any) -> Signal:
     if callable(given):
         return Expression(WrenchOf(name, given))
     if isinstance(given, tuple) and len(given) == 2:
-        return Table.lines(where, *given, size=6)
+        return Table.lines(where, given, size=6)
     try:
         values = as_floats(where, given)
     except StateError:

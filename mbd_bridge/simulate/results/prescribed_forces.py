@@ -17,7 +17,7 @@ class PrescribedForces(Named[Array], entries="prescribed coordinate"):
     Attributes
     ----------
     coordinates : names
-    force : (K, D)
+    force : (K, D), of a batch (N, K, D)
     """
 
     coordinates: tuple[str, ...]
@@ -29,4 +29,4 @@ class PrescribedForces(Named[Array], entries="prescribed coordinate"):
         return self.coordinates
 
     def _entry(self, name: str) -> Array:
-        return np.asarray(self.force[:, self.names.index(name)])
+        return np.asarray(self.force[..., self.names.index(name)])

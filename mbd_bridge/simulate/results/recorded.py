@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd_bridge.lazy import cached_property
 from mbd_bridge.simulate.results.accelerations import Answer
+from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces
 from mbd_bridge.simulate.system import System
 from mbd_bridge.spatial import Array
 
 
 class Recorded:
-    """States q (K, nq), v (K, nv), z (K, nz) at K records; of a batch (N, K, ...)."""
+    """States q (K, nq), v (K, nv), z (K, nz) at K records; of a batch (N, K, ...), as all below."""
 
+    time: Array
     q: Array
+    v: Array
+    z: Array
+    reported: dict[str, Array] | None
     _acting: tuple[Array, Array, Array]
     _dynamics: Answer
 
@@ -24,6 +29,23 @@ class Recorded:
         """Return what travels to another process; what follows from it is computed there."""
         own: Any = self
         return {one.name: getattr(self, one.name) for one in fields(own)}
+
+    if TYPE_CHECKING:
+
+        @property
+        def system(self) -> System:
+            """What was integrated."""
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """States z of force elements by name, "element.state", (K,) each."""
+        return self.system.states.by_name(self.z)
+
+    @property
+    def external(self) -> dict[str, Array]:
+        """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
+        parts, wrenches = self.system.external_links.items(), self._acting[1]
+        return {name: wrenches[..., k, :].sum(axis=-2) for name, k in parts}
 
     @property
     def tau(self) -> Array:
@@ -44,23 +66,30 @@ class Recorded:
         return self._dynamics.lam
 
     @property
+    def prescribed_forces(self) -> PrescribedForces:
+        """Forces (K,) N m or N that the prescribed motions take, by coordinate, beside `tau`."""
+        names = tuple(part.name for part in self.system.prescribed)
+        return PrescribedForces(names, self._dynamics.prescribed_forces)
+
+    @cached_property
+    def outputs(self) -> dict[str, Array]:
+        """Functions that were asked for with ``outputs=``, (K,) or (K, n), by name.
+
+        They are called where the steps did not report them.
+        """
+        asked, found = self.system.outputs, dict[str, Array]()
+        if asked is None or self.reported is None:
+            return found
+        there = np.isfinite(self.q).all(axis=-1)
+        for name, function in asked.functions:
+            values = self.reported[name].copy()
+            for place in map(tuple, np.argwhere(there & np.isnan(values).any(axis=-1))):
+                values[place] = function(float(self.time[place[-1]]), self.q[place], self.v[place])
+            found[name] = values[..., 0] if values.shape[-1] == 1 else values
+        return found
+
+    @property
     def recovered(self) -> Array:
         """Which records (K,) are so near a singular position that `a`, `lam` are interpolated."""
         found = self._dynamics.recovered
         return np.zeros(self.q.shape[:-1], dtype=bool) if found is None else found
-
-
-def reported_outputs(
-    system: System, reported: Mapping[str, Array] | None, time: Array, q: Array, v: Array
-) -> dict[str, Array]:
-    """Return functions of the state by name, called where the steps did not report them."""
-    asked, found = system.outputs, dict[str, Array]()
-    if asked is None or reported is None:
-        return found
-    there = np.isfinite(q).all(axis=-1)
-    for name, function in asked.functions:
-        values = reported[name].copy()
-        for place in map(tuple, np.argwhere(there & np.isnan(values).any(axis=-1))):
-            values[place] = function(float(time[place[-1]]), q[place], v[place])
-        found[name] = values[..., 0] if values.shape[-1] == 1 else values
-    return found

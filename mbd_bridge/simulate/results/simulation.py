@@ -28,8 +28,7 @@ from mbd_bridge.simulate.results.force_elements import ForceElements, force_elem
 from mbd_bridge.simulate.results.history import History
 from mbd_bridge.simulate.results.interpolation import Between, State
 from mbd_bridge.simulate.results.notes import notes_of
-from mbd_bridge.simulate.results.prescribed_forces import PrescribedForces
-from mbd_bridge.simulate.results.recorded import Recorded, reported_outputs
+from mbd_bridge.simulate.results.recorded import Recorded
 from mbd_bridge.simulate.results.reported_loads import reported_loads
 from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.events import Events, Watch, check_watches
@@ -134,11 +133,6 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulate.results.rows"):
         """Torques (K, nv), wrenches (K, L, 6) in the axes of their links, forces of these."""
         return self.trajectory.acting(self.time, self.q, self.v, self.samples, self.z)
 
-    @property
-    def external(self) -> dict[str, Array]:
-        """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
-        return {n: self._acting[1][:, k].sum(1) for n, k in self.system.external_links.items()}
-
     @cached_property
     def loads(self) -> JointLoads:
         """Loads of the joints that ``simulate(loads=)`` asked for, as the steps reported them."""
@@ -160,11 +154,6 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulate.results.rows"):
         return simulated(self, found)
 
     @cached_property
-    def outputs(self) -> dict[str, Array]:
-        """Functions that were asked for with ``simulate(outputs=)``, (K,) or (K, n), by name."""
-        return reported_outputs(self.system, self.reported, self.time, self.q, self.v)
-
-    @cached_property
     def near_singular(self) -> Array:
         """Which records (K,) are near a singular position, where results lose digits.
 
@@ -180,12 +169,6 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulate.results.rows"):
         )
 
     @cached_property
-    def prescribed_forces(self) -> PrescribedForces:
-        """Forces that the prescribed motions take, beside `tau`."""
-        names = tuple(part.name for part in self.system.prescribed)
-        return PrescribedForces(names, self._dynamics.prescribed_forces)
-
-    @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
         if self.reported is not None and np.isfinite(self.reported["energy"]).all():
@@ -196,11 +179,6 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulate.results.rows"):
     def force_elements(self) -> ForceElements:
         """What each force element did: its report, stored energy and dissipated power."""
         return force_elements(self.trajectory, self.time, self.q, self.v, self.z, self.samples)
-
-    @property
-    def states(self) -> dict[str, Array]:
-        """States z of force elements by name, "element.state", (K,) each."""
-        return self.system.states.by_name(self.z)
 
     @cached_property
     def closure(self) -> Array:
