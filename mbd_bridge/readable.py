@@ -76,6 +76,18 @@ def instant(time: float) -> str:
     return f"{time:g}" if abs(time) < CLOCK else f"{time:.3f}".rstrip("0").rstrip(".")
 
 
+def on_clock(time: float, first: float) -> float:
+    """Return a time of a motion, s: where its first sample has a clock's stamp, times that are no
+    stamps count from this sample.
+
+    Examples
+    --------
+    >>> on_clock(2.0, 0.5), on_clock(2.0, 1_700_000_000.25), on_clock(1_700_000_001.0, 1.7e9)
+    (2.0, 1700000002.25, 1700000001.0)
+    """
+    return first + time if abs(first) >= CLOCK > abs(time) else time
+
+
 def quantity(value: float, unit: str, floor: float = 0.0, digits: int = DIGITS) -> str:
     """Return a number, given in an SI unit, with the unit in which it is shown.
 

@@ -15,7 +15,7 @@ from mbd_bridge.arguments import an_instance, flag, name_list
 from mbd_bridge.errors import ModelError, StateError, one_of, real_number
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.motions import Motion
-from mbd_bridge.readable import instant
+from mbd_bridge.readable import instant, on_clock
 from mbd_bridge.simulate import Simulation
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def render(
     path : ``.png``, ``.jpg``, ``.webp`` for a picture; ``.gif``, ``.mp4`` for a film; None: no file
     motion : of the mechanism
     q : (nq,) where a mechanism without a motion stands; else as it assembles, or at zero
-    time : s, of the motion, for a picture; its first state if None
+    time : s, of the motion, for a picture; its first state if None. Where the motion has stamps of
+        a clock (1.7e9 s), one of them, or s after the first
     loads : names of joints whose loads are drawn as arrows, on the child; or "all"
     actuated : of a mechanism with loops, the actuated joints (as for `Mechanism.joint_loads`)
     external : forces on links along `motion` (as for `Mechanism.joint_loads`), in the links' axes:
@@ -89,11 +90,12 @@ def render(
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
         return film(source, shot, overlays, path, progress).view(Picture)
-    at = float(source.time[0]) if time is None else float(time)
-    if not source.time[0] <= at <= source.time[-1]:
+    first, last = float(source.time[0]), float(source.time[-1])
+    at = first if time is None else on_clock(float(time), first)
+    if not first <= at <= last + np.spacing(last):
         raise StateError(
-            f"t = {at!r} s is not in the motion, which goes from {instant(source.time[0])} to "
-            f"{instant(source.time[-1])} s"
+            f"t = {at!r} s is not in the motion, which goes from {instant(first)} to "
+            f"{instant(last)} s"
         )
     return still(source.at(np.array([at])), shot, overlays, path).view(Picture)
 

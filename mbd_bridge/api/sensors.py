@@ -20,6 +20,7 @@ from mbd_bridge.arguments import an_instance, finite_numbers
 from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.external import ExternalForces
 from mbd_bridge.motions import Motion
+from mbd_bridge.readable import instant, on_clock
 from mbd_bridge.spatial import Array
 
 
@@ -43,7 +44,8 @@ def compensate_sensors(
         the link's axes about its origin. Their times are within those of the motion
     motion : of the machine meanwhile
     bias : (6,) N, N m that the readings have too much, in the sign of the environment's force
-    untouched : (begin, end) s, while nothing touches: the mean there is the bias
+    untouched : (begin, end) s, while nothing touches: the mean there is the bias. Where the motion
+        has stamps of a clock, two of them, or s after the first
 
     Examples
     --------
@@ -61,6 +63,9 @@ def compensate_sensors(
             "link is not that of what hangs on it"
         )
     given = np.zeros(6) if bias is None else finite_numbers("bias", bias, (6,))
+    if untouched is not None:
+        begin, end = finite_numbers("untouched", untouched, (2,)).tolist()
+        untouched = on_clock(begin, motion.time[0]), on_clock(end, motion.time[0])
     forces = []
     for force in readings.forces:
         where = f"readings on {force.link}"
@@ -69,9 +74,10 @@ def compensate_sensors(
             raise StateError(f"{where}: expected the link's axes, its origin, rows over time")
         inside = (force.x >= motion.time[0]) & (force.x <= motion.time[-1])
         if not inside.all():
+            ends = [instant(t) for t in (*motion.time[[0, -1]], *force.x[[0, -1]])]
             raise StateError(
-                f"{where}: expected times within the motion's, {motion.time[0]:g} to "
-                f"{motion.time[-1]:g} s, got {force.x[0]:g} to {force.x[-1]:g} s"
+                f"{where}: expected times within the motion's, {ends[0]} to {ends[1]} s, got "
+                f"{ends[2]} to {ends[3]} s"
             )
         free = force.wrenches + _weight(mechanism, force.link, motion, force.x)
         own = given if untouched is None else _mean(where, free, force.x, untouched)
@@ -95,8 +101,8 @@ def _weight(mechanism: Mechanism, link: str, motion: Motion, time: Array) -> Arr
 
 def _mean(where: str, rows: Array, time: Array, interval: tuple[float, float]) -> Array:
     """Return the mean (6,) of rows (n, 6) in an interval of time."""
-    begin, end = finite_numbers("untouched", interval, (2,)).tolist()
+    begin, end = interval
     there = (time >= begin) & (time <= end)
     if not there.any():
-        raise StateError(f"{where}: untouched: no row from {begin:g} to {end:g} s")
+        raise StateError(f"{where}: untouched: no row from {instant(begin)} to {instant(end)} s")
     return np.asarray(rows[there].mean(axis=0))

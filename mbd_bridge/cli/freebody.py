@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=["peak"],
         metavar="peak|JOINT.fx|s",
         help="peak: where any component of any joint on the link is largest (default); a joint or "
-        "one of its components (elbow.fx); or times in s, the nearest rows of MOTION",
+        "one of its components (elbow.fx); or times in s, the nearest rows of MOTION "
+        "(where it has stamps of a clock: s after the first)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .bdf, .dat, .nas or .blk")
     parser.add_argument(

@@ -86,7 +86,12 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE", help="write a picture, a film or a page, without a window"
     )
-    parser.add_argument("--time", type=float, metavar="T", help="of a picture, s (the first)")
+    parser.add_argument(
+        "--time",
+        type=float,
+        metavar="T",
+        help="of a picture, s (the first); of a motion with stamps of a clock, s after the first",
+    )
     parser.add_argument(
         "--size", type=_size, metavar="WxH", help="pixels (960x720; of the window 1200x800)"
     )

@@ -22,7 +22,7 @@ from mbd_bridge.plots.style import (
     readable_axis,
     style,
 )
-from mbd_bridge.readable import CLOCK
+from mbd_bridge.readable import instant, on_clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def draw_panels(
 
     Parameters
     ----------
-    x : (N,), common to all; stamps of a clock are drawn from the first one's whole second on
+    x : (N,), common to all; stamps of a clock are drawn from the first one on, as `on_clock`
     label : of the horizontal axis, with its unit
     columns : panels side by side
     text : stands under the picture: the convention
@@ -112,9 +112,9 @@ def draw_panels(
     size : of a panel, inches
     most : points of a line; see `decimate`
     """
-    origin = np.floor(x[0]) if len(x) and abs(x[0]) >= CLOCK else 0.0
+    origin = on_clock(0.0, x[0]) if len(x) else 0.0
     if origin:
-        x, label = x - origin, f"{label} after {origin:.0f}"
+        x, label = x - origin, f"{label} after {instant(origin)}"
         marked = [[(name, place - origin) for name, place in one.marks] for one in panels]
         panels = [replace(one, marks=tuple(own)) for one, own in zip(panels, marked, strict=True)]
     inches = size or ((7.5, 2.3) if columns == 1 else (4.3, 2.2))

@@ -203,6 +203,23 @@ def test_times_of_a_clock_are_shown_to_the_millisecond(tmp_path):
     assert "after 1700000000" in axes[-1].get_xlabel()
 
 
+def test_times_of_a_clock_are_given_as_stamps_or_from_the_first_sample_on(tmp_path):
+    path = written(tmp_path, table(("timestamp", *JOINTS), np.c_[1.7e9 + 0.25 + TIME, Q]))
+    robot = arm()
+    motion = mbd.load_motion(path, robot)
+    size = {"motion": motion, "size": (64, 48)}
+    pictures = [mbd.render(robot, time=t, **size) for t in (0.5, 1.7e9 + 0.75, 0.0)]
+    assert np.array_equal(pictures[0], pictures[1])
+    assert not np.array_equal(pictures[0], pictures[2])
+    mbd.render(robot, time=1.0, **size)
+    with pytest.raises(StateError, match=r"from 1700000000.25 to 1700000001.25 s"):
+        mbd.render(robot, time=1.1, **size)
+    body = robot.free_body("fore", motion)
+    assert np.array_equal(body.at([TIME[4], motion.time[4]]).time, motion.time[[4, 4]])
+    with pytest.raises(StateError, match=r"t = 1700000003.25 s is not .* 1700000001.25 s"):
+        body.at(3.0)
+
+
 def test_one_row_is_a_pose_at_rest(tmp_path):
     robot = arm()
     for columns, row in ((JOINTS, Q[:1]), (("time", *JOINTS), PLAIN[:1])):

@@ -141,7 +141,8 @@ class FreeBody(Named[Acting], entries="wrench on {0.link!r}"):
         ----------
         when : "peak" for the instants at which any component of any joint on the link is largest
             in size; such as "elbow.fx" or "elbow" for the peaks of this one; or times, s, of which
-            the nearest instants are taken
+            the nearest instants are taken; of motions with stamps of a clock, also s after the
+            first one
         """
         if not isinstance(when, str):
             nearest = NearestInstants(when)

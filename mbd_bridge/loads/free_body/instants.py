@@ -16,6 +16,7 @@ from mbd_bridge.errors import StateError, unknown_name
 from mbd_bridge.loads.peaks import SAME, first_largest
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.motions.table import COMPONENTS, FORCES
+from mbd_bridge.readable import instant, on_clock
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body.free_body import FreeBody
@@ -74,11 +75,11 @@ class PeakInstants:
 
 
 class NearestInstants:
-    """The instants nearest to some times, s."""
+    """The instants nearest to some times, s: see `on_clock` for stamps of a clock."""
 
     def __init__(self, times: ArrayLike) -> None:
-        self._times: list[float] = finite_numbers("at", times).reshape(-1).tolist()
-        if not self._times:
+        self._given: list[float] = finite_numbers("at", times).reshape(-1).tolist()
+        if not self._given:
             raise StateError('at: expected "peak", a component or times, got none')
         self._found: dict[float, FreeBody] = {}
         self._begin, self._end, self._step = np.inf, -np.inf, 0.0
@@ -88,7 +89,7 @@ class NearestInstants:
         time = body.time
         self._begin, self._end = min(self._begin, float(time[0])), float(time[-1])
         self._step = max(self._step, float(np.diff(time).max(initial=0.0)))
-        for wanted in self._times:
+        for wanted in self._times():
             row = int(np.argmin(np.abs(time - wanted)))
             before = self._found.get(wanted)
             if before is None or abs(time[row] - wanted) < abs(before.time[0] - wanted):
@@ -102,14 +103,17 @@ class NearestInstants:
         StateError
             A time is not in the motion.
         """
-        for wanted in self._times:
+        for wanted in self._times():
             within = 0.5 * self._step
             if not self._begin - within <= wanted <= self._end + within:
                 raise StateError(
-                    f"t = {wanted:g} s is not in the motion, which goes from {self._begin:g} to "
-                    f"{self._end:g} s"
+                    f"t = {instant(wanted)} s is not in the motion, which goes from "
+                    f"{instant(self._begin)} to {instant(self._end)} s"
                 )
-        return joined([self._found[wanted] for wanted in self._times])
+        return joined([self._found[wanted] for wanted in self._times()])
+
+    def _times(self) -> list[float]:
+        return [on_clock(given, self._begin) for given in self._given]
 
 
 def joined(bodies: Iterable[FreeBody], labels: Iterable[str] | None = None) -> FreeBody:
