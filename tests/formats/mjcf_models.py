@@ -7,6 +7,8 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from mbd_bridge.bridges.mujoco.compiled import Compiled
+from mbd_bridge.bridges.mujoco.places import Names
 from mbd_bridge.equations.composite import composites
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
@@ -153,10 +155,8 @@ class Twin:
     def __init__(self, theirs: mujoco.MjModel, model: Model) -> None:
         self.theirs, self.data, self.model = theirs, mujoco.MjData(theirs), model
         self.joints = []
-        for k in range(theirs.njnt):
-            body = next(
-                one for one in model.bodies if model.joints[one.joint].name == theirs.joint(k).name
-            )
+        for k, name in enumerate(Names(Compiled(mujoco, theirs, {})).joints):
+            body = next(one for one in model.bodies if model.joints[one.joint].name == name)
             self.joints.append(
                 (int(theirs.jnt_type[k]), theirs.jnt_qposadr[k], theirs.jnt_dofadr[k], body)
             )

@@ -46,8 +46,12 @@ _SESSION: list[Any] = []
 
 _NUMBERS = itertools.count()
 
-_UNUSED: deque[Any] = deque()
-"""Libraries that nobody holds any more, to be closed by the next one who has the lock."""
+_LIBRARIES: dict[int, Any] = {}
+"""What LLVM loaded, by number. Nobody else refers to it: an object of LLVM that a garbage cycle
+holds is closed by the collector, at the same time as by us."""
+
+_UNUSED: deque[int] = deque()
+"""Libraries whose function nobody holds any more, to be closed by the next one who has the lock."""
 
 _FOREIGN: list[Any] = []
 """llvmlite's own lock, while we hold it around a fork."""
@@ -87,8 +91,7 @@ def _llvm() -> Iterator[Any]:
 def _close_unused() -> None:
     """Give memory back; the lock is ours."""
     while _UNUSED:
-        _UNUSED.pop().close()
-        Loaded.held -= 1
+        _LIBRARIES.pop(_UNUSED.pop()).close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,8 @@ def emit(text: str) -> bytes:
         return bytes(target.emit_object(module))
 
 
-def _session(llvm: Any) -> tuple[Any, str]:
-    """Return the session that links the next function, and the function's name there."""
+def _session(llvm: Any) -> tuple[Any, int]:
+    """Return the session that links the next function, and the function's number."""
     number = next(_NUMBERS)
     if not _SESSION or number % LINKED_TOGETHER == 0:
         while _SESSION:
@@ -166,7 +169,7 @@ def _session(llvm: Any) -> tuple[Any, str]:
         _SESSION.append(
             llvm.create_lljit_compiler(_target(llvm, 0), use_jit_link=True, suppress_errors=True)
         )
-    return _SESSION[0], str(number)
+    return _SESSION[0], number
 
 
 class Loaded:
@@ -186,36 +189,34 @@ class Loaded:
         `MOST_LOADED` others are held already, or LLVM cannot link the object.
     """
 
-    __slots__ = ("_library", "address")
-
-    held = 0
-    """How many there are in this process, and unused ones that are not closed yet."""
+    __slots__ = ("_number", "address")
 
     def __init__(self, code: bytes, name: str) -> None:
         with _llvm() as llvm:
-            if Loaded.held >= MOST_LOADED:
+            if len(_LIBRARIES) >= MOST_LOADED:
                 gc.collect()  # what is held by a cycle only
                 _close_unused()
-            if Loaded.held >= MOST_LOADED:
+            if len(_LIBRARIES) >= MOST_LOADED:
                 raise KernelError(
-                    f"{Loaded.held} compiled functions are held in this process, and the system "
-                    f"has no room for more. Let go of kernels and solvers that are done with, or "
-                    f"ask one of them for many states or joints"
+                    f"{len(_LIBRARIES)} compiled functions are held in this process, and the "
+                    f"system has no room for more. Let go of kernels and solvers that are done "
+                    f"with, or ask one of them for many states or joints"
                 )
             parts = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
             try:
-                library = parts.export_symbol(name).link(*_session(llvm))
+                session, number = _session(llvm)
+                library = parts.export_symbol(name).link(session, str(number))
             except RuntimeError as error:
                 raise KernelError(f"LLVM cannot load {name!r}: {error}") from error
-            self._library = library
+            _LIBRARIES[number] = library
+            self._number = number
             self.address = int(library[name])
-            Loaded.held += 1
 
     def __del__(self) -> None:
         # Not here and now: this thread may be anywhere, and another one in LLVM.
-        if not hasattr(self, "_library") or sys is None or sys.is_finalizing():
+        if not hasattr(self, "_number") or sys is None or sys.is_finalizing():
             return
-        _UNUSED.append(self._library)
+        _UNUSED.append(self._number)
         if _LOCK.acquire(blocking=False):
             try:
                 _close_unused()
