@@ -16,6 +16,7 @@ import yaml
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
+from tests.lowest import lowest
 
 ROOT = Path(__file__).parents[1]
 
@@ -135,3 +136,9 @@ def test_what_the_tests_import_comes_with_the_test_extra() -> None:
         if name.lower() not in known
     }
     assert not missing
+
+
+def test_every_requirement_has_one_lowest_version() -> None:
+    names = [line.split("==")[0].lower() for line in lowest()]
+    assert {"numpy", "pin", "mujoco", "pybullet", "dask", "pytest", "exudyn"} <= set(names)
+    assert len(names) == len(set(names)), sorted(names)
