@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mbd_bridge.actuators.friction import Friction, at_least
+from mbd_bridge.actuators.friction import Friction, from_zero
 from mbd_bridge.actuators.motor_curve import MotorCurve
 from mbd_bridge.errors import ModelError, StateError, real_number, unknown_name
 from mbd_bridge.mechanism import Model
@@ -100,7 +100,7 @@ class Actuator:
             if ratio == 0.0:
                 raise StateError(f"{where}: ratio: expected a number other than 0, got 0")
         if inertia is not None:
-            inertia = at_least(f"{where}: rotor_inertia", inertia)
+            inertia = from_zero(f"{where}: rotor_inertia", inertia)
         given = self.efficiency
         if given is not None and not isinstance(given, Efficiency):
             given = Efficiency(given)
@@ -120,10 +120,10 @@ class Actuator:
             motor_friction=None if shaft is None else shaft.checked(f"{where}: motor_friction"),
             joint_friction=None if behind is None else behind.checked(f"{where}: joint_friction"),
             curve=self.curve.checked(where),
-            effort=None if self.effort is None else at_least(f"{where}: effort", self.effort),
+            effort=None if self.effort is None else from_zero(f"{where}: effort", self.effort),
             velocity=None
             if self.velocity is None
-            else at_least(f"{where}: velocity", self.velocity),
+            else from_zero(f"{where}: velocity", self.velocity),
         )
 
     @property

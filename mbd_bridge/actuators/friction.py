@@ -38,7 +38,7 @@ class Friction:
         numbers = (self.coulomb, self.viscous, self.load)
         words = ("coulomb", "viscous", "load")
         return Friction(
-            *(at_least(f"{where}: {w}", x) for w, x in zip(words, numbers, strict=True))
+            *(from_zero(f"{where}: {w}", x) for w, x in zip(words, numbers, strict=True))
         )
 
     def force(self, speed: Floats, transmitted: Floats, moves: NDArray[np.bool_]) -> Floats:
@@ -51,9 +51,9 @@ class Friction:
         return bool(self.coulomb or self.viscous or self.load)
 
 
-def at_least(where: str, value: float, least: float = 0.0) -> float:
-    """Return a finite number not below `least`."""
-    number = real_number(where, value, f"one number, at least {least:g}")
-    if number < least:
-        raise StateError(f"{where}: expected one number, at least {least:g}, got {number:g}")
+def from_zero(where: str, value: float) -> float:
+    """Return a finite number that is not negative."""
+    number = real_number(where, value, "one number, at least 0")
+    if number < 0.0:
+        raise StateError(f"{where}: expected one number, at least 0, got {number:g}")
     return number

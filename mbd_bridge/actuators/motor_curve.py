@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.actuators.friction import at_least
+from mbd_bridge.actuators.friction import from_zero
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.errors import StateError
 
@@ -90,7 +90,7 @@ class MotorCurve:
             speed = max(ends, default=None)
         else:
             name = f"{where}: max_speed"
-            if at_least(name, speed) == 0.0:
+            if from_zero(name, speed) == 0.0:
                 raise StateError(f"{name}: expected a number above 0, got {speed!r}")
         return MotorCurve(continuous, peak, speed)
 
@@ -108,7 +108,7 @@ def _checked(where: str, torque: Torque) -> Torque:
         raise StateError(
             f"{where}: expected one torque, or TorqueCurve(speed, torque), got {torque!r:.60}"
         )
-    number = at_least(where, torque)
+    number = from_zero(where, torque)
     if number == 0.0:
         raise StateError(f"{where}: expected a torque above 0, got {torque!r}")
     return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +35,6 @@ def motion_along_path(
     near: InitialGuess = None,
     frames: Frames = None,
     limits: bool = True,
-    weights: Mapping[str, float] | None = None,
     tolerance: float,
     check: bool = True,
 ) -> tuple[Motion, InversePath]:
@@ -45,7 +43,7 @@ def motion_along_path(
     Parameters
     ----------
     table : time, and <frame>.x, ... as in `given_columns`, of one frame
-    near, frames, limits, weights, tolerance, check : see `Mechanism.inverse_kinematics`
+    near, frames, limits, tolerance, check : see `Mechanism.inverse_kinematics`
     """
     table, _ = without_efforts(table, model)
     columns = GivenColumns(model, table, frames)
@@ -64,7 +62,7 @@ def motion_along_path(
         given,
         near=near,
         limits=limits,
-        weights=weights,
+        weights=None,
         tolerance=tolerance,
         check=check,
     )

@@ -13,15 +13,10 @@ MOST = 512
 
 
 class MotionSample:
-    """Every k-th row of a motion, with k as small as there is room.
+    """Every k-th row of a motion, with k as small as there is room."""
 
-    Parameters
-    ----------
-    most : rows that are kept at most
-    """
-
-    def __init__(self, most: int = MOST) -> None:
-        self._most, self._step, self._rows = most, 1, 0
+    def __init__(self) -> None:
+        self._step, self._rows = 1, 0
         self._kept: list[Motion] = []
 
     def add(self, motion: Motion) -> None:
@@ -29,7 +24,7 @@ class MotionSample:
         first = -self._rows % self._step
         self._kept.append(motion.part(slice(first, None, self._step)))
         self._rows += len(motion.time)
-        while sum(len(piece.time) for piece in self._kept) > self._most:
+        while sum(len(piece.time) for piece in self._kept) > MOST:
             whole = joined(self._kept)
             self._kept, self._step = [whole.part(slice(None, None, 2))], 2 * self._step
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.plots.decimate import MOST, envelope, spread
+from mbd_bridge.plots.decimate import envelope, spread
 from mbd_bridge.plots.style import (
     COLOURS,
     DASHES,
@@ -98,7 +98,6 @@ def draw_panels(
     text: str = "",
     ax: Axes | Sequence[Axes] | None = None,
     size: tuple[float, float] | None = None,
-    most: int = MOST,
 ) -> list[Axes]:
     """Draw panels, and return their axes.
 
@@ -110,7 +109,6 @@ def draw_panels(
     text : stands under the picture: the convention
     ax : axes to draw into, one a panel
     size : of a panel, inches
-    most : points of a line; see `decimate`
     """
     origin = on_clock(0.0, x[0]) if len(x) else 0.0
     if origin:
@@ -121,7 +119,7 @@ def draw_panels(
     with style():
         axes = axes_for(len(panels), columns, inches, ax, sharex=True)
         for k, (one, panel) in enumerate(zip(axes, panels, strict=True)):
-            _draw(one, x, panel, most)
+            _draw(one, x, panel)
             below = panels[k + columns : k + columns + 1]
             if panel.lines and (ax is not None or not below or not below[0].lines):
                 one.set_xlabel(label)
@@ -130,7 +128,7 @@ def draw_panels(
     return axes
 
 
-def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
+def _draw(ax: Axes, x: Floats, panel: Panel) -> None:
     if not panel.lines:
         ax.set_axis_off()
         ax.set_title(panel.title, color=FAINT)
@@ -142,7 +140,7 @@ def _draw(ax: Axes, x: Floats, panel: Panel, most: int) -> None:
             look["linestyle"] = (0, (7, 5))  # through the gaps the other one is seen
         if line.dots:
             look |= {"linestyle": "none", "marker": ".", "markersize": 3.0}
-        kept = envelope(line.values, most=most)
+        kept = envelope(line.values)
         flags = np.broadcast_to(line.determined, line.values.shape)[kept]
         there, values = x[kept], line.values[kept]
         if flags.any():

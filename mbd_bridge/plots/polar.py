@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.plots.decimate import MOST, envelope
+from mbd_bridge.plots.decimate import envelope
 from mbd_bridge.plots.style import BLUE, UNDETERMINED, VERMILION, readable_axis
 from mbd_bridge.readable import quantity
 
@@ -50,14 +50,14 @@ class Rose:
         return np.asarray(np.arctan2(self.second, self.first))
 
 
-def draw_rose(ax: PolarAxes, rose: Rose, text: str = "", most: int = MOST) -> None:
+def draw_rose(ax: PolarAxes, rose: Rose, text: str = "") -> None:
     """Draw the tip of the force as it moves, its peak and its RMS as a circle.
 
     Parameters
     ----------
     text : stands over the legend: the convention
     """
-    kept = envelope(rose.first, rose.second, most=most)
+    kept = envelope(rose.first, rose.second)
     size, angle = rose.size, rose.angle
     if rose.determined:
         ax.plot(angle[kept], size[kept], color=BLUE, linewidth=1.2, label="tip of the force")

@@ -126,22 +126,22 @@ def explain(axes: Sequence[Axes], text: str, own_figure: bool) -> None:
         one.set_xlabel(f"{label}\n{text}" if label else text)
 
 
-def legend_above(ax: Axes, title: str, most: int = 4) -> None:
+IN_A_ROW = 4
+"""Entries of a legend that fit into a row."""
+
+
+def legend_above(ax: Axes, title: str) -> None:
     """Write the title, and the legend in a row of its own below it, where it hides nothing.
 
-    A single line that the title names needs no legend.
-
-    Parameters
-    ----------
-    most : entries that fit into a row; more stand beside the panel
+    A single line that the title names needs no legend; one of many stands beside the panel.
     """
     handles, labels = ax.get_legend_handles_labels()
     ax.yaxis.set_offset_position("right")  # "1e-5" would stand on the legend
     row = len(labels) > 1 or any(label not in title for label in labels)
-    ax.set_title(title, pad=17.0 if row and len(labels) <= most else 5.0)
-    if row and len(labels) <= most:
+    ax.set_title(title, pad=17.0 if row and len(labels) <= IN_A_ROW else 5.0)
+    if row and len(labels) <= IN_A_ROW:
         where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.99)}
         ax.legend(handles, labels, ncols=len(labels), columnspacing=1.2, borderpad=0.2, **where)
-    elif len(labels) > most:
+    elif len(labels) > IN_A_ROW:
         where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.05)}
         ax.legend(handles, labels, ncols=1 + len(labels) // 14, **where)

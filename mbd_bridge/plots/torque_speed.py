@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.plots.decimate import MOST, envelope, spread
+from mbd_bridge.plots.decimate import envelope, spread
 from mbd_bridge.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION, readable_axis
 from mbd_bridge.readable import quantity
 
@@ -86,11 +86,11 @@ class TorqueSpeed:
         return float(np.sqrt(np.mean(self.effort**2)))
 
 
-def draw_torque_speed(ax: Axes, curve: TorqueSpeed, most: int = MOST) -> None:
+def draw_torque_speed(ax: Axes, curve: TorqueSpeed) -> None:
     """Draw one actuator: where it motors and brakes, peak, RMS, the largest power either way, and
     its limits.
     """
-    kept = envelope(curve.effort, curve.speed, most=most)
+    kept = envelope(curve.effort, curve.speed)
     speed, effort = curve.speed[kept], curve.effort[kept]
     braking = curve.power[kept] < 0.0
     unit = curve.effort_unit

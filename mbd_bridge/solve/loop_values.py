@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -29,11 +29,8 @@ class LoopChecker:
     values : the kernel (q, v) -> Φ, Φ_q and γ with their dimensions, of one state or many
     """
 
-    def __init__(
-        self, model: Model, constraints: Callable[[Array, Array], tuple[Array, ...]] | None = None
-    ) -> None:
-        self.model = model
-        self.values = constraints or prepare(model, "constraints")
+    def __init__(self, model: Model) -> None:
+        self.model, self.values = model, prepare(model, "constraints")
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:

@@ -67,9 +67,10 @@ def largest(x: Array) -> Array:
     return np.asarray(np.abs(x).max(axis=-1, initial=0.0))
 
 
-def limited(step: Array, length: float = LONGEST_STEP) -> Array:
-    """Return steps (n, free) of which no entry is longer than `length`."""
-    return np.asarray(step * np.minimum(1.0, length / np.maximum(largest(step), length))[:, None])
+def limited(step: Array) -> Array:
+    """Return steps (n, free) of which no entry is longer than `LONGEST_STEP`."""
+    longest = np.maximum(largest(step), LONGEST_STEP)
+    return np.asarray(step * np.minimum(1.0, LONGEST_STEP / longest)[:, None])
 
 
 def descend(residuals: Residuals, moved: Move, q: Array, numbers: Array) -> Array:

@@ -221,14 +221,9 @@ class March:
 
 
 class OneStep:
-    """The step of a march of one lane, one at a time, in places of its own.
+    """The step of a march of one lane, one at a time, in places of its own."""
 
-    Parameters
-    ----------
-    more : inputs behind the ones that a call gives, but for a stream
-    """
-
-    def __init__(self, march: March, more: Sequence[Floats] = ()) -> None:
+    def __init__(self, march: March) -> None:
         assert march.lanes == 1
         self._march, self._stage = march, march.start()
         ends = list(itertools.accumulate(march.inputs.values(), initial=0))
@@ -236,11 +231,10 @@ class OneStep:
         self._out = [np.empty(prod(shape)) for shape in march.shapes]
         self._places = np.array([[out.ctypes.data] for out in self._out], dtype=np.int64)
         self._addresses = self._stage.ctypes.data, self._places.ctypes.data
-        self._more = list(more)
 
     def __call__(self, *values: Floats | float, stream: Floats | None = None) -> list[Floats]:
         """Return the outputs for such inputs: views of these places; nan if they are not finite."""
-        for place, value in zip(self._inputs, [*values, *self._more], strict=False):
+        for place, value in zip(self._inputs, values, strict=False):
             place[:] = value
         at = None if stream is None else self._march.stream_at(stream, 1)
         if not self._march.code(self._addresses[0], 1, 1, self._addresses[1], np.inf, at):

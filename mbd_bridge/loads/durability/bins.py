@@ -74,10 +74,10 @@ class Histogram:
     counts : by range and by mean; their bins are `ranges` and `means`
     """
 
-    def __init__(self, bins: int = BINS) -> None:
-        self.ranges = Axis(bins, signed=False)
-        self.means = Axis(bins, signed=True)
-        self.counts = np.zeros((bins, bins))
+    def __init__(self) -> None:
+        self.ranges = Axis(BINS, signed=False)
+        self.means = Axis(BINS, signed=True)
+        self.counts = np.zeros((BINS, BINS))
 
     def copy(self) -> Histogram:
         """Return the same counts, to go on with apart."""

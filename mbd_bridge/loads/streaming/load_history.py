@@ -131,14 +131,8 @@ class LoadHistory(
 class LoadHistoryCounter:
     """A `LoadHistory` of loads that come in pieces; see `LoadSpectraCounter` for the options."""
 
-    def __init__(
-        self,
-        exponents: Sequence[float] = EXPONENTS,
-        *,
-        plane: str | None = None,
-        directions: int = 36,
-    ) -> None:
-        self._spectra = LoadSpectraCounter(exponents, plane=plane, directions=directions)
+    def __init__(self, exponents: Sequence[float] = EXPONENTS, *, plane: str | None = None) -> None:
+        self._spectra = LoadSpectraCounter(exponents, plane=plane)
         self._signals: Signals | None = None
         self._sure: Flags = np.zeros(0, dtype=bool)
         self._envelopes: list[EnvelopeCounter] = []
