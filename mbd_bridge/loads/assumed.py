@@ -66,7 +66,8 @@ def assumptions_of(
         tuple(undetermined),
         loads.round_off if round_off is None else round_off,
     )
-    default = Assumptions(tuple(provider(basis) for provider in PROVIDERS.values()))
+    every = PROVIDERS.values()
+    default = Assumptions(tuple(x if isinstance(x, Assumption) else x(basis) for x in every))
     efforts = loads.effort_differences
     measured = () if efforts is None else efforts.assumed
     return default.stating(*loads.assumed, *measured).stating(*assumed)
@@ -160,22 +161,6 @@ def losses(model: Model, elements: Iterable[ForceElement]) -> Assumption:
     return Assumption("friction", text, neglected=True)
 
 
-def _rotors(basis: LoadBasis) -> Assumption:
-    return Assumption(
-        "rotors",
-        "not counted: actuation is at the joint, without rotor inertia, gear ratio and efficiency",
-        neglected=True,
-    )
-
-
-def _limits(basis: LoadBasis) -> Assumption:
-    return Assumption("limits", "of position, speed and effort: compared with, never enforced")
-
-
-def _efforts(basis: LoadBasis) -> Assumption:
-    return Assumption("efforts", NONE)
-
-
 def _rigid(basis: LoadBasis) -> Assumption:
     model = basis.model
     bent = [f"{model.links[one.link].name} ({len(one.stiffness)} modes)" for one in model.flexible]
@@ -220,32 +205,6 @@ def _undetermined(basis: LoadBasis) -> Assumption:
     )
 
 
-def _completed(basis: LoadBasis) -> Assumption:
-    return Assumption("completed", "all as given, none held or completed")
-
-
-def _rates(basis: LoadBasis) -> Assumption:
-    return Assumption("rates", "velocities and accelerations as given")
-
-
-def _smoothing(basis: LoadBasis) -> Assumption:
-    return Assumption("smoothing", NONE)
-
-
-def _uncertainty(basis: LoadBasis) -> Assumption:
-    return Assumption(
-        "uncertainty", "not estimated: motion and machine are taken as exact", neglected=True
-    )
-
-
-def _bearings(basis: LoadBasis) -> Assumption:
-    return Assumption("bearings", NONE)
-
-
-def _cases(basis: LoadBasis) -> Assumption:
-    return Assumption("cases", NONE)
-
-
 def _round_off(basis: LoadBasis) -> Assumption:
     floors = basis.round_off
     force, moment = quantity(floors.force, "N", digits=2), quantity(floors.moment, "N m", digits=2)
@@ -261,7 +220,23 @@ KINDS = ("damping", "friction")
 
 UNKNOWN = "not known: the loads were read from a file that does not say"
 
-PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
+FIXED = (
+    Assumption(
+        "rotors",
+        "not counted: actuation is at the joint, without rotor inertia, gear ratio and efficiency",
+        neglected=True,
+    ),
+    Assumption("limits", "of position, speed and effort: compared with, never enforced"),
+    Assumption("completed", "all as given, none held or completed"),
+    Assumption("rates", "velocities and accelerations as given"),
+    Assumption(
+        "uncertainty", "not estimated: motion and machine are taken as exact", neglected=True
+    ),
+    *(Assumption(topic, NONE) for topic in ("efforts", "smoothing", "bearings", "cases")),
+)
+"""What is said of all loads alike."""
+
+PROVIDERS: dict[str, Assumption | Callable[[LoadBasis], Assumption]] = {
     "convention": _convention,
     "base": _base,
     "masses": _masses,
@@ -270,19 +245,11 @@ PROVIDERS: dict[str, Callable[[LoadBasis], Assumption]] = {
     "external": _external,
     "elements": _elements,
     "friction": _friction,
-    "rotors": _rotors,
-    "limits": _limits,
-    "efforts": _efforts,
     "rigid": _rigid,
     "planar": _planar,
     "loops": _loops,
     "undetermined": _undetermined,
-    "completed": _completed,
-    "rates": _rates,
-    "smoothing": _smoothing,
-    "uncertainty": _uncertainty,
-    "bearings": _bearings,
-    "cases": _cases,
     "round_off": _round_off,
+    **{one.topic: one for one in FIXED},
 }
 """What is said of each topic unless somebody contributes something else."""
