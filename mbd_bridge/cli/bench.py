@@ -96,14 +96,12 @@ def _footer(result: Bench) -> None:
         "difference: the largest one, relative, where both sides give the same quantity",
         *([result.note] if result.note else []),
         "",
-        screen.table(("", ">ms"), [_compilation(row) for row in result.compilations]),
+        screen.table(
+            ("", ">ms"), [(row.what, f"{1e3 * row.ours:.1f}") for row in result.compilations]
+        ),
         "",
         screen.table(("", ""), list(result.facts.items())),
     )
-
-
-def _compilation(row: Timing) -> tuple[str, str]:
-    return row.what, f"{1e3 * row.ours:.1f}"
 
 
 def _nanoseconds(seconds: float) -> str:

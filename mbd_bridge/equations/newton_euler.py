@@ -73,7 +73,7 @@ def recursive_loads(
     external = external or {}
     motions = body_motions(model, q, v)
     rates = _outward(model, motions, v, a)
-    flexible = _flexible(model, q, v, a, rates)
+    flexible = [flexible_loads(part, q, v, a, *rates[part.body]) for part in model.flexible]
     shares = share_out(model, joints)
     at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
     for i in range(len(model.bodies) - 1, -1, -1):
@@ -169,12 +169,6 @@ def _outward(model: Model, motions: list[JointMotion], v: Array, a: Array) -> li
 def body_rates(model: Model, q: Array, v: Array, a: Array) -> list[Rates]:
     """Return the motion of every body in its own axes; gravity is in the accelerations."""
     return _outward(model, body_motions(model, q, v), v, a)
-
-
-def _flexible(
-    model: Model, q: Array, v: Array, a: Array, rates: list[Rates]
-) -> list[FlexibleLoads]:
-    return [flexible_loads(part, q, v, a, *rates[part.body]) for part in model.flexible]
 
 
 def _plus_flexible(

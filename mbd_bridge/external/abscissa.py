@@ -57,7 +57,8 @@ class Abscissa:
         if self.q is not None:
             return np.asarray(self.ratio * q[:, self.q] + self.offset)
         if self.link is not None:
-            return np.asarray(_placements(prepared, self.link, q)[:, self.axis, 3])
+            kernel = prepared.placement(prepared.model.links[self.link].name)
+            return np.asarray(kernel(q)[0][:, self.axis, 3])
         if time is None:
             raise StateError(
                 "external: a force over time needs the times of the states; give a motion with "
@@ -107,7 +108,3 @@ def abscissa_of(model: Model, name: str) -> Abscissa | None:
         number = model.link_number(link)
         return Abscissa(name, "m", link=number, axis=AXES.index(axis))
     return None
-
-
-def _placements(prepared: Prepared, link: int, q: Array) -> Array:
-    return np.asarray(prepared.placement(prepared.model.links[link].name)(q)[0])

@@ -53,7 +53,9 @@ def terms_of(form: Form, algebra: Algebra, names: Sequence[str]) -> Iterator[Ter
             continue
         if harmonic[0][1] < 0:
             continue  # its opposite stands for both
-        angle = {names[_place(algebra, k)]: factor for k, factor in harmonic}
+        angle = {
+            names[algebra.variables.index(algebra.angles[k])]: factor for k, factor in harmonic
+        }
         if value.real:
             yield Term(2.0 * value.real, own, angle, "cos")
         if value.imag:
@@ -63,10 +65,6 @@ def terms_of(form: Form, algebra: Algebra, names: Sequence[str]) -> Iterator[Ter
 def _order(key: Any) -> Any:
     powers, harmonic = key
     return len(harmonic), sum(abs(factor) for _, factor in harmonic), harmonic, powers
-
-
-def _place(algebra: Algebra, angle: int) -> int:
-    return algebra.variables.index(algebra.angles[angle])
 
 
 def short_names(algebra: Algebra, coordinates: int) -> list[str]:

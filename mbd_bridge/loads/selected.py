@@ -218,7 +218,8 @@ def actuation_wrench(joint: ModelJoint, motion: JointMotion, actuation: Array) -
         return np.zeros(6)
     turns = [k for k in range(joint.type.nv) if not is_zero(motion.angular[:, k])]
     force = sum(
-        (motion.linear[:, k] * actuation[k] for k in _others(turns, len(actuation))), np.zeros(3)
+        (motion.linear[:, k] * actuation[k] for k in range(len(actuation)) if k not in turns),
+        np.zeros(3),
     )
     moment = sum((motion.angular[:, k] * actuation[k] for k in turns), np.zeros(3))
     return np.concatenate([force, moment])
@@ -248,10 +249,6 @@ def _weightless(model: Model) -> Model:
         gravity=np.zeros(3),
         flexible=(),
     )
-
-
-def _others(some: list[int], count: int) -> list[int]:
-    return [k for k in range(count) if k not in some]
 
 
 def _rows(vectors: list[Array]) -> Array:

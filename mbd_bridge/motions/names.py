@@ -155,18 +155,14 @@ def named_columns(
         there = source.columns[place].name
         if there != column.name:
             taken.append(f"{there!r} as {column.name}")
-    notes = [f"columns taken: {some(taken, NAMED)}"] if _worth_saying(taken) else []
+    worth_saying = any(not one.endswith(" as time") for one in taken)
+    notes = [f"columns taken: {some(taken, NAMED)}"] if worth_saying else []
     if LOAD not in source.attributes:
         others += [source.columns[k].name for k in loads]
     if others:
         notes.append(f"columns left out, which are no part of the motion: {some(others, NAMED)}")
     source.gaps |= any(name.endswith(EFFORT) for name in names)
     return NamedColumns(source, list(found), list(found.values()), notes, naming.drop_gaps)
-
-
-def _worth_saying(taken: Sequence[str]) -> bool:
-    """Return whether more was renamed than a column of times."""
-    return any(not one.endswith(" as time") for one in taken)
 
 
 class _Words:

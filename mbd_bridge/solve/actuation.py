@@ -117,7 +117,9 @@ def enough(model: Model, J: Array, active: Array) -> tuple[str, ...]:
     joints = _actuatable(model)
     owners = {k: name for name, place in joints.items() for k in range(place.start, place.stop)}
     names = list(dict.fromkeys(owners[k] for k in order if k in owners))
-    names.sort(key=lambda name: (not active[joints[name]].any(), _velocities(joints[name])))
+    names.sort(
+        key=lambda name: (not active[joints[name]].any(), joints[name].stop - joints[name].start)
+    )
     chosen: list[int] = []
     for name in [*names, *joints]:
         both = [*chosen, *range(joints[name].start, joints[name].stop)]
@@ -135,10 +137,6 @@ def _actuatable(model: Model) -> dict[str, slice]:
         for body in model.bodies
         if body.type.nv and not body.coupled
     }
-
-
-def _velocities(place: slice) -> int:
-    return int(place.stop - place.start)
 
 
 def explain_actuators(model: Model, J: Array, active: Array) -> str:

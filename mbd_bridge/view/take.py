@@ -236,7 +236,8 @@ class Take:
         over, labels = over + arrows, labels + names
         machine = self.scene.pieces(bodies[0])
         machine += springs(self.model, self.source.forces, bodies[0], self.span)
-        return Moment(machine, self._pins(bodies[0]), over, labels)
+        pins = [mark.on(bodies[0]) for mark in self.marks.joints()] if self.has_pins else []
+        return Moment(machine, pins, over, labels)
 
     def followed_by(self, source: Source) -> Take:
         """Return a take of other states of the same machine: same parts, ground and arrows.
@@ -254,9 +255,6 @@ class Take:
         take = Take(self.source, overlays)
         take.__dict__.update({k: v for k, v in self.__dict__.items() if k not in take.__dict__})
         return take
-
-    def _pins(self, bodies: Array) -> list[Piece]:
-        return [mark.on(bodies) for mark in self.marks.joints()] if self.has_pins else []
 
     def _marked(self, bodies: Array) -> list[Piece]:
         centre = self.marks.centre(bodies) if self.overlays.centre else []

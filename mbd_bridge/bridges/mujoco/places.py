@@ -45,7 +45,8 @@ class Names:
         for i, name in enumerate(given):
             body = self.links[int(model.jnt_bodyid[i])]
             made = f"{body}.{kinds[int(model.jnt_type[i])]}"
-            self.joints.append(self._renamed(name) if name else self.unused(made))
+            kept = name and name != "root_joint"
+            self.joints.append(name if kept else self.unused(name or made))
 
     def unused(self, name: str) -> str:
         """Return the name, with a number if a joint, loop or coupling has it already."""
@@ -54,9 +55,6 @@ class Names:
     def unused_link(self, name: str) -> str:
         """Return the name, with a number if a link has it already."""
         return _unused(name, self._links)
-
-    def _renamed(self, name: str) -> str:
-        return name if name != "root_joint" else self.unused("root_joint")
 
 
 def _unused(name: str, taken: set[str]) -> str:

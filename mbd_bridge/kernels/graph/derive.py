@@ -168,11 +168,7 @@ def _value(node: tuple[Any, ...], formed: list[Any], given: Mapping[str, Array])
         return given[node[1]][node[2]]
     if op == "const":
         return node[1]
-    return operate(op, *(formed[k] for k in operands(node)), data=_data(node))
-
-
-def _data(node: tuple[Any, ...]) -> Any:
-    return next(iter(data(node)), None)
+    return operate(op, *(formed[k] for k in operands(node)), data=next(iter(data(node)), None))
 
 
 def _partials(node: tuple[Any, ...], y: Any, given: list[Any]) -> tuple[Any, ...]:

@@ -246,7 +246,8 @@ def free_body(
     states = max(len(x) for x in (q, v, a))
     number = model.link_number(link)
     bends = next((part for part in model.flexible if part.link == number), None)
-    inertia = model.description.links[_described(model, link)].inertia or Inertia.zero()
+    described = next(one for one in model.description.links if one.name == link)
+    inertia = described.inertia or Inertia.zero()
     held = attachments(model, link)
     others = tuple(dict.fromkeys(one.child for one in held if not one.is_child))
     wide = [np.broadcast_to(x, (states, x.shape[1])) for x in (q, v, a)]
@@ -270,10 +271,6 @@ def free_body(
     labels = ("",) * states
     machine = RoundOff.of(model)
     return FreeBody(model.name, link, times, labels, tuple(acting), motion, inertia, machine, nodes)
-
-
-def _described(model: Model, link: str) -> int:
-    return [one.name for one in model.description.links].index(link)
 
 
 def _acting(

@@ -134,7 +134,7 @@ def estimate(
     if rates is not None:
         rates = max(rates, _apart(plan, pairs))
     if not (forced or held) and not _matters(plan, pairs, rates):
-        return _left(plan)
+        return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
     if rates is None:
         return plan
     floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
@@ -145,11 +145,6 @@ def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:
     """Return the median over blocks of the white noise of a signal."""
     found = [math.sqrt(float(np.sum(white_noise(t, x) ** 2)) / freedom) for t, x in pairs]
     return float(np.median(found))
-
-
-def _left(plan: SignalPlan) -> SignalPlan:
-    """Return the plan of a signal whose noise is too small to matter."""
-    return SignalPlan(False, plan.sigma, plan.step)
 
 
 def _chosen(

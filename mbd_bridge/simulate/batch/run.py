@@ -203,7 +203,7 @@ class _Batch:
         q[turned] = unit_quaternions(model, q[turned])
         Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
-        sizes = _fed_back(system, scheme)
+        sizes = system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
         recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
         self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
         self.ts = ts[0] if ts else None
@@ -307,11 +307,6 @@ class _Batch:
         residual, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
         model = self.system.model
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
-
-
-def _fed_back(system: System, scheme: Scheme | None) -> dict[str, int]:
-    """Return what a step gives to the next one, whichever rows it keeps."""
-    return system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
 
 
 def _road(system: System, rows: tuple[int, ...]) -> Road:

@@ -37,7 +37,7 @@ from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
-from mbd_bridge.spatial import Array, Inertia
+from mbd_bridge.spatial import Array
 
 LOOKS = 500
 """Records that are looked at, if there are more."""
@@ -218,7 +218,7 @@ def lifted(model: Model, q: Array) -> float:
 def no_motion(model: Model) -> float:
     """Return the energy, J, that is no motion of a machine."""
     mass = float(sum(model.masses))
-    turning = sum(_trace(body.inertia) for body in model.bodies)
+    turning = sum(float(np.trace(body.inertia.central)) for body in model.bodies)
     return max(REST * lift(model), STILL**2 * (mass * model.size**2 + turning))
 
 
@@ -227,7 +227,3 @@ def lift(model: Model) -> float:
     """Return the energy, J, that lifting a machine by its own size takes."""
     mass = float(sum(model.masses))
     return mass * float(np.linalg.norm(model.gravity)) * model.size
-
-
-def _trace(inertia: Inertia) -> float:
-    return float(np.trace(inertia.central))

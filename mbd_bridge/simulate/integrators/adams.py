@@ -95,7 +95,7 @@ class AdamsBashforthMoulton(Integrator):
                 j: y + h * self._increment(t, h, j - 1, fresh) for j in range(max(1, k - 1), most)
             }
             correctors[most] = y + h * self._increment(t, h, most - 1, fresh)
-            weight = self._weights_of(y)
+            weight = self.absolute(y) + self.tolerance * np.abs(y)
             error = _norm((correctors[k + 1] - correctors[k]) / weight)
             if not np.isfinite(error):
                 self._reject(h * SLOWEST)
@@ -155,9 +155,6 @@ class AdamsBashforthMoulton(Integrator):
     def _remember(self, t: float, rate: Array) -> None:
         self._times = [t, *self._times[: HIGHEST + 1]]
         self._rates = [rate, *self._rates[: HIGHEST + 1]]
-
-    def _weights_of(self, y: Array) -> Array:
-        return self.absolute(y) + self.tolerance * np.abs(y)
 
 
 def _norm(x: Array) -> float:
