@@ -64,6 +64,7 @@ class Rows(NamedTuple):
     notes : sentences below the table in a notebook
     floors : by unit, the size up to which a notebook shows a number as 0: rounding errors
     arrays : gives what a data set holds; None: a variable for each column
+    shown : what a notebook shows in place of labels and columns
     """
 
     title: str
@@ -73,6 +74,7 @@ class Rows(NamedTuple):
     notes: tuple[str, ...] = ()
     floors: Mapping[str, float] = MappingProxyType({})
     arrays: Callable[[], Arrays] | None = None
+    shown: tuple[Series, ...] = ()
 
 
 class Tabular:
@@ -121,7 +123,7 @@ class Tabular:
     def _repr_html_(self) -> str:
         """Return a compact table, for a notebook in a light or a dark theme."""
         rows = self._rows()
-        columns = _ranges(rows) if rows.long else (rows.labels, *rows.columns)
+        columns = _ranges(rows) if rows.long else rows.shown or (rows.labels, *rows.columns)
         return html_table(rows.title, columns, rows.notes, rows.floors)
 
 
@@ -136,11 +138,15 @@ class AlongTime(Tabular):
 
 
 def of_units(
-    name: str, values: NDArray[Any], dims: tuple[str, ...], units: Sequence[str]
+    name: str, values: Sequence[Any] | NDArray[Any], dims: tuple[str, ...], units: Sequence[str]
 ) -> tuple[Series, Series]:
-    """Return an array whose entries along the last dimension have units of their own, and these."""
+    """Return an array whose entries along the last dimension have units of their own, and these.
+
+    An entry with the unit "" has no number.
+    """
     each = f"{name}_units"
-    unit = units[0] if len(set(units)) == 1 else f"see {each}"
+    known = set(units) - {""}
+    unit = "".join(known) if len(known) < 2 else f"see {each}"
     return Series(name, unit, values, dims), Series(each, "", units, dims[-1:])
 
 
@@ -213,5 +219,5 @@ def _columns_as_arrays(rows: Rows) -> Arrays:
     """Return the columns as variables along the rows; those of units are coordinates."""
     along = (rows.labels.name,)
     every = [one._replace(dims=along) for one in (rows.labels, *rows.columns)]
-    units = [one for one in every[1:] if one.name.endswith("unit")]
+    units = [one for one in every[1:] if one.name.endswith(("unit", "_units"))]
     return Arrays([one for one in every[1:] if one not in units], [every[0], *units])

@@ -119,6 +119,24 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
     assert len(run) == len(run.time) and len(motion) == 201
 
 
+def test_a_mechanism_is_a_table_of_numbers(arm):
+    table = arm.to_dataframe()
+    first = table.loc[JOINTS[0]]
+    assert (first.lower, first.effort, first.velocity) == (-2.0, 300.0, 1.5)
+    assert table.mass.sum() == pytest.approx(sum(arm.model.masses))
+    assert np.isnan(table.loc["root_joint", "effort"]) and table.effort.dtype == float
+    units = table.attrs["units"]
+    assert [units[name] for name in ("mass", "upper", "effort", "velocity")] == [
+        *("kg", "rad", "N m", "rad/s")
+    ]
+    slider = mbd.load(ROOT / "urdf" / "slider_crank.urdf")
+    mixed = slider.to_dataframe()
+    assert mixed.attrs["units"]["effort"] == "see effort_units"
+    assert set(mixed.effort_units) == {"N m", "N", ""}
+    assert slider.to_xarray().effort.effort_units.dims == ("joint",)
+    assert "├" in mbd.load(ROOT / "urdf" / "four_bar.urdf")._repr_html_()
+
+
 def test_results_are_walked_and_completed_by_name(loads, arm):
     assert list(loads) == JOINTS == loads._ipython_key_completions_()
     assert JOINTS[0] in loads and "elbow" not in loads and loads.get("elbow") is None
@@ -142,6 +160,16 @@ def test_entries_of_several_units_tell_theirs():
     assert data.v.sel(velocity="crank").v_units.item() == "rad/s"
     run = batch[1].to_xarray()
     assert np.array_equal(run.q, data.q.sel(trajectory=1))
+
+
+def test_spectra_tell_the_unit_of_each_signal(loads):
+    spectra = loads.spectra()
+    data = spectra.to_xarray()
+    signal = f"{JOINTS[0]}.mz"
+    assert data.one_cycle.attrs == data.largest_range.attrs | {"units": "see one_cycle_units"}
+    assert data.one_cycle.sel(signal=signal).one_cycle_units == "N m"
+    assert data.one_cycle.sel(signal=signal, exponent=3.0) == spectra[signal].powers[0]
+    assert spectra.to_dataframe().attrs["units"]["largest range"] == "see unit"
 
 
 def test_rounding_errors_are_shown_as_zero_and_names_as_text(loads):

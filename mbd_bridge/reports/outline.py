@@ -36,7 +36,7 @@ def rows(model: Model) -> tuple[list[str], list[list[str]]]:
     described = {joint.name: joint for joint in model.description.joints}
     bent = {part.link: part.integrals.mass for part in model.flexible}
     found = []
-    for drawing, joint in _walk(model):
+    for drawing, joint in walk(model):
         link = model.links[joint.child]
         found.append(
             (
@@ -65,7 +65,7 @@ def _largest(joint: ModelJoint, described: Joint | None) -> tuple[str, str]:
     return effort, f"{limits.velocity:.4g} {unit}/s" if limits.velocity else ""
 
 
-def _walk(model: Model) -> Iterator[tuple[str, ModelJoint]]:
+def walk(model: Model) -> Iterator[tuple[str, ModelJoint]]:
     """Yield each joint with the lines drawn before its name, depth first."""
     outward: list[list[ModelJoint]] = [[] for _ in model.links]
     for joint in model.joints[1:]:
