@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli.assemble import guesses
 from mbd_bridge.cli.parser import Names, add_robot
 from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help="a velocity to be varied")
     parser.add_argument(
-        "-o", "--output", metavar="PICTURE", help="of --over, to write: .png, .svg or .pdf"
+        "-o", "--output", metavar="PICTURE", help=f"of --over, to write: {PLOT_NAMES}"
     )
 
 

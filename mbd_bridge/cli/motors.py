@@ -12,6 +12,7 @@ import numpy as np
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_actuators, add_robot
 from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     shared.add_joints(parser, "of the motors; default: all")
     parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .npz or .h5")
-    parser.add_argument("--plot", metavar="FILE", help="torque over speed: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", help=f"torque over speed: {PLOT_NAMES}")
     add_actuators(parser)
     group = parser.add_argument_group("the motors (repeatable; JOINT 'all' stands for all)")
     for name, (numbers, text) in OPTIONS.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.formats.pictures import PLOT_NAMES, PLOTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from mbd_bridge.loads import JointLoads
 
 KINDS = ("loads", "torque-speed", "polar", "motion", "closure", "deflection")
-SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 150
 """Dots an inch of pictures made of dots."""
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="FILE", help="motion, or history of loads")
     parser.add_argument(
-        "-o", "--output", metavar="PICTURE", required=True, help="to write: .png, .svg or .pdf"
+        "-o", "--output", metavar="PICTURE", required=True, help=f"to write: {PLOT_NAMES}"
     )
     parser.add_argument(
         "--kind",
@@ -65,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--x", type=float, metavar="X", help="of --kind deflection: m along the beam (its far end)"
     )
     parser.add_argument(
-        "--dpi", type=whole_number, default=DPI, metavar="N", help=f"of a .png ({DPI})"
+        "--dpi",
+        type=whole_number,
+        default=DPI,
+        metavar="N",
+        help=f"of pictures made of dots ({DPI})",
     )
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
@@ -98,8 +102,8 @@ def picture_suffix(path: str) -> str:
     from mbd_bridge.errors import FileError
 
     suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise FileError(f"pictures are {', '.join(SUFFIXES)}, not {suffix!r}", path)
+    if suffix not in PLOTS:
+        raise FileError(f"pictures are {PLOT_NAMES}, not {suffix!r}", path)
     return suffix
 
 

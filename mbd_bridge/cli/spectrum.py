@@ -12,6 +12,7 @@ from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import add_robot
 from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the loads along the motion there, too: .parquet, .csv, .npz or .h5",
     )
-    parser.add_argument("--plot", metavar="FILE", help="picture of the spectra: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", help=f"picture of the spectra: {PLOT_NAMES}")
     add_convention(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.extras import needed
+from mbd_bridge.formats.pictures import DOTS
 from mbd_bridge.formats.whole_file import check_place, whole_path
 from mbd_bridge.mechanism import Model
 from mbd_bridge.spatial import Array
@@ -27,8 +28,7 @@ from mbd_bridge.view.source import Source
 from mbd_bridge.view.take import Overlays, Take
 
 FILMS = (".gif", ".mp4")
-PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP"}
-"""Ending -> name of the format."""
+"""Endings of films."""
 
 MOST_FRAMES = 5000
 """Pictures of one film: more, and something is wrong with times or speed."""
@@ -91,8 +91,8 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
     if path is None:
         return
     ending = Path(path).suffix.lower()
-    if ending not in (*FILMS, *PICTURES):
-        known = ", ".join((*PICTURES, *FILMS))
+    if ending not in (*FILMS, *DOTS):
+        known = ", ".join((*DOTS, *FILMS))
         raise FileError(
             f"expected a name that ends with one of {known} (a page, .html, is written by mbd view "
             f"--record or mbd.web_view(...).save)",
@@ -135,7 +135,7 @@ def still(
         from PIL import Image
 
         with whole_path(path) as part:
-            Image.fromarray(picture).save(part, format=PICTURES[Path(path).suffix.lower()])
+            Image.fromarray(picture).save(part, format=DOTS[Path(path).suffix.lower()])
     return picture
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
+from mbd_bridge.formats.pictures import DOTS
 from tests.robots import own_urdfs
 
 ARM = str(own_urdfs()["kuka_iiwa"])
@@ -41,6 +42,17 @@ def test_a_motion_is_drawn(tmp_path, kind, capsys):
     assert "joint_3" in said or kind == "motion"
 
 
+def test_plots_may_be_every_kind_of_picture_that_machines_may(tmp_path):
+    from PIL import Image
+
+    for ending, kind in DOTS.items():
+        out = tmp_path / f"a{ending}"
+        words = ["--kind", "motion", "--dpi", "30", "-o", str(out)]
+        assert main(["plot", ARM, MOTION, *words]) == 0
+        with Image.open(out) as picture:
+            assert picture.format == kind.upper()
+
+
 def test_a_history_is_drawn_as_it_stands(tmp_path, history):
     out = tmp_path / "a.svg"
     assert main(["plot", BAR, history, "--joints", "coupler_pin", "-o", str(out)]) == 0
@@ -72,7 +84,7 @@ def test_a_history_keeps_its_convention(tmp_path, history, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["-o", "a.bmp"], "pictures are .png, .svg, .pdf, not '.bmp'"),
+        (["-o", "a.bmp"], "pictures are .png, .jpg, .jpeg, .webp, .svg or .pdf, not '.bmp'"),
         (["-o", "none/a.png"], "is there a folder"),
         (["-o", "a.png", "--joints", "elbow"], "no joint named 'elbow'"),
         (["-o", "a.png", "--kind", "closure"], "has no loops"),
