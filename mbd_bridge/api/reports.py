@@ -101,7 +101,8 @@ def report(
     joints : whose loads; None for all, in a machine with loops the cut ones too
     weights : repetitions of load cases, 1 where not given: {"pick": 2e6}
     actuated, minimum_norm, on, at, in_, threads : see `Mechanism.joint_loads`
-    external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there
+    external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there.
+        The axes are those of forces that go with one motion, too
     motors : say what motors have to do; None: if actuators are stated, or the URDF says gears
     bearings : by joint a `Bearing` or two: what they carry, and their lives; None: those that the
         machine states (``NAME.bearings.yaml``)
@@ -154,6 +155,8 @@ def report(
             raise StateError("a simulation has its own external forces; leave out external=")
         if motion is not None:
             raise StateError("a simulation has its own motion; leave out motion=")
+        if minimum_norm or actuated is not None:
+            raise StateError("a simulation knows its actuators; leave out actuated=, minimum_norm=")
         if weights is not None or reading.given:
             name = reading.given[0] if reading.given else "weights"
             raise StateError(f"{name}: a simulation has its own motion; leave it out")
@@ -186,7 +189,7 @@ def report(
             ]
         else:
             parts = [
-                _along(mechanism, asked, reading, named, view)
+                _along(mechanism, asked, reading, named, view, external_in)
                 for named in named_motions(motion, weights)
             ]
     cases = LoadCases(LoadCase(part.name, part.history, part.weight) for part in parts)
@@ -245,9 +248,10 @@ def _along(
     reading: Reading,
     named: NamedMotion,
     view: bool,
+    external_in: Axes,
 ) -> Reported:
     """Return the loads along one motion, and what is seen of it."""
-    own = external_forces(mechanism.model, named.external or None)
+    own = external_forces(mechanism.model, named.external or None, external_in)
     if own is not None:
         forces = own if asked.external is None else asked.external + own
         asked = replace(asked, external=forces, request=replace(asked.request, links=forces.links))
@@ -301,6 +305,8 @@ def _check_computed(
         "joints": joints is not None,
         "external": asked.external is not None,
         "actuated": asked.request.actuated is not None,
+        "minimum_norm": asked.request.minimum_norm,
+        "exponents": tuple(asked.exponents) != tuple(EXPONENTS),
         "on, at, in_": asked.request.convention != Convention(),
         "weights": weights is not None,
         "motors": asked.motors is not None,

@@ -172,6 +172,28 @@ def test_computed_cases_make_a_report_without_a_picture(arm, page, tmp_path):
         mbd.report(arm, path, page[1], JOINT)
 
 
+@pytest.mark.parametrize("frame", [("child", "child"), ("parent", "world")])
+def test_forces_of_a_report_have_the_axes_that_are_stated(arm, motion, tmp_path, frame):
+    """Those of one motion and those of all: as in the direct call with their sum."""
+    on, in_ = frame
+    tip, table = "lbr_iiwa_link_7", ([0.0, 9.0], [[5.0, 0, 0, 0, 0, 1.0], [-60.0, 20, 9, 1, 0, 0]])
+    options = {"on": on, "in_": in_, "at": "parent", "external_in": "world"}
+    page, named = tmp_path / "x.html", {"one": (motion, PUSH), "two": (motion, {tip: table})}
+    found = mbd.report(arm, page, named, JOINT, external=PUSH, view=False, **options, **FAST)
+    for name, push in (("one", [PUSH, PUSH]), ("two", [PUSH, {tip: table}])):
+        direct = arm.joint_loads(motion, joints=[JOINT], external=push, **options)
+        for k, component in enumerate(("fx", "fy", "fz")):
+            expected = direct.force[:, 0, k]
+            assert found[name][f"{JOINT}.{component}"].largest.value == expected.max()
+            assert found[name][f"{JOINT}.{component}"].smallest.value == expected.min()
+
+
+@pytest.mark.parametrize("late", [{"exponents": (4,)}, {"minimum_norm": True}])
+def test_options_that_come_too_late_are_refused(arm, page, tmp_path, late):
+    with pytest.raises(StateError, match="computed already"):
+        mbd.report(arm, tmp_path / "x.html", page[1], **late, **FAST)
+
+
 def test_files_are_read_as_load_motion_reads_them(arm, motion, tmp_path):
     q = np.degrees(motion.q)
     names = ("base", "shoulder", "upper", "elbow", "fore", "wrist", "hand")
