@@ -143,7 +143,8 @@ def _shape(model: Model, name: str, x: float | None) -> tuple[str, StationShape]
     if isinstance(source, ModalBasis):
         shapes, turns = source.tangent_at(root)
         none = np.zeros((len(shapes), len(shapes), 3))
-        found = StationShape(shapes[:, int(at)].T, turns[:, int(at)].T, none)
+        row = source.row(at)
+        found = StationShape(shapes[:, row].T, turns[:, row].T, none)
         return "the tip" if given is None else f"node {int(at)}", found
     modes = modes_of(model.description, flexible)
     found = station_shape(source, modes, root, at, stiffening=flexible.stiffening)

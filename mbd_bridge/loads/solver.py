@@ -113,7 +113,6 @@ class LoadSolver:
 
             return function
 
-        # Names have no part in the digest, so they must not choose the kernel either.
         places = [tuple(place) for place in asked]
         self._what = f"{places} {request.convention.form!r} {request.reaction}"
         what = self._applied.identity(f"{self._what} loads {closed}")

@@ -15,9 +15,10 @@ from mbd_bridge.spatial import Frame, Inertia
 
 @once_a_model
 def digest(model: Model) -> str:
-    """Return the SHA-256 of everything that the equations of a model depend on.
+    """Return the SHA-256 of everything that the equations of a model depend on, and of its names.
 
-    Names have no part in it: a renamed joint moves in the same way.
+    A renamed joint moves in the same way, but force elements and parameters find their places by
+    names: with two of them exchanged they act elsewhere.
     """
     sink = hashlib.sha256()
 
@@ -32,6 +33,8 @@ def digest(model: Model) -> str:
     def inertia(value: Inertia) -> None:
         numbers(value.mass, value.centre, value.central)
 
+    names = tuple(model.link_index), tuple(model.joint_index), [cut.name for cut in model.cuts]
+    sink.update(f"{names} {model.coordinate_names} {model.velocity_names}".encode())
     numbers(model.gravity)
     for kind in sorted({type(body.type) for body in model.bodies}, key=lambda k: k.__qualname__):
         # Types of this package are covered by the address of its source; others bring their own.

@@ -1,5 +1,7 @@
 """Deflections of flexible links, their energy by mode, and their commands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,19 @@ def test_nodes_of_a_modal_basis_are_places():
     q[machine.coordinate_names.index("rod.mode1")] = 0.02
     assert mbd.deflections(machine, q=q).deflection == pytest.approx([0.02])
     assert mbd.deflections(machine, q=q, x=0).deflection == pytest.approx([0.0])
+
+
+def test_a_node_is_asked_for_by_its_number():
+    shape = as_nodes(bar(1.0), analytic_modes("clamped-free", "bending_y", 1, 1.0))
+    numbers = np.arange(1, len(shape.nodes) + 1)[::-1]
+    machine = mbd.Mechanism(nodal_pendulum(replace(shape, numbers=numbers)))
+    q = machine.neutral()
+    q[machine.coordinate_names.index("rod.mode1")] = 0.02
+    assert mbd.deflections(machine, q=q).deflection == pytest.approx([0.02])
+    for row, number in enumerate(numbers.tolist()):
+        found = mbd.deflections(machine, q=q, x=number)
+        assert found.displacement == pytest.approx(0.02 * shape.displacement[:1, row])
+        assert found.place == f"node {number}"
 
 
 def test_both_panels_are_drawn_with_their_units(swing):

@@ -1,5 +1,7 @@
 """Claims about the graph, the tree and the model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -89,11 +91,13 @@ def test_a_mimic_has_no_coordinate_of_its_own_and_chains_multiply():
     assert tip.q == slice(1, 2)
 
 
-def test_a_digest_forgets_names_but_no_number():
+def test_a_digest_forgets_neither_names_nor_numbers():
     one, other = arm().description(), arm().description()
     assert digest(build_model(one)) == digest(build_model(other))
     heavier = arm().link("extra", 1e-9).joint("weld", "fixed", "fore", "extra")
     assert digest(build_model(heavier.description())) != digest(build_model(one))
+    joints = tuple(replace(x, name={"elbow": "bend"}.get(x.name, x.name)) for x in one.joints)
+    assert digest(build_model(replace(one, joints=joints))) != digest(build_model(one))
     assert digest(build_model(one, floating=True)) != digest(build_model(one))
     assert digest(build_model(one, gravity=(0, 0, 0))) != digest(build_model(one))
 
@@ -168,8 +172,6 @@ def test_a_digest_forgets_no_number(change):
 
 
 def test_a_digest_knows_how_a_joint_type_from_outside_moves(monkeypatch):
-    from dataclasses import replace
-
     from mbd_bridge.mechanism.joint_table import Revolute
 
     class Cam(Revolute):

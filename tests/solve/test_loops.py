@@ -303,8 +303,7 @@ def test_loops_on_one_link_and_of_no_length_are_refused():
         with_loop("distance", "base", "arm")
 
 
-def test_names_do_not_choose_the_machine_code():
-    """Names are no part of the digest: with two of them exchanged, another joint is asked for."""
+def test_with_two_names_exchanged_another_joint_is_asked_for():
     bar = four_bar()
     names = {"crank": "wrist", "wrist": "crank"}
     description = bar.model.description
