@@ -31,6 +31,7 @@ from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.mechanism.build import build_model
 from mbd_bridge.mechanism.deflection import DEFLECTION
+from mbd_bridge.mechanism.digest import named_digest
 from mbd_bridge.mechanism.model import Model
 from mbd_bridge.mechanism.parameter_values import inertias, matrix, value_rows
 from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
@@ -181,9 +182,10 @@ class Parameters:
     @property
     def identity(self) -> str:
         """Which numbers of the model these are, without their values: for kernels' addresses."""
-        entries = [(entry.kind, entry.index, entry.size) for entry in self._entries]
-        others = f" {[one.name for one in self.beside]}" if self.beside else ""
-        return f"parameters {entries}{others} {self.live.astype(int).tolist()}"
+        # names say it: a link's place in its file is not its place in the model
+        places = self.names, [one.size for one in self._entries], [x.name for x in self.beside]
+        live = self.live.astype(int).tolist()
+        return f"parameters {named_digest(self.model)} {places} {live}"
 
     def repeated(self, number: int) -> Parameters:
         """Return as many variants: the same, or N times the only one."""
@@ -251,10 +253,8 @@ def _remade(
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One parameter: what it is, of which link, joint or loop of the description, its size."""
+    """One parameter: its size, and how its numbers come into a description."""
 
-    kind: str
-    index: int
     size: int
     put: Callable[[_Draft, Array], None]
 
@@ -281,7 +281,7 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
         def pull(draft: _Draft, p: Array) -> None:
             draft.gravity = p
 
-        return _Entry(GRAVITY, 0, 3, pull), value_rows(name, value, 3)
+        return _Entry(3, pull), value_rows(name, value, 3)
     if word in OF_LINK:
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
@@ -323,7 +323,7 @@ def _of_link(
             own = replace(own, central=matrix(p))
         draft.links[index] = replace(draft.links[index], inertia=own)
 
-    return _Entry(word, index, rows.shape[1], put), rows
+    return _Entry(rows.shape[1], put), rows
 
 
 def _of_frame(
@@ -360,7 +360,7 @@ def _of_frame(
         draft.loops[place - len(joints)] = loop
 
     put = put_joint if place < len(joints) else put_loop
-    return _Entry(f"{side} {word}", place, 3, put), rows
+    return _Entry(3, put), rows
 
 
 def _on_rigid_links(description: Description, name: str, joint: str) -> None:
@@ -391,7 +391,7 @@ def _of_loop(
         changes: dict[str, Any] = {word: p[0]}
         draft.loops[index] = replace(draft.loops[index], **changes)
 
-    return _Entry(word, index, 1, put), rows
+    return _Entry(1, put), rows
 
 
 def _place(where: str, what: str, name: str, names: list[str]) -> int:

@@ -297,3 +297,24 @@ def test_a_rod_of_another_length():
     assert found.finished.all()
     away = np.linalg.norm(found.q[:, :, :3], axis=-1)
     assert np.abs(away - lengths[:, None]).max() < 1e-12
+
+
+def test_a_parameter_is_that_of_its_link_wherever_the_file_has_it():
+    """Machine code is addressed by the numbers of a machine, which know no order of links."""
+
+    def two(*order):
+        b = mbd.Builder("two")
+        for name in order:
+            b.link(name, 1.0 if name == "left" else 2.0, (0, 0, -0.5), (0.1, 0.1, 0.1))
+        for x, name in enumerate(("left", "right")):
+            b.joint(f"to_{name}", "revolute", "base", name, (x, 0, 0), axis=(0, 1, 0))
+        return mbd.Mechanism.build(b)
+
+    def moved(robot, link):
+        given = {"q": np.array([[0.1, 0.2]] * 2), "parameters": {f"{link}.mass": [3.0, 5.0]}}
+        return mbd.simulate_batch(robot, 0.05, **given).q[:, -1]
+
+    plain = {link: moved(two("left", "right"), link) for link in ("left", "right")}
+    for k, (link, ends) in enumerate(plain.items()):
+        assert np.flatnonzero(ends[0] != ends[1]).tolist() == [k]
+        assert np.array_equal(moved(two("right", "left"), link), ends)
