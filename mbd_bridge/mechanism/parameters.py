@@ -31,7 +31,6 @@ from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.mechanism.build import build_model
 from mbd_bridge.mechanism.deflection import DEFLECTION
-from mbd_bridge.mechanism.digest import named_digest
 from mbd_bridge.mechanism.model import Model
 from mbd_bridge.mechanism.parameter_values import inertias, matrix, value_rows
 from mbd_bridge.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
@@ -185,7 +184,7 @@ class Parameters:
         # names say it: a link's place in its file is not its place in the model
         places = self.names, [one.size for one in self._entries], [x.name for x in self.beside]
         live = self.live.astype(int).tolist()
-        return f"parameters {named_digest(self.model)} {places} {live}"
+        return f"parameters {places} {live}"
 
     def repeated(self, number: int) -> Parameters:
         """Return as many variants: the same, or N times the only one."""
