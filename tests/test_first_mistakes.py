@@ -101,6 +101,23 @@ def test_things_are_shown_in_a_line():
     assert repr(rod.joint_loads(q[0], q[0], q[0])).startswith("JointLoads(1 state; hinge")
 
 
+def test_the_load_of_one_joint_has_its_reaction():
+    rod, rest = mbd.load(PENDULUM), np.zeros((2, 1))
+    loads = rod.joint_loads(rest, rest, rest, reaction=True)
+    assert np.array_equal(loads["tip_joint"].reaction_force, loads.reaction_force[:, 1])
+    assert np.array_equal(loads["hinge"].reaction_moment, loads.reaction_moment[:, 0])
+    assert rod.joint_loads(rest, rest, rest)["hinge"].reaction_force is None
+
+
+def test_what_was_given_in_the_wrong_order_is_said(tmp_path):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)
+    with pytest.raises(MbdError, match=r"path: expected the path of a file, got Motion\(201"):
+        mbd.report(arm, motion, tmp_path / "page.html")
+    with pytest.raises(MbdError, match=r"a motion \(mbd.load_motion\)"):
+        arm.joint_loads("motion.csv")
+
+
 def test_a_motion_is_shown_in_a_line():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)

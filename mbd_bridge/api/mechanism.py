@@ -181,7 +181,7 @@ class Mechanism(MechanismBearings):
             motion: Motion | None = q
             state: tuple[ArrayLike, ArrayLike, ArrayLike] = q.q, q.v, q.a
         elif v is None or a is None:
-            raise StateError("expected q, v and a, or a motion; zeros(nv) is a state at rest")
+            raise StateError("expected q, v, a or a motion (mbd.load_motion); zeros(nv) is rest")
         else:
             motion, state = None, (q, v, a)
         plain = external is None and actuated is None and reaction is False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.api.histories import HistoryRequest
@@ -22,6 +22,7 @@ from mbd_bridge.api.report_parts import (
     scene,
 )
 from mbd_bridge.api.simulated import mechanism_of, simulated_history
+from mbd_bridge.arguments import file_path
 from mbd_bridge.crosscheck import crosscheck
 from mbd_bridge.errors import FileError, ModelError, StateError
 from mbd_bridge.external import ExternalForces, ExternalGiven, external_forces
@@ -127,10 +128,11 @@ def report(
     from mbd_bridge.reports import Subject, TitleBlock, write_report
     from mbd_bridge.view.exaggerate import check_factor
 
-    if not fspath(path).lower().endswith((".html", ".htm")):
+    path = file_path("path", path)
+    if not path.lower().endswith((".html", ".htm")):
         raise FileError(
             "expected a name that ends with .html: the page is HTML (a browser prints it to PDF)",
-            fspath(path),
+            path,
         )
     check_place(path)
     title = TitleBlock.of(project, author, revision, date)

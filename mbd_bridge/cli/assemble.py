@@ -39,6 +39,9 @@ ROUNDING = 1e-12
 PYTHON = "; check=False returns what was reached"
 """End of a message that means nothing in a shell."""
 
+TOLD = 1e-3
+"""rad or m: a start that is so far from --near is told."""
+
 _WISH = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=]+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
 
 
@@ -115,6 +118,21 @@ def assembled(robot: Mechanism, options: argparse.Namespace, *, check: bool = Tr
     velocity = guesses(options.velocity, "velocity", robot.model)
     given = {} if options.closed_to is None else {"tolerance": options.closed_to}
     return robot.assemble(near, fixed=options.fixed, velocity=velocity, check=check, **given)
+
+
+def say_start(robot: Mechanism, options: argparse.Namespace, start: Assembly) -> None:
+    """Say where a motion starts whose loops did not close at --near."""
+    from mbd_bridge.cli import screen
+
+    names = robot.coordinate_names
+    guess = guesses(options.near, "near", robot.model)
+    moved = [n for n in guess if abs(start.q[names.index(n)] - guess[n]) > TOLD]
+    if moved:
+        there = ", ".join(f"{n} = {start.q[names.index(n)]:.6g} for {guess[n]:.6g}" for n in moved)
+        screen.say(
+            f"starts at {there}: the closed position nearest to --near; to start exactly there: "
+            f"--fixed {' '.join(moved)}"
+        )
 
 
 def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:

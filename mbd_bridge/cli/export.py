@@ -192,6 +192,7 @@ def _system(
     inputs_of_joints : give joints that nothing else moves an input for their torque
     """
     from mbd_bridge.api import System
+    from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
     from mbd_bridge.fmu.export import torque_inputs
 
@@ -207,7 +208,9 @@ def _system(
         prescribed=moved or None,
         loads=every if options.joints == ["all"] else options.joints,
     )
-    return system, start_of(robot, options, moved)
+    start = start_of(robot, options, moved)
+    say_start(robot, options, start)
+    return system, start
 
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:

@@ -119,9 +119,11 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
     """Return the state at rest that --q and --near give."""
     import numpy as np
 
+    from mbd_bridge.assumptions import Assumption
     from mbd_bridge.cli.assemble import guesses
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.errors import StateError, some
     from mbd_bridge.motions import Motion
+    from mbd_bridge.motions.warnings import NAMED
     from mbd_bridge.solve import assemble
 
     if options.motion is not None:
@@ -134,7 +136,17 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
     said = ", ".join(f"{name} = {own[name]:g}" for name in own) or "all coordinates zero"
     note = f"at rest with {said}" + (", loops closed" if model.has_loops else "")
     names = model.coordinate_names, model.velocity_names
-    return Motion(np.zeros(1), q[None], still, still, *names, (note,), model)
+    others = [name for name in model.coordinate_names if name not in own]
+    how = "in the neutral position"
+    if model.has_loops:
+        how = f"where the loops close, nearest to {'--near' if options.near else 'zero'}"
+    parts = [f"{some([*own], NAMED)} as given"] if own else []
+    parts += [f"{some(others, NAMED)} {how}"] if others else []
+    assumed = (
+        Assumption("completed", "; ".join(parts)),
+        Assumption("rates", "a pose at rest: velocities and accelerations are zero"),
+    )
+    return Motion(np.zeros(1), q[None], still, still, *names, (note,), model, assumed)
 
 
 def add_near(parser: argparse._ActionsContainer) -> None:

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             action="append",
             default=[],
-            type=_assigned(MOST.get(name, 1)),
+            type=_assigned(MOST.get(name, 1), text),
             metavar=f"JOINT={numbers}",
             help=text,
         )
@@ -199,7 +199,7 @@ def _changed(one: Actuator, name: str, numbers: tuple[float, ...]) -> Actuator:
     return replace(one, **field)
 
 
-def _assigned(most: int) -> Any:
+def _assigned(most: int, meaning: str) -> Any:
     """Return what reads JOINT=NUMBERS."""
 
     def read(text: str) -> tuple[str, tuple[float, ...]]:
@@ -210,7 +210,9 @@ def _assigned(most: int) -> Any:
             numbers = ()
         if not joint or not equals or not 1 <= len(numbers) <= most:
             many = "a number" if most == 1 else f"up to {most} numbers with commas between"
-            raise argparse.ArgumentTypeError(f"expected JOINT= and {many}, got {text!r}")
+            raise argparse.ArgumentTypeError(
+                f"expected JOINT= and {many} without a unit ({meaning}), got {text!r}"
+            )
         return joint, numbers
 
     return read

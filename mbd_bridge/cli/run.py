@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """Run, write the table, say how it went."""
     from mbd_bridge.api import System
     from mbd_bridge.cli import screen
+    from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
     from mbd_bridge.real_time.runner import RealTime
 
@@ -74,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
         machine = RealTime(
             system, step=options.step, q=start.q, v=start.v, integrator=options.integrator
         )
+    say_start(robot, options, start)
     found = machine.run(
         options.seconds,
         rate=options.rate,

@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mbd_bridge.errors import FileError, MbdError, MbdWarning, MissingMeshWarning, visible
+from mbd_bridge.errors import FileError, MbdError, MbdWarning, MissingMeshWarning, count, visible
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -136,10 +136,9 @@ def load_robot(options: Namespace) -> Mechanism:
     """Return the mechanism that the options ask for; say how much is odd in its file."""
     robot, remarks = robot_and_remarks(options, pictures=False)
     if remarks:
-        one = len(remarks) == 1
-        what = f"{'entry' if one else 'entries'} of {basename(options.robot)}"
-        looks, them = ("looks", "it") if one else ("look", "them")
-        say(f"{len(remarks)} {what} {looks} wrong (mbd info shows {them})", "warning")
+        them = "it" if len(remarks) == 1 else "them"
+        said = f"{count(len(remarks), 'warning')} about {basename(options.robot)}"
+        say(f"{said} (mbd info shows {them})", "warning")
     return robot
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.cli import external, inputs, shared
-from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled, say_start
 from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(options.torque)
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
+    say_start(robot, options, start)
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}
     with (
@@ -241,8 +242,10 @@ def _summary(motion: Simulation) -> list[str]:
     energy = motion.energy + motion.force_elements.energy
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
-    if motion.tau.any() or motion.system.prescribed:
-        work = "torques and prescribed motions do work"
+    system = motion.system
+    given = [part for part in system.torques if not part.of_element]
+    if given or system.external_links or system.prescribed:
+        work = "given forces and prescribed motions do work"
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J ({work})")
     elif motion.system.forces:
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J, in force elements too")

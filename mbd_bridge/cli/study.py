@@ -74,11 +74,12 @@ def run(options: argparse.Namespace) -> int:
     for name, values in found.outputs.items():
         there = values[np.isfinite(values)]
         if not len(there):
-            rows.append([name, "0", "", "", "", "", ""])
+            rows.append([name, "0", "", "", "", "", "", ""])
             continue
         numbers = there.min(), *np.quantile(there, (0.05, 0.5, 0.95)), there.max()
-        rows.append([name, str(len(there)), *(f"{one:.5g}" for one in numbers)])
-    headings = ("output", ">variants", ">least", ">5 %", ">median", ">95 %", ">largest")
+        unit = found.units.get(name, "")
+        rows.append([name, str(len(there)), *(f"{one:.5g}" for one in numbers), unit])
+    headings = ("output", ">variants", ">least", ">5 %", ">median", ">95 %", ">largest", "unit")
     screen.show(screen.stdout(), screen.table(headings, rows))
     if found.reused:
         screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")

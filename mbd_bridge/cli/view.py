@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, motion_file, shared
-from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.parser import Names, add_robot
 
 if TYPE_CHECKING:
@@ -224,6 +224,7 @@ def _what(
         return robot, {"motion": motion, "external": external.read(options, robot)}, motion.time
     with screen.waiting("assembling"):
         start = assembled(robot, options)
+    say_start(robot, options, start)
     if options.seconds is None:
         return robot, {"q": start.q}, None
     steps = options.seconds / options.step if options.step > 0.0 else None

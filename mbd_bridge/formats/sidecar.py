@@ -49,6 +49,13 @@ from mbd_bridge.formats.loops import (
 )
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 
+SIDES = {
+    "parent": "predecessor",
+    "link1": "predecessor",
+    "child": "successor",
+    "link2": "successor",
+}
+"""What others call the two sides of a loop joint."""
 KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length", "rows", "radius")
 COUPLING_KEYS = ("name", "joint", "follows", "ratio", "offset")
 SIDE_KEYS = ("link", "xyz", "rpy")
@@ -153,6 +160,12 @@ def _ratio(node: Node) -> float:
 
 
 def _loop(node: Node) -> Loop:
+    for side in node.value if isinstance(node.value, dict) else ():
+        if side in SIDES:
+            raise node.error(
+                f"{side}: the sides of a loop joint are called predecessor and successor; write "
+                f"{SIDES[side]}: {{link: NAME, xyz: [x, y, z]}}"
+            )
     table = node.table(KEYS)
     name = node.required("name").text()
     node = node.named(f"loop {name!r}")

@@ -39,6 +39,7 @@ class OneJoint(NamedTuple):
     actuation : (..., degrees of freedom of the joint) N m or N
     unique : (..., 6) booleans, of force and moment
     actuation_unique : shaped as `actuation`
+    reaction_force, reaction_moment : the load without the actuation's part, if asked for
     """
 
     force: Array
@@ -46,6 +47,8 @@ class OneJoint(NamedTuple):
     actuation: Array
     unique: Array
     actuation_unique: Array
+    reaction_force: Array | None = None
+    reaction_moment: Array | None = None
 
     @property
     def wrench(self) -> Array:
@@ -126,6 +129,8 @@ class JointLoads(
             self.actuation[..., self.actuation_of[k]],
             self.unique[..., k, :],
             self.actuation_unique[..., self.actuation_of[k]],
+            None if self.reaction_force is None else self.reaction_force[..., k, :],
+            None if self.reaction_moment is None else self.reaction_moment[..., k, :],
         )
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.assumptions import Assumption
+from mbd_bridge.errors import count
 from mbd_bridge.loads.result import JointLoads, actuation_speeds
 from mbd_bridge.motions import Motion
 from mbd_bridge.motions.closing import OntoLoops
@@ -49,6 +50,10 @@ class LoadUncertainty:
     moment_length: Array
     actuation: Array
     speed: Array
+
+    def __repr__(self) -> str:
+        states, joints = self.force.shape[:2]
+        return f"LoadUncertainty({count(states, 'state')}, {count(joints, 'joint')})"
 
     def at(self, time: Array, known: Array) -> LoadUncertainty:
         """Return the deviations at times (N,), linear between those known (K,)."""

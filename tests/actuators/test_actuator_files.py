@@ -216,3 +216,8 @@ def test_the_command_line_gives_what_the_api_gives(tmp_path, capsys):
 def test_options_that_are_no_numbers_of_a_joint_are_refused(word, capsys):
     assert main(["motors", "a.urdf", "b.csv", "--ratio", word]) == 2
     assert "expected JOINT=" in capsys.readouterr().err
+
+
+def test_a_speed_with_a_unit_is_refused_with_the_unit_that_is_meant(capsys):
+    assert main(["motors", "a.urdf", "b.csv", "--max-speed", "lift=3000rpm"]) == 2
+    assert "a number without a unit (of the motor, rad/s), got" in capsys.readouterr().err

@@ -27,6 +27,22 @@ def simulate(run, tmp_path):
     return command
 
 
+def test_the_start_is_told_where_loops_do_not_close_at_the_guess(simulate):
+    told = "closed position nearest to --near; to start exactly there: --fixed crank"
+    assert told in simulate("--near", "crank=1", seconds="0.01")[2]
+    assert told not in simulate("--near", "crank=1", "--fixed", "crank", seconds="0.01")[2]
+
+
+def test_only_given_forces_and_motions_are_said_to_do_work(simulate, tmp_path):
+    elements = tmp_path / "coil.forces.yaml"
+    elements.write_text(
+        "units: SI\nforces: [{name: coil, type: JointSpring, joint: crank, stiffness: 1}]\n"
+    )
+    acting = ("--forces", str(elements))
+    assert "in force elements too" in simulate(*acting, seconds="0.01")[2]
+    assert "do work" in simulate(*acting, "--torque", "crank=1", seconds="0.01")[2]
+
+
 def test_a_formula_prescribed_motions_and_the_loads_say_the_force(simulate):
     code, table, err = simulate("--prescribe", "crank=2*pi*t", "--every", "50", "--joints", "crank")
     assert code == 0 and "prescribed motions do work" in err

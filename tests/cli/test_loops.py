@@ -279,3 +279,12 @@ def test_actuated_means_nothing_in_a_tree(run):
     code, _, err = run("loads", OWN / "kuka_iiwa.urdf", OWN / "kuka_iiwa_motion.csv", *words)
     assert code == 2
     assert "has no loops" in err
+
+
+def test_a_pose_tells_which_coordinates_the_loops_close(run, tmp_path):
+    words = "--q", "crank=0.5", "--actuated", "crank", "--joints", "crank"
+    said = " ".join(run("loads", BAR, *words, "-o", tmp_path / "loads.csv")[2].split())
+    told = "crank as given; elbow, rocker where the loops close, nearest to zero"
+    assert told in said and "a pose at rest: velocities and accelerations are zero" in said
+    words = "--q", "hinge=0.5", "--joints", "hinge", "-o", tmp_path / "loads.csv"
+    assert "hinge as given\n" in run("loads", OWN / "pendulum.urdf", *words)[2]

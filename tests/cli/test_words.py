@@ -112,7 +112,7 @@ def test_warnings_are_listed_by_info_and_counted_by_others(run, tmp_path):
     assert all(line.startswith("warning: odd.urdf: ") for line in warnings)
     assert any("b.stl" in line for line in warnings)
     _, _, err = run("export", odd, "--what", "mass_matrix")
-    assert err.splitlines() == ["warning: 2 entries of odd.urdf look wrong (mbd info shows them)"]
+    assert err.splitlines() == ["warning: 2 warnings about odd.urdf (mbd info shows them)"]
     odd.write_text(ODD.replace('ixx="9"', 'ixx="1"').replace('lower="1"', 'lower="-2"'))
     assert run("export", odd, "--what", "mass_matrix")[2] == ""  # only a mesh is missing
 

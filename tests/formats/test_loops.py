@@ -271,6 +271,7 @@ SIDECAR_FAULTS = {
     "unknown link": ("coupler", "couple", 2, "did you mean 'coupler'"),
     "unknown type": ("revolute", "hinge", 3, "Available: distance"),
     "unknown key": ("axis:", "axes:", 6, "did you mean 'axis'"),
+    "names of a tree": ("predecessor:", "parent:", 2, "write predecessor: {link"),
     "no name": ("name: pin", "type: fixed", 3, "stands twice"),
     "missing key": ("name: pin", "axis2: [1, 0, 0]", 2, "'name' is missing"),
     "no axis": ("    axis: [0, 2, 0]\n", "", 2, "needs an axis"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from mbd_bridge.extras import needed
 def engine() -> Any:
     """Return the module pybullet, which prints when it is imported."""
     why = "this needs pybullet, which has wheels up to Python 3.11"
+    if sys.version_info >= (3, 12):
+        why += "; for this one pip has to build it, with a C++ compiler"
     with quiet():
         return needed("pybullet", why, "pybullet")
 
