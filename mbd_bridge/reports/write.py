@@ -85,14 +85,14 @@ def report_page(subject: Subject) -> str:
         sections.append(("Load cases", load_cases(cases) + combined_lives(cases)))
     sections += [
         ("The machine", _machine(subject)),
-        ("Joint loads", of_each(cases, _loads)),
+        ("Joint loads", of_each(cases, lambda x: tables.loads(x) + figures.along_time(x))),
     ]
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
         ("Actuators", partial(_actuators, model)),
         ("Measured efforts", _efforts),
-        ("Motors", _motors),
-        ("Bearings", _bearings),
-        ("Durability", _durability),
+        ("Motors", lambda x: motors_section(x.motors) if x.motors else ""),
+        ("Bearings", lambda x: bearings_section(x.bearings) if x.bearings else ""),
+        ("Durability", lambda x: tables.spectra(x) + figures.exceedances(x)),
     ]
     each = ((heading, of_each(cases, part)) for heading, part in parts)
     sections += [(heading, text) for heading, text in each if text]
@@ -105,30 +105,14 @@ def report_page(subject: Subject) -> str:
     return page(title, lead, sections, subject.title.rows(), foot)
 
 
-def _loads(history: LoadHistory) -> str:
-    return tables.loads(history) + figures.along_time(history)
-
-
 def _actuators(model: Model, history: LoadHistory) -> str:
     found = tables.sizings(model, history)
     return tables.actuators(found) + figures.torque_over_speed(history, found) if found else ""
 
 
-def _motors(history: LoadHistory) -> str:
-    return motors_section(history.motors) if history.motors else ""
-
-
 def _efforts(history: LoadHistory) -> str:
     found = history.effort_differences
     return tables.efforts(found) if found else ""
-
-
-def _bearings(history: LoadHistory) -> str:
-    return bearings_section(history.bearings) if history.bearings else ""
-
-
-def _durability(history: LoadHistory) -> str:
-    return tables.spectra(history) + figures.exceedances(history)
 
 
 def _machine(subject: Subject) -> str:

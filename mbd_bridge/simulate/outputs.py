@@ -38,6 +38,9 @@ from mbd_bridge.spatial import Array, zeros
 REPORTED = 5
 """Outputs of a step before those that are reported (see `step.staged_step`)."""
 
+CONVENTION = Convention()
+"""Of the loads."""
+
 EXACT = ("risk", "energy")
 """What is reported with all digits everywhere."""
 
@@ -51,14 +54,11 @@ class Outputs:
 
     Attributes
     ----------
-    joints : places of the joints whose loads are wanted
-    convention, reaction : of these (see `loads.LoadSolver`)
+    joints : places of the joints whose loads are wanted, in the default `CONVENTION`
     functions : of (t, q, v), traceable, by name
     """
 
     joints: tuple[JointPlace, ...]
-    convention: Convention
-    reaction: bool = False
     functions: tuple[tuple[str, StateFunction], ...] = ()
 
     @staticmethod
@@ -77,12 +77,12 @@ class Outputs:
         if loads is None and not named:
             return None
         joints = () if loads is None else select_joints(model, loads, cuts=model.has_loops)[1]
-        return Outputs(joints, Convention(), functions=tuple(named.items()))
+        return Outputs(joints, tuple(named.items()))
 
     @property
     def selection(self) -> Selection:
         """The loads among it."""
-        return Selection(self.joints, self.convention, self.reaction)
+        return Selection(self.joints, CONVENTION)
 
     def joint_names(self, model: Model) -> tuple[str, ...]:
         """Return the names of the joints."""
@@ -93,7 +93,7 @@ class Outputs:
         """What of the machine code depends on it; None where only its graph tells."""
         if self.functions:
             return None
-        return f"{[tuple(one) for one in self.joints]} {self.convention!r} {self.reaction}"
+        return str([tuple(one) for one in self.joints])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,9 +112,7 @@ class Outputs:
     @property
     def load_names(self) -> tuple[str, ...]:
         """Names of the arrays of loads."""
-        loads = ("force", "moment", "actuation") if self.joints else ()
-        more = ("reaction_force", "reaction_moment") if self.joints and self.reaction else ()
-        return (*loads, *more)
+        return ("force", "moment", "actuation") if self.joints else ()
 
     def load_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of loads at one state."""

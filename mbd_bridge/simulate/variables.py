@@ -31,6 +31,7 @@ from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES
 from mbd_bridge.simulate.inputs.signal import Constant
 from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
+from mbd_bridge.simulate.outputs import CONVENTION
 from mbd_bridge.simulate.results.force_elements import ENERGY
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import held
@@ -184,7 +185,7 @@ def output_variables(
     if system.outputs is not None:
         asked = system.outputs
         joints = asked.joint_names(model)
-        text = f"joint load: {asked.convention}"
+        text = f"joint load: {CONVENTION}"
         for kind in ("f", "m"):
             parts = [name for name in COMPONENTS if name.startswith(kind)]
             found += [

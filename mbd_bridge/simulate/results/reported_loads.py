@@ -12,7 +12,7 @@ from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.selected import actuation_names, changes
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import ACTUATION, COMPONENTS
-from mbd_bridge.simulate.outputs import Outputs
+from mbd_bridge.simulate.outputs import CONVENTION, Outputs
 from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.constrained import undetermined_multipliers
@@ -46,13 +46,12 @@ def reported_loads(
     asked = outputs.joints
     names, places = actuation_names(model, asked)
     force, moment, actuation = reported["force"], reported["moment"], reported["actuation"]
-    flags: list[Array] = [np.ones((), dtype=bool)] * 3
+    flags: list[Array] = [np.ones((), dtype=bool)] * 2
     if len(rows) < len(model.row_scale):
         each = [_determined(model, outputs, at, prescribed_joints) for at in some_of(q)]
         flags = [np.logical_and.reduce(column) for column in zip(*each, strict=True)]
     whole = np.broadcast_to(flags[0], (*force.shape[:-1], 6))
     actuation_unique = np.broadcast_to(flags[1], actuation.shape)
-    reaction = np.broadcast_to(flags[2], (*force.shape[:-1], 6)) if outputs.reaction else None
     return JointLoads(
         outputs.joint_names(model),
         force,
@@ -62,11 +61,8 @@ def reported_loads(
         places,
         whole,
         actuation_unique,
-        outputs.convention,
-        reported.get("reaction_force"),
-        reported.get("reaction_moment"),
-        reaction,
-        model,
+        CONVENTION,
+        model=model,
         request=LoadRequest.of(model, outputs.joint_names(model)),
     )
 
@@ -102,7 +98,7 @@ def some_of(records: Array) -> Array:
 def _determined(
     model: Model, outputs: Outputs, q: Array, prescribed_joints: Sequence[str]
 ) -> tuple[Array, ...]:
-    """Return which components (J, 6), actuators (F,) and reactions are determined at a position."""
+    """Return which components (J, 6) and actuators (F,) are determined at a position."""
     scale = model.row_scale
     phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
     basis = undetermined_multipliers(

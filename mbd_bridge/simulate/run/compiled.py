@@ -79,7 +79,7 @@ def run_compiled(
             progress(run.done - before)
         if lookout is not None and lookout.sees(*run.fresh()):
             break
-    run.record_end()
+    run.record()
     at, q, v = run.recorded()
     facts: dict[str, Any] = {"rows": rows, "operations": sum(march.counts.values())}
     facts |= {"detours": run.detours} | run.jacobians()
@@ -125,7 +125,7 @@ class _Run:
         self._reported = () if outputs is None else outputs.names[len(STATE) :]
         self._records: list[tuple[Array, ...]] = []
         self._seen = 0
-        self._record()
+        self.record()
 
     @cached_property
     def check(self) -> StepCheck:
@@ -183,7 +183,7 @@ class _Run:
         if taken and self._sampled:
             self._put(*self.march.state_of(self.stage))
         if (beyond or every > wanted) and taken and self.done % self.problem.every == 0:
-            self._record()
+            self.record()
         if taken < wanted:
             self._pass()
 
@@ -215,7 +215,7 @@ class _Run:
             return trajectory.stream(np.array([a, b]), h)
 
         if self._reported and self.done % self.problem.every == 0:
-            self._record()
+            self.record()
         renew = None if self._begin is None else partial(self._renew, self._begin)
         if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers, renew).all():
             self._pass(knots)
@@ -224,7 +224,7 @@ class _Run:
         if self._sampled:
             self._put(*self.march.state_of(self.stage))
         if self.done % self.problem.every == 0:
-            self._record()
+            self.record()
 
     def _renew(self, begin: Start) -> None:
         """Go on where forces have jumped."""
@@ -254,16 +254,16 @@ class _Run:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
         if self._begin is not None:
             if self._reported and self.done % self.problem.every == 0:
-                self._record()
+                self.record()
             self._halve(self._begin, knots)
             self.detours += 1
             self.done += 1
             if self.done % self.problem.every == 0:
-                self._record()
+                self.record()
             return
         problem, energy = self.problem, self._passage.energy
         if self._reported and self.done % problem.every == 0:
-            self._record()
+            self.record()
         now = self.now()
         work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
         left, begins = problem.steps - self.done, self.done == 0
@@ -280,9 +280,9 @@ class _Run:
             self.detours += 1
             self.done += 1
             if self.done % problem.every == 0:
-                self._record()
+                self.record()
 
-    def _record(self) -> None:
+    def record(self) -> None:
         """Record the state, if it is not yet."""
         q, v, t = self.march.state_of(self.stage)
         if self._records and self._records[-1][0][-1, 0] == t[0]:
@@ -326,10 +326,6 @@ class _Run:
         at, q, v = self.recorded()
         new, self._seen = slice(self._seen, None), len(at)
         return at[new, 0], q[new], v[new]
-
-    def record_end(self) -> None:
-        """Record the last state if it is not yet."""
-        self._record()
 
     def samples(self) -> Array | None:
         """Return what the steps from the records held, where Python was called."""

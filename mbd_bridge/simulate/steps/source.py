@@ -22,7 +22,7 @@ from mbd_bridge.mechanism.units import model_notes
 from mbd_bridge.simulate.carried import CARRIED, carried
 from mbd_bridge.simulate.equations import Equations
 from mbd_bridge.simulate.inputs.signal import Expression, Table
-from mbd_bridge.simulate.outputs import REPORTED, STATE
+from mbd_bridge.simulate.outputs import CONVENTION, REPORTED, STATE
 from mbd_bridge.simulate.results.reported_loads import undetermined_loads
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
@@ -195,7 +195,7 @@ def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
         values = system.parameters.inputs[0].tolist()
         lines += [f"p: {', '.join(system.parameters.names)} (without zeros): {values}"]
     if system.outputs is not None and system.outputs.joints:
-        lines += ["", f"load: {system.outputs.convention}"]
+        lines += ["", f"load: {CONVENTION}"]
         lines += [
             "force and moment, a row a joint: " + ", ".join(system.outputs.joint_names(model))
         ]

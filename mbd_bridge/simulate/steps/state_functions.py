@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.loads.convention import Convention
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.acting import Acting
 from mbd_bridge.simulate.carried import CARRIED
@@ -41,7 +40,7 @@ def inputs_of_state(system: System) -> dict[str, int]:
 
 def outputs_function(system: System, rows: tuple[int, ...]) -> Traceable:
     """Return outputs(q, v, t, ...) -> one vector, in the order of `output_variables`."""
-    asked = system.outputs or Outputs((), Convention())
+    asked = system.outputs or Outputs(())
     functions = [name for name, _ in asked.functions]
 
     def outputs(q: Array, v: Array, t: Array, *rest: Array) -> tuple[Array]:
