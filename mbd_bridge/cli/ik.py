@@ -57,7 +57,6 @@ def run(options: argparse.Namespace) -> int:
             frames=motion_file.frames(options.frame),
             limits=not options.no_limits,
             tolerance=REACHED if options.closed_to is None else options.closed_to,
-            check=False,
         )
     motion_file.write(options, robot.model, motion)
     return 0 if path.reached.all() else EXIT_INCOMPLETE

@@ -70,7 +70,7 @@ class HydropneumaticUnit(PointElement):
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its static pressure."""
         links, points = self.ends(model)
-        area = self._positive("area", self.area, "m²")
+        area = self.number("area", self.area, "m²", positive=True)
         ambient = self.number("ambient_pressure", self.ambient_pressure, "Pa", 0.0)
         if (self.static_pressure is None) == (self.static_force is None):
             raise StateError(f"{self.label}: expected a static_pressure, or a static_force")
@@ -83,18 +83,15 @@ class HydropneumaticUnit(PointElement):
             links=links,
             points=points,
             area=area,
-            static_length=self._positive("static_length", self.static_length, "m"),
-            static_volume=self._positive("static_volume", self.static_volume, "m³"),
-            static_pressure=self._positive("static_pressure", pressure, "Pa"),
+            static_length=self.number("static_length", self.static_length, "m", positive=True),
+            static_volume=self.number("static_volume", self.static_volume, "m³", positive=True),
+            static_pressure=self.number("static_pressure", pressure, "Pa", positive=True),
             static_force=None,
             exponent=self.number("exponent", self.exponent, "", 1.0),
             bump=bump,
             rebound=bump if self.rebound is None else self._throttle("rebound", self.rebound),
             ambient_pressure=ambient,
         )
-
-    def _positive(self, name: str, value: Any, unit: str) -> float:
-        return self.number(name, value, unit, positive=True)
 
     def _throttle(self, name: str, value: Throttle) -> tuple[float, float]:
         where = f"{self.label}: {name}"

@@ -50,7 +50,7 @@ class TorsionBar(JointElement):
         moment = self.polar_moment
         if self.diameter is not None:
             inner = self.number("inner_diameter", self.inner_diameter, "m", 0.0)
-            outer = self._positive("diameter", self.diameter, "m")
+            outer = self.number("diameter", self.diameter, "m", positive=True)
             if inner >= outer:
                 raise StateError(
                     f"{self.label}: inner_diameter: expected less than the diameter, {outer:g} m, "
@@ -59,17 +59,14 @@ class TorsionBar(JointElement):
             moment = pi * (outer**4 - inner**4) / 32.0
         return replace(
             self,
-            shear_modulus=self._positive("shear_modulus", self.shear_modulus, "Pa"),
-            length=self._positive("length", self.length, "m"),
+            shear_modulus=self.number("shear_modulus", self.shear_modulus, "Pa", positive=True),
+            length=self.number("length", self.length, "m", positive=True),
             diameter=None,
             inner_diameter=0.0,
-            polar_moment=self._positive("polar_moment", moment, "m⁴"),
+            polar_moment=self.number("polar_moment", moment, "m⁴", positive=True),
             damping=self.number("damping", self.damping, "N m s/rad", 0.0),
             rest=self.number("rest", self.rest, "rad"),
         )
-
-    def _positive(self, name: str, value: Any, unit: str) -> float:
-        return self.number(name, value, unit, positive=True)
 
     @property
     def stiffness(self) -> float:

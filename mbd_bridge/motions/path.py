@@ -36,14 +36,15 @@ def motion_along_path(
     frames: Frames = None,
     limits: bool = True,
     tolerance: float,
-    check: bool = True,
 ) -> tuple[Motion, InversePath]:
     """Return the motion of a machine of which a table has the pose of a frame.
+
+    Rows that cannot be reached are those of least residual.
 
     Parameters
     ----------
     table : time, and <frame>.x, ... as in `given_columns`, of one frame
-    near, frames, limits, tolerance, check : see `Mechanism.inverse_kinematics`
+    near, frames, limits, tolerance : see `Mechanism.inverse_kinematics`
     """
     table, _ = without_efforts(table, model)
     columns = GivenColumns(model, table, frames)
@@ -64,7 +65,7 @@ def motion_along_path(
         limits=limits,
         weights=None,
         tolerance=tolerance,
-        check=check,
+        check=False,
     )
     notes = (*recorded.notes, *columns.notes, *path_notes(model, rows[0], path, recorded.time))
     own = Assumption("completed", f"positions of joints from the path of {rows[0].frame.name}")

@@ -88,15 +88,15 @@ class FialaTyre(Tyre):
         return replace(
             self,
             **self.checked_place(model),
-            radius=self.positive("radius", self.radius, "m"),
+            radius=self.number("radius", self.radius, "m", positive=True),
             stiffness=stiffness_of(self, self.stiffness),
             damping=self.number("damping", self.damping, "N s/m", 0.0),
-            width=self.positive("width", self.width, "m"),
+            width=self.number("width", self.width, "m", positive=True),
             slip_stiffness=(stiff[0], stiff[1]),
             friction=(low, high),
             relaxation=lengths,
             rolling_resistance=self.number("rolling_resistance", self.rolling_resistance, "", 0.0),
-            low_speed=self.positive("low_speed", self.low_speed, "m/s"),
+            low_speed=self.number("low_speed", self.low_speed, "m/s", positive=True),
         )
 
     def states(self, model: Model) -> Units:

@@ -73,12 +73,12 @@ class SimpleTyre(Tyre):
         return replace(
             self,
             **self.checked_place(model),
-            radius=self.positive("radius", self.radius, "m"),
+            radius=self.number("radius", self.radius, "m", positive=True),
             stiffness=stiffness_of(self, self.stiffness),
             damping=self.number("damping", self.damping, "N s/m", 0.0),
             slip_stiffness=(stiff[0], stiff[1]),
             friction=self.number("friction", self.friction, "", 0.0),
-            low_speed=self.positive("low_speed", self.low_speed, "m/s"),
+            low_speed=self.number("low_speed", self.low_speed, "m/s", positive=True),
         )
 
     @property

@@ -113,10 +113,6 @@ class Tyre(ForceElement):
             "axis": tuple(x / size for x in axis),
         }
 
-    def positive(self, name: str, value: Any, unit: str) -> float:
-        """Return a number above 0 of the tyre."""
-        return self.number(name, value, unit, positive=True)
-
     def contact(
         self, model: Model, t: Any, bodies: Bodies, radius: float, steps_over: bool = False
     ) -> Contact:
