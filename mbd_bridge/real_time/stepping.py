@@ -20,7 +20,7 @@ from mbd_bridge.simulate.checks.state_watch import StateWatch
 from mbd_bridge.simulate.inputs.effort import EffortLimits
 from mbd_bridge.simulate.inputs.knots import Knots
 from mbd_bridge.simulate.results.notes import limits_of
-from mbd_bridge.simulate.rows import LoopChecker, independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.trust import Now, Step
 from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
@@ -37,6 +37,7 @@ from mbd_bridge.simulate.steps.state_functions import (
 )
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 from mbd_bridge.spatial import Array
 

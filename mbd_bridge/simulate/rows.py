@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.solve.loop_values import LoopChecker as LoopChecker
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.spatial import Array
 
 

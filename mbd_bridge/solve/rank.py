@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.tolerances import CONSISTENT as CONSISTENT
 from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 

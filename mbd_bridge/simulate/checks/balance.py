@@ -31,11 +31,11 @@ from mbd_bridge.simulate.checks.diagnosis import step_too_long
 from mbd_bridge.simulate.checks.stored import stored_energies
 from mbd_bridge.simulate.checks.watch import spread
 from mbd_bridge.simulate.results.energy import energy_kernel
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.problem import Records
 from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
 from mbd_bridge.spatial import Array
 

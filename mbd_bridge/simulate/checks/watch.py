@@ -11,7 +11,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import model_units
 from mbd_bridge.simulate.checks.diagnosis import SHARE, SHORTER, SHORTER_IMPLICIT, loop_rows
-from mbd_bridge.simulate.rows import LoopChecker
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, RINGING, SLOWEST_RINGING, STEP_ERROR
 from mbd_bridge.spatial import Array
 

@@ -16,9 +16,9 @@ import numpy as np
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.steps.runge_kutta import Torque
 from mbd_bridge.solve import prepare
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import METHOD_OPEN
 from mbd_bridge.spatial import Array

@@ -30,11 +30,11 @@ from mbd_bridge.simulate.results.interpolation import Between, State
 from mbd_bridge.simulate.results.notes import notes_of
 from mbd_bridge.simulate.results.recorded import Recorded
 from mbd_bridge.simulate.results.reported_loads import reported_loads
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.events import Events, Watch, check_watches
 from mbd_bridge.simulate.singular.near import near_singular
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.spatial import Array
 from mbd_bridge.tabular import AlongTime
 

@@ -40,7 +40,6 @@ from mbd_bridge.simulate.inputs.wrenches import External
 from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.results.history import Correction
 from mbd_bridge.simulate.results.simulation import Simulation
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.run.checkpoint import Checkpoint
 from mbd_bridge.simulate.run.compiled import run_compiled
 from mbd_bridge.simulate.run.events import Watch, check_watches
@@ -60,6 +59,7 @@ from mbd_bridge.simulate.run.variable import run_variable
 from mbd_bridge.simulate.steps.schemes import ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 

@@ -8,10 +8,10 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.inputs.knots import NO_KNOTS, Knots
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
 from mbd_bridge.simulate.results.history import Correction, History
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.simulate.steps.runge_kutta import Rates, Torque
 from mbd_bridge.simulate.steps.schemes import Scheme
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.spatial import Array
 
 MOST_BYTES = 2**33

@@ -12,9 +12,9 @@ from mbd_bridge.errors import SolveError, StateError, count
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks.diagnosis import SHARE, named
 from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.closed import needs_support
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
 from mbd_bridge.spatial import Array

@@ -23,8 +23,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.simulate.rows import LoopChecker
 from mbd_bridge.solve import prepare
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS

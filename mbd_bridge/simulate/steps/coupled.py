@@ -28,7 +28,7 @@ from mbd_bridge.simulate.inputs.torques import TorquePart
 from mbd_bridge.simulate.inputs.wrenches import WrenchPart
 from mbd_bridge.simulate.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulate.results.energy import energy_kernel
-from mbd_bridge.simulate.rows import LoopChecker, independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.run.halves import Halves
 from mbd_bridge.simulate.singular.passage import Passage
 from mbd_bridge.simulate.singular.trust import Now, Step, Taken
@@ -44,6 +44,7 @@ from mbd_bridge.simulate.steps.schemes import (
 )
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 from mbd_bridge.spatial import Array
 

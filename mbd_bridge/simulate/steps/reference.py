@@ -13,9 +13,10 @@ from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.mechanism import Model
 from mbd_bridge.simulate.checks import diagnosis
 from mbd_bridge.simulate.results.accelerations import Accelerations
-from mbd_bridge.simulate.rows import LoopChecker, independent_rows
+from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.runge_kutta import Stage
+from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
 from mbd_bridge.spatial import Array
