@@ -8,7 +8,7 @@ from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.rank import TOLERANCE
+from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
 TRIALS = 3
@@ -46,7 +46,7 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
         J = model.scaled_jacobian(constraints(q, v)[1])
         sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
-        rank = int(np.sum(sizes > TOLERANCE * sizes[0]))
+        rank = int(np.sum(sizes > SINGULAR * sizes[0]))
         if sizes[rank - 1] < REGULAR * sizes[0]:
             continue
         rows = basis[:rank]

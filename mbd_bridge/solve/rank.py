@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.tolerances import SINGULAR
+from mbd_bridge.solve.tolerances import ROUNDED, SINGULAR
 from mbd_bridge.spatial import Array
-
-TOLERANCE = SINGULAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +26,12 @@ class Decomposition:
     singular : singular values, the largest first
     motions : (nv, nv - rank) basis of the velocities that the constraints allow, Φ_q N = 0
     stresses : (m, m - rank) basis of multipliers that no velocity notices, Zᵀ Φ_q = 0
-    inverse : (nv, m) pseudo-inverse: the smallest velocity for given Φ̇
     """
 
     rank: int
     singular: Array
     motions: Array
     stresses: Array
-    inverse: Array
-
-    @property
-    def condition(self) -> float:
-        """Largest over smallest singular value that is not zero."""
-        return float(self.singular[0] / self.singular[self.rank - 1]) if self.rank else 1.0
 
 
 def decompose(model: Model, phi_q: Array, most: int) -> Decomposition:
@@ -53,13 +44,11 @@ def decompose(model: Model, phi_q: Array, most: int) -> Decomposition:
     rows, columns = model.row_scale, model.velocity_scale
     U, singular, Vt = np.linalg.svd(model.scaled_jacobian(phi_q))
     rank = min(most, int(np.sum(singular > SINGULAR * singular.max(initial=0.0))))
-    inverse = (Vt[:rank].T / singular[:rank]) @ U[:, :rank].T
     return Decomposition(
         rank,
         singular,
         _orthonormal(columns[:, None] * Vt[rank:].T),
         _orthonormal(U[:, rank:] / rows[:, None]),
-        columns[:, None] * inverse / rows,
     )
 
 
@@ -79,7 +68,7 @@ class Pivoted(NamedTuple):
     rank: int
 
 
-def pivoted(matrix: Array, tolerance: float = TOLERANCE, largest: float | None = None) -> Pivoted:
+def pivoted(matrix: Array, tolerance: float = SINGULAR, largest: float | None = None) -> Pivoted:
     """Return the orthogonal triangles of a matrix (n, m), its columns in order of independence.
 
     Parameters
@@ -98,13 +87,10 @@ def pivoted(matrix: Array, tolerance: float = TOLERANCE, largest: float | None =
     return Pivoted(Q, R, order, pivots, int(np.sum(pivots > tolerance * max(whole, 1e-300))))
 
 
-def independent_columns(
-    matrix: Array, tolerance: float = TOLERANCE
-) -> tuple[tuple[int, ...], float]:
-    """Return independent columns, and the smallest pivot by which they were found."""
-    found = pivoted(matrix, tolerance)
-    floor = float(found.pivots[found.rank - 1]) if found.rank else 1.0
-    return tuple(sorted(int(column) for column in found.order[: found.rank])), floor
+def independent_columns(matrix: Array) -> tuple[int, ...]:
+    """Return columns that are independent but for rounding."""
+    found = pivoted(matrix, ROUNDED)
+    return tuple(sorted(int(column) for column in found.order[: found.rank]))
 
 
 def _orthonormal(basis: Array) -> Array:

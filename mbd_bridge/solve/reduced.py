@@ -67,7 +67,7 @@ def by_qr(phi_q: Array) -> Reduced:
 def by_projection(phi_q: Array) -> Reduced:
     """P_N = 1 - Φ_qᵀ (Φ_q Φ_qᵀ)⁻¹ Φ_q (KimYoo97 (3.6)) on independent rows; n - m columns."""
     n = phi_q.shape[1]
-    chosen, _ = independent_columns(phi_q.T, ROUNDED)
+    chosen = independent_columns(phi_q.T)
     some, rank = phi_q[list(chosen)], len(chosen)
     inverse = np.linalg.solve(some @ some.T, some).T if rank else np.zeros((n, 0))  # (3.1)
     P = np.eye(n) - inverse @ some
@@ -96,7 +96,7 @@ def with_basis(M: Array, Q: Array, gamma: Array, basis: Reduced) -> ReducedMotio
 
 def with_multipliers(M: Array, Q: Array, phi_q: Array, gamma: Array) -> ReducedMotion:
     """Return both from Lee94 (22) on independent rows, the multipliers spread over all rows."""
-    rows = list(independent_columns(phi_q.T, ROUNDED)[0])
+    rows = list(independent_columns(phi_q.T))
     factors = schur(M, phi_q[rows])
     assert factors is not None, "rows were chosen as independent"
     a, some = factors.solve(Q, gamma[rows])

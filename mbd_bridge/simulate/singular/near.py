@@ -25,14 +25,13 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.loop_values import LoopChecker
-from mbd_bridge.solve.rank import TOLERANCE
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS
+from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS, SINGULAR
 from mbd_bridge.spatial import Array
 
 PROBE = 1e-7
 """rad, or parts of the mechanism's size: how far a record is moved to see how sensitive it is. That
-is out of a singular position that was hit exactly: its rank has `solve.rank.TOLERANCE`."""
+is out of a singular position that was hit exactly: its rank has `SINGULAR`."""
 
 ROUNDING = 1e-14
 """ε: what is left open, relative to the mechanism's size."""
@@ -139,7 +138,7 @@ class NearSingular:
             places = [self._along(q, v, way) for way in (step, -step)]
             there = [q, *(place[0] for place in places if place is not None)]
             values = [np.linalg.svd(self._loops.at(x)[1], compute_uv=False) for x in there]
-            self._rank = max(int(np.sum(s > TOLERANCE * s[0])) for s in values)
+            self._rank = max(int(np.sum(s > SINGULAR * s[0])) for s in values)
         return self._rank
 
     def _from_both_sides(
@@ -166,7 +165,7 @@ class NearSingular:
         best, other = left - held
         if np.abs(best).max() <= BALANCED * size + BETTER * np.abs(best - other).max():
             return np.asarray(smooth[0])
-        return np.asarray(np.linalg.lstsq(A, left[0], rcond=TOLERANCE)[0] / self._rows)
+        return np.asarray(np.linalg.lstsq(A, left[0], rcond=SINGULAR)[0] / self._rows)
 
     def _along(self, q: Array, v: Array, way: float) -> tuple[Array, Array] | None:
         """Return the state that the branch reaches when v lasts for `way` seconds."""
@@ -174,10 +173,10 @@ class NearSingular:
         if place is None:
             return None
         for _ in range(2):  # to rounding: what is left open counts a million times
-            step, _ = self._loops.correction(place, TOLERANCE)
+            step, _ = self._loops.correction(place, SINGULAR)
             place = self._loops.model.integrate(place, -self._scale * step)
         J, rate = self._loops.at(place)[1], v / self._scale
-        return place, self._scale * (rate - np.linalg.pinv(J, rcond=TOLERANCE) @ (J @ rate))
+        return place, self._scale * (rate - np.linalg.pinv(J, rcond=SINGULAR) @ (J @ rate))
 
 
 def near_singular(model: Model, prescribed_velocities: tuple[int, ...], J: Array) -> Array:

@@ -17,8 +17,7 @@ from mbd_bridge.simulate.rows import independent_rows
 from mbd_bridge.simulate.singular.trust import Now
 from mbd_bridge.simulate.steps.runge_kutta import Stage
 from mbd_bridge.solve.loop_values import LoopChecker
-from mbd_bridge.solve.rank import TOLERANCE
-from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR_AT_REST
+from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR, SINGULAR_AT_REST
 from mbd_bridge.spatial import Array
 
 
@@ -131,5 +130,5 @@ class ReferenceStep:
             J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
         if not np.all(np.isfinite(J)):
             raise SolveError(diagnosis.runs_away(model, v))
-        inverse = np.linalg.pinv(J, rcond=TOLERANCE)
+        inverse = np.linalg.pinv(J, rcond=SINGULAR)
         return phi, rate, columns[:, None] * inverse

@@ -19,7 +19,7 @@ import numpy as np
 from mbd_bridge.errors import SolveError
 from mbd_bridge.solve.rank import independent_columns
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.solve.tolerances import LARGEST_INVERSE, ROUNDED
+from mbd_bridge.solve.tolerances import LARGEST_INVERSE
 from mbd_bridge.spatial import Array
 
 DEPENDENT_ROWS = "rows of the constraints depend on each other here: a singular position"
@@ -31,7 +31,7 @@ Choose = Callable[[Array], tuple[int, ...]]
 
 def by_pivots(phi_q: Array) -> tuple[int, ...]:
     """Return rows that are independent but for rounding."""
-    return independent_columns(phi_q.T, ROUNDED)[0]
+    return independent_columns(phi_q.T)
 
 
 @dataclass(frozen=True, eq=False)
