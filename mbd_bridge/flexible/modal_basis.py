@@ -95,6 +95,11 @@ class ModalBasis:
             f"{where}stiffness", self.stiffness, (count,), (count, count), error=ModelError
         )
         if K.ndim == 1:
+            if (K < 0.0).any():
+                raise ModelError(
+                    f"{where}frequencies: expected none below 0, got {K.min():g} Hz: so programs "
+                    f"write those of modes that need no force to grow; leave them out"
+                )
             M = self.mass_matrix()
             own = np.flatnonzero(K)
             check_orthogonal(where, M[np.ix_(own, own)], (own + 1).tolist())

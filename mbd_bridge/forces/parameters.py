@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import MbdError, StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.graph.expression import Tape
@@ -120,13 +121,28 @@ class ElementParameters:
         tape = Tape()
         p = np.array([tape.put("input", "p", k) for k in range(self.values.shape[1])], dtype=object)
         try:
-            return self.bound(self.given, p)
+            found = self.bound(self.given, p)
+            for number in {place[0] for place in self.places}:
+                self._try_effect(tape, found[number])
+            return found
         except (MbdError, TypeError, ValueError) as problem:
             raise StateError(
                 f"parameters: {', '.join(self.names)} cannot be parameters together, since the "
                 f"element decides by their values what it is ({problem}); give an element for "
                 f"each value and simulate one after the other"
             ) from problem
+
+    def _try_effect(self, tape: Tape, element: ForceElement) -> None:
+        """Trace what an element does: some decide by their numbers there."""
+        model = self.model
+        if is_sampled(element):
+            return
+        sizes = {"t": 1, "q": model.nq, "v": model.nv, "z": len(element.states(model))}
+        t, q, v, z = (
+            np.array([tape.put("input", name, k) for k in range(size)], dtype=object)
+            for name, size in sizes.items()
+        )
+        element.effect(model, t[0], q, v, z)
 
     def _check(self) -> None:
         """Let the elements check the values, those of each trajectory."""

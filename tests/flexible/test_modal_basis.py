@@ -72,6 +72,7 @@ def test_modal_bases_that_do_not_fit_are_refused():
         (2, good.displacement[:, :-1], "displacement"),
         (3, good.rotation[:1], "rotation"),
         (4, np.zeros((2, 2)), "positive definite"),
+        (4, [12.0, -30.0], "none below 0"),
         (4, np.array([[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
     ):
         with pytest.raises(mbd.ModelError, match=message):

@@ -13,6 +13,7 @@ from mbd_bridge.kernels import compile_kernel, jacobian
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
+from tests.forces.wheels import ROADS, free_wheel, tyres
 from tests.simulate.test_step_source import InC
 
 T = 0.05
@@ -195,6 +196,13 @@ def test_an_element_that_branches_on_a_number_says_so():
             forces=[Branching("rail", name="gauge")],
             parameters={"gauge.delay": 0.1},
         )
+
+
+def test_a_number_by_which_a_tyre_decides_is_named():
+    """It is bound with any value; what it does then is not the same."""
+    tyre = tyres(ROADS["flat"])["fiala"]
+    with pytest.raises(mbd.StateError, match=r"wheel.rolling_resistance cannot be .* decides"):
+        mbd.System(free_wheel(), forces=[tyre], parameters={"wheel.rolling_resistance": 0.01})
 
 
 def test_an_element_of_the_user_is_told_by_what_it_computes():

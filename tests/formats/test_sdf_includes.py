@@ -8,6 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, MbdWarning
+from tests.formats.sdf_random import difference
 from tests.formats.test_sdf import HINGE, joint, link, sdf
 
 FOREARM = (
@@ -159,6 +160,27 @@ def test_a_merged_model_lends_its_names_to_the_including_one(place):
         assert one.placement(q, name) == pytest.approx(other.placement(q, f"m::{name}"), abs=1e-12)
     assert one.placement(q, "hook") == pytest.approx(other.placement(q, "hook"), abs=1e-12)
     assert one.mass_matrix(q) == pytest.approx(other.mass_matrix(q), abs=1e-12)
+
+
+def test_the_frame_of_a_merged_model_has_the_name_that_is_given(place):
+    """So that one file can be merged twice."""
+    flag = '<frame name="flag"><pose relative_to="_merged__arm__model__">0 0 7 0 0 0</pose></frame>'
+    files = {
+        "part.sdf": sdf(FOREARM),
+        "robot.sdf": sdf(
+            mounted(include(more=f"{PLACED}<name>arm</name>", merge="true")).format("")
+            + flag
+            + link("hook", '<pose relative_to="flag"/>')
+            + joint("j", "fixed", "tool", "hook")
+        ),
+    }
+    assert "hook" in load(place(files) / "robot.sdf")[0].model.link_index
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_models_in_models_stand_where_they_were_put(seed):
+    """The oracle knows the poses in the world and the product of exponentials."""
+    assert difference(seed) < 1e-11
 
 
 def test_a_merged_model_brings_the_models_in_it(place):

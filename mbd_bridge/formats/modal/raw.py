@@ -100,6 +100,13 @@ class RawModes:
         )
         M = np.diag(found.mass_matrix())
         if self.frequencies is not None:
+            lost = [self.labels[k] for k in np.flatnonzero(self.frequencies < 0.0)]
+            if lost:
+                raise FileError(
+                    f"mode {lost[0]} has a frequency below 0, as programs write those of modes "
+                    f"that need no force to grow; leave it out of the file",
+                    self.source,
+                )
             found = replace(found, stiffness=_diagonal((2 * np.pi * self.frequencies) ** 2 * M))
         self._check_masses(M / (unit.mass * unit.length**2))
         chosen = self._chosen(found, modes)

@@ -155,7 +155,7 @@ class Scope:
 
     def _proxy(self) -> str:
         """Return the name that the frame of a merged model has in the including one."""
-        return f"_merged__{self.model.get('name') or ''}__model__"
+        return f"_merged__{self.name}__model__"
 
     def _holder(self, name: str) -> tuple[Scope, str] | None:
         """Return the merged model that a name is of, and the name there."""
