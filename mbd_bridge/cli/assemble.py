@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import Names, add_robot
@@ -41,8 +40,6 @@ PYTHON = "; check=False returns what was reached"
 
 TOLD = 1e-3
 """rad or m: a start that is so far from --near is told."""
-
-_WISH = re.compile(r"(?P<name>[^=]+)=(?P<number>[^=]+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +135,7 @@ def say_start(robot: Mechanism, options: argparse.Namespace, start: Assembly) ->
 def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
     """Return the coordinates in SI units that NAME=VALUE words give; "velocity" takes rates."""
     from mbd_bridge.errors import StateError, unknown_name
-    from mbd_bridge.mechanism.units import UNITS, model_units
+    from mbd_bridge.mechanism.units import in_si, measured, model_units
 
     of_q, of_v = model_units(model)
     units = dict(zip(model.coordinate_names, of_q, strict=True))
@@ -146,29 +143,21 @@ def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
         units = {n: f"{unit}/s" for n, unit in zip(model.velocity_names, of_v, strict=True)}
     found = {}
     for word in words:
-        match = _WISH.fullmatch(word)
+        name, _, value = (part.strip() for part in word.partition("="))
         try:
-            number = float(match["number"]) if match else None
+            number, unit = measured(value)
         except ValueError:
-            number = None
-        if match is None or number is None:
             raise StateError(
                 f"--{option}: expected NAME=VALUE such as crank=0.5 or crank=30deg, got {word!r}"
-            )
-        name, unit = match["name"].strip(), match["unit"]
+            ) from None
         if name not in units:
             raise StateError(f"--{option}: " + unknown_name("coordinate", name, units))
         if name in found:
             raise StateError(f"--{option}: {name!r} is given twice; keep one")
-        if unit:
-            known = UNITS.get(unit)
-            if known is None or known.measures != units[name]:
-                raise StateError(
-                    f"--{option} {word}: {name} is in {units[name]}, which {unit!r} is not a unit "
-                    f"of; give the number in {units[name]}"
-                )
-            number *= known.factor
-        found[name] = number
+        try:
+            found[name] = in_si(name, number, unit, units[name])
+        except ValueError as problem:
+            raise StateError(f"--{option} {word}: {problem}") from None
     return found
 
 

@@ -17,7 +17,7 @@ table with a row for each: its factors, then the chosen outputs.
 
   machine: crank_rocker.urdf
   duration: 0.5
-  near: {crank: 0.5}
+  near: {crank: 30deg}
   design: {kind: sobol, number: 4096, seed: 0}
   vary:
     coupler.mass: [0.5, 2.0]
@@ -55,14 +55,14 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.studies.file import read_study
 
     shared.check_table(options)
-    said = read_study(options.study)
+    said = read_study(options.study, load)
     more: dict[str, Any] = {} if options.batch is None else {"batch": options.batch}
     with (
         executor_of(options.workers, options.scheduler) as executor,
         screen.progress("variants", len(said.design)) as progress,
     ):
         found = study(
-            load(said.machine),
+            said.machine,
             said.design,
             executor=executor,
             folder=options.folder,

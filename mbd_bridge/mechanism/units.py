@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
 
 from mbd_bridge.mechanism import JointType, Model
@@ -38,6 +39,46 @@ def _accepted() -> dict[str, Unit]:
 
 UNITS = _accepted()
 """The units that a file may use, as written between [ and ]."""
+
+
+_MEASURED = re.compile(r"(?P<number>.+?)\s*(?P<unit>(?![eE][-+]?\d)[a-zA-Z°/]*)")
+
+
+def measured(text: str) -> tuple[float, str]:
+    """Return the number and the unit of a text such as "30deg" or "0.5"; ValueError if it is none.
+
+    The unit is "" where none is written.
+    """
+    match = _MEASURED.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"expected a number such as 0.5 or 30deg, got {text!r}")
+    return float(match["number"]), match["unit"]
+
+
+def in_si(name: str, number: float, unit: str, measures: str) -> float:
+    """Return a number in the SI unit `measures` of what has this name.
+
+    A number without a unit is in it; ValueError where the unit measures something else.
+    """
+    if not unit:
+        return number
+    known = UNITS.get(unit)
+    if known is None or known.measures != measures:
+        kind = f"is in {measures}" if measures else "has no unit"
+        raise ValueError(
+            f"{name} {kind}, which {unit!r} is not a unit of; give the number in "
+            f"{measures or 'its own'}"
+        )
+    return number * known.factor
+
+
+def state_units(model: Model) -> dict[str, str]:
+    """Return the units of coordinates and of their rates by name: ``crank``, ``crank.vel``, ..."""
+    of_q, of_v = model_units(model)
+    found = dict(zip(model.coordinate_names, of_q, strict=True))
+    for name, unit in zip(model.velocity_names, of_v, strict=True):
+        found |= {f"{name}.vel": unit + RATE[1], f"{name}.acc": unit + RATE[2]}
+    return found
 
 
 def velocity_units(kind: JointType) -> tuple[str, ...]:

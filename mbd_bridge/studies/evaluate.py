@@ -22,7 +22,7 @@ from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
-from mbd_bridge.mechanism.units import RATE, model_units
+from mbd_bridge.mechanism.units import state_units
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.machine import HasModel, model_of
@@ -100,11 +100,8 @@ class Variants:
 
     def units(self, factors: Iterable[str]) -> dict[str, str]:
         """Return the units of factors and outputs by name, "" where it is not known."""
-        model, (of_q, of_v) = self.model, model_units(self.model)
+        model, known = self.model, state_units(self.model)
         elements = {element.name for element in self.system.forces}
-        known = dict(zip(model.coordinate_names, of_q, strict=True))
-        for name, unit in zip(model.velocity_names, of_v, strict=True):
-            known |= {f"{name}.vel": unit + RATE[1], f"{name}.acc": unit + RATE[2]}
         found = dict.fromkeys((*factors, *self.outputs), "")
         if self.variables is None:
             known |= {one.name: one.unit for one in Inputs.of(self.system).inputs}

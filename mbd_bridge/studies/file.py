@@ -6,12 +6,13 @@
     duration: 0.5                       # s; without it: joint loads at one state each
     step: 0.001                         # s
     every: 5                            # record every 5th step
-    near: {crank: 0.5}                  # start, where loops are closed from
+    near: {crank: 30deg}                # start, where loops are closed from
     torque: {crank: 0.2}                # numbers or formulas of t, by velocity
     prescribed: {crank: 2*pi*t}         # formulas of t, by coordinate
     design: {kind: sobol, number: 10000, seed: 0}
     vary:
       coupler.mass: [0.5, 2.0]          # all values in between are equally likely
+      rocker: [-10deg, 10deg]           # rad, m and their rates may have units
       crank.vel: {mean: 5, deviation: 0.1}                # a normal distribution
     outputs:
       pin: peak coupler_pin.force       # or a list of phrases
@@ -23,6 +24,7 @@ the factors have a list of levels, or ``{from: 0, to: 1, levels: 11}``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +32,10 @@ import numpy as np
 
 from mbd_bridge.errors import MbdError
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
+from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
+from mbd_bridge.mechanism.units import in_si, measured, state_units
+from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.studies.design import Design, grid, latin_hypercube, saltelli, sobol
 
 KEYS = (
@@ -49,18 +55,37 @@ class StudyFile(NamedTuple):
 
     Attributes
     ----------
-    machine : path
+    machine : loaded
     design : the factors and their values
     options : of `study`, as they are called there
     """
 
-    machine: Path
+    machine: HasModel
     design: Design
     options: dict[str, Any]
 
 
-def read_study(path: str | Path) -> StudyFile:
-    """Return what a file says of a study.
+class _Numbers:
+    """Numbers in SI units, of what a model calls so."""
+
+    def __init__(self, model: Model) -> None:
+        self._units = state_units(model)
+
+    def of(self, name: str, said: Node) -> float:
+        """Return a number of a coordinate, a rate or a parameter, "30deg" or plain."""
+        try:
+            number, unit = measured(str(said.value))
+        except ValueError:
+            unit = ""
+        if not unit:
+            return said.number()
+        expected = self._units.get(name, PARAMETER_UNIT.get(name.rpartition(".")[2], ""))
+        with said.placed(ValueError):
+            return in_si(name, number, unit, expected)
+
+
+def read_study(path: str | Path, load: Callable[[Path], HasModel]) -> StudyFile:
+    """Return what a file says of a study of the machine that `load` returns for its path.
 
     Raises
     ------
@@ -72,13 +97,17 @@ def read_study(path: str | Path) -> StudyFile:
     for key in ("machine", "vary", "outputs"):
         if key not in said:
             raise root.error(f"expected the key {key!r}, it is not there; see mbd study --help")
+    machine = load(Path(path).parent / said["machine"].text())
+    numbers = _Numbers(machine.model)
     options: dict[str, Any] = {
         key: said[key].number() for key in ("duration", "step") if key in said
     }
     if "every" in said:
         options["every"] = said["every"].whole_number(0)
     if "near" in said:
-        options["near"] = {name: one.number() for name, one in _named(said["near"]).items()}
+        options["near"] = {
+            name: numbers.of(name, one) for name, one in _named(said["near"]).items()
+        }
     for key in ("torque", "prescribed"):
         if key in said:
             options[key] = {name: one.text() for name, one in _named(said[key]).items()}
@@ -88,11 +117,11 @@ def read_study(path: str | Path) -> StudyFile:
         if isinstance(outputs.value, list)
         else {name: one.text() for name, one in _named(outputs).items()}
     )
-    design = _design(said.get("design"), said["vary"])
-    return StudyFile(Path(path).parent / said["machine"].text(), design, options)
+    design = _design(said.get("design"), said["vary"], numbers)
+    return StudyFile(machine, design, options)
 
 
-def _design(said: Node | None, vary: Node) -> Design:
+def _design(said: Node | None, vary: Node, numbers: _Numbers) -> Design:
     """Return the design with these factors."""
     kind, number, seed = "grid", None, 0
     if said is not None:
@@ -107,8 +136,15 @@ def _design(said: Node | None, vary: Node) -> Design:
             raise said.error(f"design: {kind} {wants} of variants")
     try:
         if number is None:
-            return grid({name: _levels(one) for name, one in _named(vary).items()})
-        factors = {name: _factor(one) for name, one in _named(vary).items()}
+            return grid(
+                {
+                    name: _levels(one, partial(numbers.of, name))
+                    for name, one in _named(vary).items()
+                }
+            )
+        factors = {
+            name: _factor(one, partial(numbers.of, name)) for name, one in _named(vary).items()
+        }
         return SAMPLED[kind](factors, number, seed=seed)
     except MbdError as problem:
         if getattr(problem, "line", None) is not None:
@@ -116,21 +152,21 @@ def _design(said: Node | None, vary: Node) -> Design:
         raise vary.error(str(problem)) from problem
 
 
-def _levels(said: Node) -> Any:
+def _levels(said: Node, number: Callable[[Node], float]) -> Any:
     """Return the levels of a factor of a grid."""
     if isinstance(said.value, dict):
         table = said.table(("from", "to", "levels"))
         if len(table) < 3:
             raise said.error("expected {from: 0, to: 1, levels: 11} or a list of levels")
         return np.linspace(
-            table["from"].number(), table["to"].number(), table["levels"].whole_number(2)
+            number(table["from"]), number(table["to"]), table["levels"].whole_number(2)
         )
     if isinstance(said.value, list):
-        return [one.number() for one in said.items()]
-    return [said.number()]
+        return [number(one) for one in said.items()]
+    return [number(said)]
 
 
-def _factor(said: Node) -> Any:
+def _factor(said: Node, number: Callable[[Node], float]) -> Any:
     """Return the range of a factor, or its distribution."""
     if isinstance(said.value, dict):
         from scipy.stats import norm
@@ -138,10 +174,10 @@ def _factor(said: Node) -> Any:
         table = said.table(("mean", "deviation"))
         if len(table) < 2:
             raise said.error("expected [low, high] or {mean: 5, deviation: 0.1}")
-        if (deviation := table["deviation"].number()) <= 0.0:
+        if (deviation := number(table["deviation"])) <= 0.0:
             raise said.error("deviation: expected a number more than 0")
-        return norm(table["mean"].number(), deviation)
-    ends = [one.number() for one in said.items()]
+        return norm(number(table["mean"]), deviation)
+    ends = [number(one) for one in said.items()]
     if len(ends) != 2:
         raise said.error(f"expected [low, high], got {len(ends)} numbers")
     return ends[0], ends[1]

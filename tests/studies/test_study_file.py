@@ -39,8 +39,8 @@ def study(tmp_path: Path) -> Path:
 def test_a_file_gives_the_numbers_of_the_call(
     study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = read_study(study)
-    robot = mbd.load(said.machine)
+    said = read_study(study, mbd.load)
+    robot = said.machine
     name = robot.coordinate_names[0]
     found = mbd.study(
         robot,
@@ -66,9 +66,24 @@ def test_grids_have_levels_in_the_file(study: Path) -> None:
     text = study.read_text().replace("design: {kind: latin_hypercube, number: 6, seed: 1}\n", "")
     text = text.replace("[-1.0, 1.0]", "{from: 0, to: 1, levels: 3}")
     study.write_text(text.replace("{mean: 1, deviation: 0.1}", "[1, 2]"))
-    design = read_study(study).design
+    design = read_study(study, mbd.load).design
     assert design.shape == (3, 2)
     assert design.values[:, 0].tolist() == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+
+
+def test_numbers_may_have_units(study: Path) -> None:
+    text = (
+        study.read_text()
+        .replace("[-1.0, 1.0]", "[-90deg, 0.5]")
+        .replace("mean: 1", "mean: 60deg/s")
+    )
+    name = mbd.load(study.parent / "pendulum.urdf").coordinate_names[0]
+    study.write_text(f"near: {{{name}: -30 deg}}\n{text}")
+    said = read_study(study, mbd.load)
+    assert said.options["near"] == {name: pytest.approx(-np.pi / 6)}
+    columns = dict(zip(said.design.names, said.design.values.T, strict=True))
+    assert -np.pi / 2 < columns[name].min() < -1.0 < 0.2 < columns[name].max() < 0.5
+    assert columns[f"{name}.vel"].mean() == pytest.approx(np.pi / 3, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +96,9 @@ def test_grids_have_levels_in_the_file(study: Path) -> None:
         ("[-1.0, 1.0]", "[1.0]", r"yaml:7: .*\[low, high\]"),
         ("deviation: 0.1", "deviation: -1", "more than 0"),
         ("{mean: 1, deviation: 0.1}", "{mean: 1}", "deviation"),
+        ("[-1.0, 1.0]", "[-1.0, 30mm]", "yaml:7: .*is in rad, which 'mm' is not a unit of"),
+        ("[-1.0, 1.0]", "[-1.0, 30 ells]", "yaml:7: .*is in rad, which 'ells' is not a unit of"),
+        ("[-1.0, 1.0]", "[-1.0, x]", "yaml:7: .*expected a number"),
         ("machine: pendulum.urdf\n", "", "the key 'machine'"),
         ("every: 2", "evry: 2", "evry"),
         ("machine: pendulum.urdf", "machine: nothing.urdf", "nothing.urdf"),
