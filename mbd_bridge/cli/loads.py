@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
             screen.show(screen.stderr(), "", *motor_tables(motors))
             assumed = assumed.adding(*motors.assumed)
         screen.show(screen.stderr(), "", screen.assumptions(assumed), "")
-        screen.say(f"{rows} rows written to {options.output}")
+        screen.rows_written(rows, options.output)
     return 0
 
 

@@ -229,7 +229,7 @@ def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
     save_motion(options.output or screen.data_stdout(), model, parts, notes=motion.notes)
     screen.say_all(motion.notes)
     if options.output is not None:
-        screen.say(f"{len(motion.time)} rows written to {options.output}")
+        screen.rows_written(len(motion.time), options.output)
 
 
 def reading(options: argparse.Namespace, model: Model) -> Reading:

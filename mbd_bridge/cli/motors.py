@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         save_picture(motors.plot, options.plot)
     if options.output is not None:
-        screen.say(f"{rows} rows written to {options.output}")
+        screen.rows_written(rows, options.output)
     return 0
 
 

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.output is not None:
         found.save(options.output)
-        screen.say(f"{len(found.time)} rows written to {options.output}")
+        screen.rows_written(len(found.time), options.output)
     steps = len(found.took)
     screen.say(f"{steps} steps of {found.step:g} s to t = {found.time[-1]:g} s")
     for line in found.report().splitlines():

@@ -112,6 +112,11 @@ def say_all(texts: Iterable[str]) -> None:
         say(text)
 
 
+def rows_written(number: int, path: str) -> None:
+    """Say that a table was written."""
+    say(f"{count(number, 'row')} written to {path}")
+
+
 def report_error(error: MbdError) -> None:
     """Say on stderr what was wrong."""
     said = visible(str(error)) + _sample(error)

@@ -106,5 +106,5 @@ def run(options: argparse.Namespace) -> int:
             largest[:, own] *= largest[:, own] > ROUNDING * largest[:, own].max(initial=0.0)
         lines = [[f"{p:g}", *(f"{v:.5g}" for v in row)] for p, row in zip(x, largest, strict=True)]
         screen.show(screen.stderr(), "largest, by size", screen.table(["x, m", *heads], lines), "")
-        screen.say(f"{rows} rows written to {options.output}")
+        screen.rows_written(rows, options.output)
     return 0

@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
     for line in (*screen.forces_said(robot), *motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:
-        screen.say(f"{len(motion.time)} rows written to {options.output}")
+        screen.rows_written(len(motion.time), options.output)
     if not motion.finished:
         screen.say(motion.status, "warning")
         return EXIT_INCOMPLETE

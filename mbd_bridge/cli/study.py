@@ -88,5 +88,5 @@ def run(options: argparse.Namespace) -> int:
             screen.say(f"{times} of {len(found)} variants: {status}", "warning")
     if options.output is not None:
         found.save(options.output)
-        screen.say(f"{len(found)} rows written to {options.output}")
+        screen.rows_written(len(found), options.output)
     return 0

@@ -10,6 +10,7 @@ goes into the notes, and so does what was left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -327,6 +328,21 @@ def _check_near(source: TableSource, others: Sequence[str], words: _Words, names
             )
 
 
+def _numbered_alike(there: Sequence[str], here: Sequence[str]) -> tuple[str, str] | None:
+    """Return ("A*", "joint_*") where names are numbered alike: A1, A2 and joint_1, joint_2."""
+    if len(there) < 2 or len(there) != len(here):
+        return None
+    sides = []
+    for names in (there, here):
+        parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+        if not all(parts) or len({part[1] for part in parts if part}) > 1:
+            return None
+        sides.append([(part[1], part[2]) for part in parts if part])
+    if [number for _, number in sides[0]] != [number for _, number in sides[1]]:
+        return None
+    return f"{sides[0][0][0]}*", f"{sides[1][0][0]}*"
+
+
 def _check_there(
     source: TableSource,
     names: set[str],
@@ -342,12 +358,13 @@ def _check_there(
     if (model.has_loops and names - {"time"}) or poses:
         return
     absent = [*({"time"} - names), *absent]
-    shown = quote(f"{others[0]}={absent[0]}")
+    there, here = _numbered_alike(others, absent) or (others[0], absent[0])
+    shown = quote(f"{there}={here}")
     raise FileError(
         f"expected a column for the time and each coordinate, {len(absent)} missing: "
         f"{some(absent, NAMED)}; "
         f"other columns are {some(others, NAMED)}: say which is which, --rename {shown} "
-        f"(rename={{{others[0]!r}: {absent[0]!r}}}; a * stands for any characters), or "
+        f"(rename={{{there!r}: {here!r}}}; a * stands for any characters), or "
         f"hold what is missing at zero with --rest (rest=True)",
         source.path,
     )

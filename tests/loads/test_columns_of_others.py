@@ -138,6 +138,19 @@ def test_a_table_that_is_not_understood_is_refused_with_the_option_to_use(
         mbd.load_motion(written(tmp_path, table(columns, rows)), arm())
 
 
+def test_columns_numbered_as_the_joints_are_renamed_by_one_pattern(tmp_path):
+    parts = mbd.Builder("arm", root="link_0")
+    for k in (1, 2):
+        parts.link(f"link_{k}", 1.0)
+        parts.joint(f"axis_of_{k}", "revolute", f"link_{k - 1}", f"link_{k}")
+    robot = mbd.Mechanism.build(parts)
+    path = written(tmp_path, table(("time", "A1", "A2"), PLAIN[:, :3]))
+    with pytest.raises(FileError, match=r"--rename 'A\*=axis_of_\*'"):
+        mbd.load_motion(path, robot)
+    motion = mbd.load_motion(path, robot, rename={"A*": "axis_of_*"})
+    assert np.array_equal(motion.q, PLAIN[:, 1:3])
+
+
 def test_numbers_in_the_place_of_names_are_no_order_of_a_machine_that_branches(tmp_path):
     tree = mbd.Builder("tree")
     for name in ("a", "b"):

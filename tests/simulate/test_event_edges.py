@@ -182,3 +182,11 @@ def test_events_of_prescribed_motions_are_where_the_course_says(every):
     assert run.events["angle"].time == pytest.approx([np.arcsin(0.5) / 2], abs=1e-9)
     assert run.closure.max() < 1e-9
     assert run.q[-1, 0] == pytest.approx(1.5, abs=1e-12)
+
+
+def test_a_function_of_other_arguments_is_no_event():
+    bar = four_bar(1, 2, 1.7, 2.5)
+    with pytest.raises(
+        mbd.StateError, match=r"events\['top'\]: expected a function of \(t, q, v\)"
+    ):
+        mbd.simulate(bar, 0.01, events={"top": lambda q: q[0]})

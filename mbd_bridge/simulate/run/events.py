@@ -7,9 +7,11 @@ record more often.
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import TypeAlias
 
 import numpy as np
@@ -65,6 +67,13 @@ def check_watches(name: str, watches: Mapping[str, Watch] | None) -> Mapping[str
             raise StateError(
                 f"{name}[{key!r}]: expected a function of (t, q, v), got {watch!r:.60}"
             )
+        with contextlib.suppress(ValueError):  # some functions written in C tell no arguments
+            try:
+                signature(watch).bind(0.0, None, None)
+            except TypeError as error:
+                raise StateError(
+                    f"{name}[{key!r}]: expected a function of (t, q, v): {error}"
+                ) from None
         direction = getattr(watch, "direction", 0.0)
         if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
             raise StateError(f"{name}[{key!r}]: direction: expected 1, -1 or 0, got {direction!r}")
