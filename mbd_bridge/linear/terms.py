@@ -101,11 +101,6 @@ class Terms:
         self.positions = np.concatenate([own, prescribed]).astype(bool)
         self._kernel = _kernel(system, rows)
 
-    @property
-    def model(self) -> Model:
-        """The mechanism, with the numbers of this trajectory."""
-        return self.trajectory.model
-
     def __call__(self, q: Array, v: Array, a: Array, z: Array, lam: Array) -> Values:
         """Return the values at a state, with accelerations and multipliers of the rows kept."""
         nq, nv = len(q), len(v)

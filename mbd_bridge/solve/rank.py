@@ -58,13 +58,11 @@ class Pivoted(NamedTuple):
     Attributes
     ----------
     order : of the columns; the first `rank` are independent
-    pivots : |R_kk|, falling
     """
 
     Q: Array
     R: Array
     order: Array
-    pivots: Array
     rank: int
 
 
@@ -80,11 +78,11 @@ def pivoted(matrix: Array, tolerance: float = SINGULAR, largest: float | None = 
 
     rows, columns = matrix.shape
     if not matrix.size:
-        return Pivoted(np.eye(rows), np.zeros(matrix.shape), np.arange(columns), np.zeros(0), 0)
+        return Pivoted(np.eye(rows), np.zeros(matrix.shape), np.arange(columns), 0)
     Q, R, order = qr(matrix, pivoting=True)
     pivots = np.abs(np.diag(R))
     whole = pivots.max(initial=0.0) if largest is None else largest
-    return Pivoted(Q, R, order, pivots, int(np.sum(pivots > tolerance * max(whole, 1e-300))))
+    return Pivoted(Q, R, order, int(np.sum(pivots > tolerance * max(whole, 1e-300))))
 
 
 def independent_columns(matrix: Array) -> tuple[int, ...]:

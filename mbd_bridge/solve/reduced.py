@@ -56,7 +56,7 @@ def by_svd(phi_q: Array) -> Reduced:
 
 def by_qr(phi_q: Array) -> Reduced:
     """N from the orthogonal factor of Φ_qᵀ, its columns chosen by pivoting."""
-    Q, R, order, _, rank = pivoted(phi_q.T, ROUNDED)
+    Q, R, order, rank = pivoted(phi_q.T, ROUNDED)
     # Φ_qᵀ P = Q [R1 R2; 0 0]: the pseudo-inverse of a matrix of full row rank, rows in order P
     rows = np.zeros_like(R[:rank])
     rows[:, order] = R[:rank]
