@@ -212,3 +212,16 @@ def test_units_are_obeyed_in_every_usual_spelling(run, tmp_path, header):
 def test_a_simulation_says_once_that_damping_is_left_out(run):
     _, _, err = run("simulate", ARM, "--seconds", "0.002")
     assert err.count("damping of 7 joints is not part of this motion") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--sensor", f"{FLANGE}=ft", f"{FLANGE}=other"), f"--sensor: '{FLANGE}' is given twice"),
+        (("--frame", "tip=a", "--frame", "tip=b"), "--frame: 'tip' is given twice"),
+        (("--frame", "tip"), "--frame: expected NAME=LINK"),
+    ],
+)
+def test_names_that_come_twice_are_refused(run, words, said):
+    code, _, errors = run("loads", ARM, MOTION, "--joints", JOINT, *words)
+    assert code == 2 and said in errors
