@@ -140,19 +140,12 @@ def _element(entry: Entry, model: Model) -> ForceElement:
 
 def _of_urdf(urdf: Mapping[str, Node], model: Model) -> list[ForceElement]:
     """Return elements for what the URDF says; what is not mentioned is not used."""
-    limits = _numbers(urdf["limits"]) if "limits" in urdf else None
+    limits = tyre_files.numbers(urdf["limits"]) if "limits" in urdf else None
     used = {key: key in urdf and urdf[key].flag() for key in ("damping", "friction")}
     try:
         return from_urdf(model, **used, limits=limits)
     except MbdError as problem:
         raise urdf["limits"].error(str(problem)) from None
-
-
-def _numbers(node: Node) -> Any:
-    """Return a number, or a list of numbers or of such lists."""
-    if isinstance(node.value, list):
-        return tuple(_numbers(item) for item in node.value)
-    return node.number()
 
 
 def _law(node: Node) -> Any:
@@ -176,7 +169,7 @@ def _varying(node: Node) -> Any:
             return parse_number(node.value)
         except ValueError:
             return node.text()
-    return _numbers(node)
+    return tyre_files.numbers(node)
 
 
 def _texts(node: Node) -> tuple[str, ...]:
@@ -188,15 +181,15 @@ READERS: dict[Any, Reader] = tyre_files.READERS | {
     bool: Node.flag,
     float: _varying,
     float | None: _varying,
-    ArrayLike: _numbers,
-    Sequence[ArrayLike]: _numbers,
+    ArrayLike: tyre_files.numbers,
+    Sequence[ArrayLike]: tyre_files.numbers,
     tuple[str, str]: _texts,
     tuple[str, ...]: _texts,
     Stiffness: _law,
     Damping: _law,
     Given: _law,
-    Throttle: _numbers,
-    Throttle | None: _numbers,
+    Throttle: tyre_files.numbers,
+    Throttle | None: tyre_files.numbers,
 }
 """What reads a parameter, by its type."""
 

@@ -69,9 +69,10 @@ ROADS: dict[str, type[Road]] = {
 """Roads by name."""
 
 
-def _numbers(node: Node) -> Any:
+def numbers(node: Node) -> Any:
+    """Return a number, or a list of numbers or of such lists."""
     if isinstance(node.value, list):
-        return tuple(_numbers(item) for item in node.value)
+        return tuple(numbers(item) for item in node.value)
     return node.number()
 
 
@@ -119,7 +120,7 @@ def _point(node: Node) -> Point:
     parts = node.items()
     if len(parts) != 2:
         raise node.error("expected a link and a point, such as [hull, [0, 0, 1]]")
-    return parts[0].text(), _numbers(parts[1])
+    return parts[0].text(), numbers(parts[1])
 
 
 def _points(node: Node) -> tuple[Point, ...]:
@@ -138,8 +139,8 @@ def _file(node: Node) -> str:
 
 READERS: dict[Any, Callable[[Node], Any]] = {
     Road: read_road,
-    tuple[float, float]: _numbers,
-    tuple[float, float] | None: _numbers,
+    tuple[float, float]: numbers,
+    tuple[float, float] | None: numbers,
     Direction: Node.text,
     Literal["left", "right"] | None: Node.text,
     int | None: Node.whole_number,
