@@ -201,7 +201,7 @@ def test_loads_without_times_or_of_one_state_are_not_saved(tmp_path, arm, motion
         arm.joint_loads(motion.q[0], motion.v[0], motion.a[0]).save(tmp_path / "m.csv", [0.0])
     with pytest.raises(StateError, match="has its own v and a"):
         arm.joint_loads(motion, motion.v)
-    with pytest.raises(StateError, match="expected q, v and a, or a motion"):
+    with pytest.raises(StateError, match="expected q, v, a or a motion"):
         arm.joint_loads(motion.q)
 
 
