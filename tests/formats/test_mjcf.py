@@ -290,7 +290,7 @@ def test_a_mesh_is_where_the_file_puts_it(tmp_path):
         ('<mujoco><worldbody><body><joint axis="0 0 0"/></body></worldbody></mujoco>', "axis|mass"),
         ('<mujoco><include file="none.xml"/></mujoco>', "none.xml"),
         (ARM.replace('pos="0.3 0 0"', 'pos="nan 0 0"'), "expected a finite number, got nan"),
-        (ARM.replace('pos="0.3 0 0"', 'pos="1e300 0 0"'), "check units|huge value"),
+        (ARM.replace('pos="0.3 0 0"', 'pos="1e300 0 0"'), "check units"),
     ],
 )
 def test_faulty_files_are_explained(tmp_path, text, said):

@@ -98,9 +98,8 @@ def _disabled(bits: Any, model: Any) -> Iterator[Any]:
         "DAMPER": (model.dof_damping, model.tendon_damping),
     }
     forces["CONSTRAINT"] = (*forces["EQUALITY"], *forces["FRICTIONLOSS"], *forces["CONTACT"])
-    forces["PASSIVE"] = (*forces["SPRING"], *forces["DAMPER"], model.body_gravcomp)  # before 3.3.4
     for name, arrays in forces.items():
-        if model.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}", 0)):
+        if model.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}")):
             yield from arrays
 
 
