@@ -11,6 +11,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, MbdWarning, MissingPackageError
 from mbd_bridge.formats import read
+from tests.formats import mjcf_files
 from tests.formats.mjcf_models import twin
 from tests.formats.mjcf_random import accelerations, check
 from tests.sample import TIMES
@@ -313,3 +314,15 @@ def test_a_sidecar_adds_loops(tmp_path):
     )
     robot, _ = load(tmp_path)
     assert [loop.name for loop in robot.model.loops] == ["tie"]
+
+
+def test_the_files_of_a_folder_are_compared(tmp_path, capsys):
+    (tmp_path / "arm.xml").write_text(ARM.replace('"0 1 1 0 0"', '"0.1 -2 0 0 0"'))
+    (tmp_path / "part.xml").write_text("<mujocoinclude/>")
+    (tmp_path / "still.xml").write_text("<mujoco><worldbody/></mujoco>")
+    (tmp_path / "flagged.xml").write_text(FLAGGED.format('gravity="disable"'))
+    assert mjcf_files.main([str(tmp_path)]) == 0
+    assert "'compared': 2" in capsys.readouterr().out
+    (tmp_path / "curve.xml").write_text(ARM)  # a polynomial, which is not read
+    assert mjcf_files.main([str(tmp_path)]) == 1
+    assert "'differ': 1" in capsys.readouterr().out
