@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -24,8 +25,11 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the source archive and the wheel that is made of it."""
-    place = tmp_path_factory.mktemp("dist")
-    subprocess.run([sys.executable, "-m", "build", "--outdir", place, ROOT], check=True)
+    place, copy = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("copy") / "project"
+    # setuptools writes beside the sources: two workers that build at once disturbed each other
+    others = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", "*.egg-info", "*venv")
+    shutil.copytree(ROOT, copy, ignore=others)
+    subprocess.run([sys.executable, "-m", "build", "--outdir", place, copy], check=True)
     return place
 
 
