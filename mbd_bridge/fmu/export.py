@@ -36,6 +36,9 @@ INTERFACES = {2: ("fmi2.c",), 3: ("fmi3.c", "fmi3_unsupported.c")}
 
 COMMON = ("instance.c", "instance.h")
 
+LONGEST_IDENTIFIER = 100
+"""Characters of the name of a model in C; file systems take names of 255 bytes."""
+
 WORD = {"input": "input", "tunable": "parameter", "fixed": "parameter", "state": "state"}
 """What kinds of variables are called in a summary; all others are outputs."""
 
@@ -123,7 +126,7 @@ def export_fmu(
         system = System(machine, torque=torque or None)
     title = name or system.model.name
     equations = Equations(system, q=q, v=v, z=z)
-    model = FmuModel(equations, title, identifier(title, ()), step, scheme)
+    model = FmuModel(equations, title, _identifier(title), step, scheme)
     files, headers = _fixed_files(fmi)
     units = sorted(one for one in [*files, *model.sources("")] if one.endswith(".c"))
     token = _token([*files.values(), *model.sources("").values(), _description(model, fmi, units)])
@@ -157,6 +160,15 @@ def torque_inputs(model: Model, but: Container[str] = ()) -> dict[str, Input]:
         for suffix in joint.type.velocities
     ]
     return {one: Input(f"torque.{one}") for one in names if one not in but}
+
+
+def _identifier(title: str) -> str:
+    """Return the name of a model in C and of its binary; a longer one ends with its digest."""
+    name = identifier(title, ())
+    if len(name) <= LONGEST_IDENTIFIER:
+        return name
+    digest = hashlib.sha256(title.encode()).hexdigest()[:16]
+    return f"{name[: LONGEST_IDENTIFIER - len(digest) - 1]}_{digest}"
 
 
 def _description(model: FmuModel, fmi: int, units: list[str], token: str = "") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -133,6 +134,149 @@ def test_a_saved_state_goes_on_with_the_same_digits(importer):
         restore()
         importer.step(0.02, 0.05)
         assert importer.get("") == end
+
+
+def test_every_damaged_byte_of_a_saved_state_is_told(importer):
+    importer.start()
+    importer.step(0.0, 0.02)
+    packed, end = importer.packed(), importer.get("")
+    for place in range(len(packed)):
+        damaged = bytearray(packed)
+        damaged[place] ^= 1 << place % 8
+        said = importer.fails(lambda damaged=damaged: importer.unpack(bytes(damaged)))
+        assert "damaged" in said or "no saved state of this machine" in said, place
+    assert importer.get("") == end
+    importer.step(0.02, 0.01)
+
+
+def test_forged_states_read_nothing_beyond_arrays_and_end(exported, tmp_path):
+    """Each byte is changed and the check sum made anew; the sanitizer looks at what follows."""
+    with zipfile.ZipFile(exported.paths[3]) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "sources"
+    (folder / "main.c").write_text(FORGING.replace("TOKEN", exported.fmus[3].token))
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+    command = ["cc", "-std=c99", "-O1", *sanitizers, *sorted(folder.glob("*.c")), "-lm"]
+    subprocess.run([*command, "-o", folder / "main"], check=True)
+    found = subprocess.run([folder / "main"], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stderr[:1000]
+    taken, refused = map(int, found.stdout.split())
+    assert taken > 100 and refused >= 8, found.stdout
+
+
+FORGING = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fmi3Functions.h"
+
+static void seal(unsigned char *bytes, size_t size)
+{
+    const size_t front = sizeof "TOKEN" + 8;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    size_t k;
+    for (k = front; k < size; k++) {
+        sum = (sum ^ bytes[k]) * UINT64_C(1099511628211);
+    }
+    memcpy(bytes + front - 8, &sum, 8);
+}
+
+int main(void)
+{
+    static const unsigned char patterns[] = {0x01, 0x40, 0xff};
+    fmi3Boolean event, end, early;
+    fmi3Float64 last, value;
+    const fmi3ValueReference time = 0, output = 40;
+    fmi3FMUState state = NULL, forged = NULL;
+    size_t size, k, p;
+    int taken = 0, refused = 0;
+    unsigned char *bytes, *copy;
+    fmi3Instance fmu = fmi3InstantiateCoSimulation("one", "TOKEN", NULL, fmi3False, fmi3False,
+                                                   fmi3False, fmi3False, NULL, 0, NULL, NULL, NULL);
+    if (fmu == NULL || fmi3EnterInitializationMode(fmu, fmi3False, 0.0, 0.0, fmi3False, 0.0) ||
+        fmi3ExitInitializationMode(fmu) ||
+        fmi3DoStep(fmu, 0.0, 0.01, fmi3True, &event, &end, &early, &last) ||
+        fmi3GetFMUState(fmu, &state) || fmi3SerializedFMUStateSize(fmu, state, &size)) {
+        return 1;
+    }
+    bytes = malloc(size);
+    copy = malloc(size);
+    if (fmi3SerializeFMUState(fmu, state, bytes, size)) {
+        return 2;
+    }
+    for (k = sizeof "TOKEN" + 8; k < size; k++) {
+        for (p = 0; p < sizeof patterns; p++) {
+            memcpy(copy, bytes, size);
+            copy[k] ^= patterns[p];
+            seal(copy, size);
+            if (fmi3DeserializeFMUState(fmu, copy, size, &forged)) {
+                refused++;
+                continue;
+            }
+            taken++;
+            if (fmi3SetFMUState(fmu, forged) || fmi3GetFloat64(fmu, &time, 1, &value, 1)) {
+                return 3;
+            }
+            fmi3GetFloat64(fmu, &output, 1, &last, 1);
+            fmi3DoStep(fmu, value, 2e-3, fmi3True, &event, &end, &early, &last);
+            fmi3Terminate(fmu);
+            fmi3Terminate(fmu);
+        }
+    }
+    fmi3FreeFMUState(fmu, &state);
+    fmi3FreeFMUState(fmu, &forged);
+    fmi3FreeInstance(fmu);
+    free(bytes);
+    free(copy);
+    printf("%d %d\\n", taken, refused);
+    return 0;
+}
+"""
+
+
+def test_a_communication_step_without_end_is_refused(tmp_path, fmi):
+    mbd.export_fmu(mbd.load("urdf/pendulum.urdf"), tmp_path / "hanging.fmu", fmi=fmi)
+    found = subprocess.run(
+        [sys.executable, "-c", LONG_STEPS, tmp_path / "hanging.fmu"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    said = "more than 1e+08 steps of 0.001 s; ask for several shorter ones"
+    assert found.stdout.count(said) == 3
+
+
+LONG_STEPS = """
+import sys
+from tests.fmu.importer import Importer
+with Importer(sys.argv[1]) as fmu:
+    fmu.start()
+    before = fmu.get("")
+    for size in (1e300, 1e18, 1e7):
+        print(fmu.fails(lambda: fmu.step(0.0, size)))
+    assert fmu.get("") == before
+    fmu.step(0.0, 0.01)
+"""
+
+
+def test_times_at_which_steps_vanish_are_refused(exported, tmp_path):
+    with Importer(exported.paths[2]) as fmu:
+        said = fmu.fails(lambda: fmu._fmu.setupExperiment(startTime=1e300))
+        assert "begins at" in said
+
+
+def test_a_name_of_any_length_makes_an_archive_that_can_be_unpacked(tmp_path):
+    robot = mbd.load("urdf/pendulum.urdf")
+    names = ["long " * 200, "long " * 200 + "other"]
+    fmus = [mbd.export_fmu(robot, tmp_path / f"{k}.fmu", name=name) for k, name in enumerate(names)]
+    assert fmus[0].identifier != fmus[1].identifier
+    for fmu, name in zip(fmus, names, strict=True):
+        with zipfile.ZipFile(fmu.path) as archive:
+            assert max(len(part) for one in archive.namelist() for part in one.split("/")) < 128
+            assert name in archive.read("modelDescription.xml").decode()
+        with Importer(fmu.path) as importer:
+            importer.start()
+            importer.step(0.0, 0.01)
 
 
 def test_reset_leads_back_to_the_start(exported, importer):

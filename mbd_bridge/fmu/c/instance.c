@@ -2,6 +2,7 @@
 
 #include "instance.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 
 #define SAME_TIME (1e-6 * MODEL_STEP) /* s: communication points that are as close are one */
+#define MOST_STEPS 1e8 /* of the machine in a communication step: some minutes to hours */
+#define LAST_TIME (1e-3 * MODEL_STEP / DBL_EPSILON) /* s: later, times round a step by a thousandth */
 
 static const char *const category_of[] = {"logStatusWarning", "logStatusWarning",
                                           "logStatusDiscard", "logStatusError"};
@@ -117,9 +120,11 @@ int instance_setup(struct instance *self, double start, int has_stop, double sto
     if (expect(self, INSTANTIATED, "the set-up of the experiment") != STATUS_OK) {
         return STATUS_ERROR;
     }
-    if (!isfinite(start) || (has_stop && !(stop >= start))) {
-        return instance_fail(self, STATUS_ERROR, "the experiment cannot go from %g s to %g s", start,
-                             stop);
+    if (!(fabs(start) <= LAST_TIME) || (has_stop && !(stop >= start))) {
+        return instance_fail(self, STATUS_ERROR,
+                             "the experiment cannot go from %g s to %g s; with steps of %g s it "
+                             "begins at %g s at the latest",
+                             start, stop, MODEL_STEP, LAST_TIME);
     }
     self->now.value[0] = start;
     self->last_time = start;
@@ -404,6 +409,18 @@ int instance_step(struct instance *self, double from, double length)
         return instance_fail(self, STATUS_ERROR, "a step of %g s from %g s goes beyond the stop time",
                              length, from);
     }
+    if (!(length <= MOST_STEPS * MODEL_STEP)) {
+        return instance_fail(self, STATUS_ERROR,
+                             "a communication step of %g s has more than %g steps of %g s; ask for "
+                             "several shorter ones",
+                             length, MOST_STEPS, MODEL_STEP);
+    }
+    if (!(fabs(from + length) <= LAST_TIME)) {
+        return instance_fail(self, STATUS_ERROR,
+                             "at t = %g s times are rounded too much for steps of %g s; expected "
+                             "at most %g s",
+                             from + length, MODEL_STEP, LAST_TIME);
+    }
     self->before = *now;
     self->stray = -1;
     if (fabs(from - now->value[0]) > SAME_TIME) {
@@ -489,28 +506,61 @@ void instance_free_saved(void **saved)
     }
 }
 
-/* Bytes of a saved state: the token of the model, then the contents as they are in memory. */
+/* A serialized state: the token of the model, a check sum of the contents, then the contents as they
+   are in memory. */
+#define CONTENTS (sizeof MODEL_TOKEN + sizeof(uint64_t))
+
 size_t instance_serialized_size(void)
 {
-    return sizeof MODEL_TOKEN + sizeof(struct contents);
+    return CONTENTS + sizeof(struct contents);
+}
+
+/* FNV-1a with 64 bits: any change of a single byte changes it. */
+static uint64_t check_sum(const void *contents)
+{
+    const unsigned char *bytes = contents;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    size_t k;
+    for (k = 0; k < sizeof(struct contents); k++) {
+        sum = (sum ^ bytes[k]) * UINT64_C(1099511628211);
+    }
+    return sum;
 }
 
 int instance_serialize(struct instance *self, const void *saved, char *bytes, size_t size)
 {
+    uint64_t sum;
     if (saved == NULL || bytes == NULL || size < instance_serialized_size()) {
         return instance_fail(self, STATUS_ERROR, "a serialized state has %lu bytes, %lu are given",
                              (unsigned long)instance_serialized_size(), (unsigned long)size);
     }
+    sum = check_sum(saved);
     memcpy(bytes, MODEL_TOKEN, sizeof MODEL_TOKEN);
-    memcpy(bytes + sizeof MODEL_TOKEN, saved, sizeof(struct contents));
+    memcpy(bytes + sizeof MODEL_TOKEN, &sum, sizeof sum);
+    memcpy(bytes + CONTENTS, saved, sizeof(struct contents));
     return STATUS_OK;
+}
+
+/* Whether contents are such as an instance can have; a check sum can be forged. */
+static int possible(const struct contents *contents)
+{
+    return contents->phase >= INSTANTIATED && contents->phase <= TERMINATED &&
+           fabs(contents->value[0]) <= LAST_TIME && contents->steps >= 0 &&
+           contents->steps < MODEL_LOOK;
 }
 
 int instance_deserialize(struct instance *self, const char *bytes, size_t size, void **saved)
 {
+    uint64_t sum;
+    struct contents *contents = &self->probe;
     if (bytes == NULL || size != instance_serialized_size() ||
         memcmp(bytes, MODEL_TOKEN, sizeof MODEL_TOKEN) != 0) {
         return instance_fail(self, STATUS_ERROR, "this is no saved state of this machine");
+    }
+    memcpy(&sum, bytes + sizeof MODEL_TOKEN, sizeof sum);
+    memcpy(contents, bytes + CONTENTS, sizeof *contents);
+    if (sum != check_sum(contents) || !possible(contents)) {
+        return instance_fail(self, STATUS_ERROR, "the saved state is damaged; save it anew");
     }
     if (*saved == NULL) {
         *saved = malloc(sizeof(struct contents));
@@ -518,6 +568,6 @@ int instance_deserialize(struct instance *self, const char *bytes, size_t size, 
     if (*saved == NULL) {
         return instance_fail(self, STATUS_ERROR, "no memory for a saved state");
     }
-    memcpy(*saved, bytes + sizeof MODEL_TOKEN, sizeof(struct contents));
+    memcpy(*saved, contents, sizeof *contents);
     return STATUS_OK;
 }
