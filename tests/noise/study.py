@@ -101,20 +101,29 @@ def sines(rng: np.random.Generator, seconds: float) -> Path:
     return path
 
 
-def moves(profile: Path) -> Callable[[np.random.Generator, float], Path]:
-    """Return a maker of moves from point to point, with rests between, of a profile on 0 ... 1."""
+def moves(
+    profile: Path,
+    lasting: tuple[float, float] = (0.6, 1.6),
+    rests: tuple[float, float] = (0.0, 0.8),
+    often: bool = False,
+) -> Callable[[np.random.Generator, float], Path]:
+    """Return a maker of moves from point to point, with rests between, of a profile on 0 ... 1.
+
+    They last for some `lasting` s, with `rests`, s, after every other or, `often`, after each.
+    """
 
     def make(rng: np.random.Generator, seconds: float) -> Path:
-        begins, lasting, ways, end = [], [], [], rng.uniform(0.0, 0.5)
+        begins, lengths, ways, end = [], [], [], rng.uniform(0.0, 0.5)
         while end < seconds:
             begins.append(end)
-            lasting.append(rng.uniform(0.6, 1.6))
+            lengths.append(rng.uniform(*lasting))
             ways.append(rng.uniform(-1.0, 1.0))
-            end += lasting[-1] + rng.choice([0.0, rng.uniform(0.0, 0.8)])
+            rest = rng.uniform(*rests)
+            end += lengths[-1] + (rest if often else rng.choice([0.0, rest]))
 
         def path(time):
             q, v, a = np.zeros((3, len(time)))
-            for begin, length, way in zip(begins, lasting, ways, strict=True):
+            for begin, length, way in zip(begins, lengths, ways, strict=True):
                 u = np.clip((time - begin) / length, 0.0, 1.0)
                 x, first, second = profile(u)
                 inside = (time > begin) & (time < begin + length)
@@ -161,6 +170,65 @@ def trapezoid(u):
     rise, fall = 0.5 * top * u * u / r, 1.0 - 0.5 * top * (1.0 - u) ** 2 / r
     x = np.where(u < r, rise, np.where(u > 1.0 - r, fall, top * (u - 0.5 * r)))
     return x, v, a
+
+
+def lone_move(rng: np.random.Generator, seconds: float) -> Path:
+    """Return a move of some hundredths of a radian within tenths of a second, else rest."""
+    begin, lasting = rng.uniform(0.2, 0.8) * seconds, rng.uniform(0.1, 0.3)
+    way = rng.choice([-1.0, 1.0]) * rng.uniform(0.01, 0.05)
+
+    def path(time):
+        u = np.clip((time - begin) / lasting, 0.0, 1.0)
+        x, first, second = minimum_jerk(u)
+        return way * x, way * first / lasting, way * second / lasting**2
+
+    return path
+
+
+def burst(rng: np.random.Generator, seconds: float) -> Path:
+    """Return a sine of 10 to 30 Hz that lasts for some periods."""
+    omega = 2.0 * np.pi * rng.uniform(10.0, 30.0)
+    begin, lasting = rng.uniform(0.2, 0.8) * seconds, 2.0 * np.pi / omega * rng.integers(4, 9)
+    size = rng.uniform(3.0, 30.0) / omega**2  # rad: of so many rad/s²
+
+    def path(time):
+        u = (time - begin) / lasting
+        inside, rate = (u > 0.0) & (u < 1.0), np.pi / lasting
+        w = np.sin(np.pi * u) ** 4  # a window, with its derivatives
+        w1 = 4.0 * rate * np.sin(np.pi * u) ** 3 * np.cos(np.pi * u)
+        w2 = 4.0 * rate**2 * np.sin(np.pi * u) ** 2 * (4.0 * np.cos(np.pi * u) ** 2 - 1.0)
+        s, c = np.sin(omega * (time - begin)), np.cos(omega * (time - begin))
+        parts = (w * s, w1 * s + omega * w * c, w2 * s + 2 * omega * w1 * c - omega**2 * w * s)
+        return tuple(size * np.where(inside, x, 0.0) for x in parts)
+
+    return path
+
+
+def stops(step: float) -> Callable[[np.random.Generator, float], Path]:
+    """Return a maker of moves that begin gently and stop within a few steps."""
+
+    def make(rng: np.random.Generator, seconds: float) -> Path:
+        ramps = []  # begin, length, change of the velocity
+        end = rng.uniform(0.0, 0.5)
+        while end < seconds:
+            speed = rng.uniform(-0.6, 0.6)
+            ramps.append((end, 0.4, speed))
+            end += 0.4 + rng.uniform(0.3, 1.0)
+            ramps.append((end, step * rng.uniform(3.0, 8.0), -speed))
+            end += rng.uniform(0.3, 1.0)
+
+        def path(time):
+            q, v, a = np.zeros((3, len(time)))
+            for begin, length, change in ramps:
+                u = np.clip((time - begin) / length, 0.0, 1.0)
+                q += change * (length * (u**3 - 0.5 * u**4) + np.maximum(time - begin - length, 0))
+                v += change * (3.0 * u**2 - 2.0 * u**3)
+                a += change * 6.0 * u * (1.0 - u) / length
+            return q, v, a
+
+        return path
+
+    return make
 
 
 MOTIONS = {

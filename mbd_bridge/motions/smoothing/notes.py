@@ -35,7 +35,7 @@ def noise_notes(noise: MotionNoise, coordinates: int) -> list[str]:
     for unit in dict.fromkeys(one.unit for one in smoothed):
         part = [one for one in smoothed if one.unit == unit]
         found.append(_sentence(noise, part, unit, coordinates))
-    return found
+    return [*found, *noise.doubts]
 
 
 def _sentence(

@@ -54,11 +54,13 @@ class MotionNoise:
     method : of the smoothing; see `Smoothing`
     coordinates : with noise, smoothed or not
     clock : the even clock whose times replace the time stamps, or None
+    doubts : sentences about what may be wrong with rates, and no band tells; each is a note too
     """
 
     method: Method
     coordinates: tuple[CoordinateNoise, ...] = ()
     clock: Clock | None = None
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
