@@ -19,7 +19,9 @@ from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS
 from mbd_bridge.formats.flex_sidecar import SUFFIX as FLEX
 from mbd_bridge.formats.forces_sidecar import SUFFIX as FORCES
 from mbd_bridge.formats.left_out import LeftOut
+from mbd_bridge.formats.sidecar import SUFFIX as LOOPS
 from mbd_bridge.formats.sidecar import existing_sidecar, sidecar_path
+from mbd_bridge.formats.whole_file import inputs_kept, note_input
 from mbd_bridge.formats.write import Form, form_of, refuse_stale, write_description
 from mbd_bridge.mechanism import EARTH
 
@@ -66,6 +68,18 @@ def convert(
     """
     path = fspath(file_path("output", output))
     kind = form_of(path, form)
+    beside = (LOOPS, FORCES, ACTUATORS) if kind in ("URDF", "URDF+") else ()
+    with inputs_kept([path, *(str(sidecar_path(Path(path), suffix)) for suffix in beside)]):
+        return _converted(source, path, kind)
+
+
+def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -> Converted:
+    """Write a machine, and say what the format has no place for."""
+    if isinstance(source, Mechanism) and source.model.description.source is not None:
+        file = source.model.description.source
+        note_input(file)
+        for suffix in (LOOPS, FORCES, ACTUATORS, FLEX):
+            note_input(sidecar_path(Path(file), suffix))
     robot = source if isinstance(source, Mechanism) else load(source, flexible=())
     model = robot.model
     if model.flexible:

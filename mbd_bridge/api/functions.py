@@ -33,6 +33,7 @@ from mbd_bridge.formats.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
 from mbd_bridge.formats.forces_sidecar import SUFFIX
 from mbd_bridge.formats.sidecar import existing_sidecar
 from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.whole_file import inputs_kept
 from mbd_bridge.kinematics.frames import Frames
 from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
 from mbd_bridge.loads.convention import At, In, On, Plane, Point
@@ -313,7 +314,6 @@ def load_history(
         smooth=smooth,
         cutoff=cutoff,
     )
-    pieces = pieces_from_file(path, mechanism.model, reading, progress)
     request = LoadRequest.of(
         mechanism.model,
         joints,
@@ -331,7 +331,9 @@ def load_history(
 
         known = BearingSet.of(mechanism.model, bearings)
     asked = HistoryRequest(request, forces, exponents, plane, motors, known, threads)
-    return asked.along(mechanism, pieces, output=output)
+    with inputs_kept(() if output is None else (output,)):
+        pieces = pieces_from_file(path, mechanism.model, reading, progress)
+        return asked.along(mechanism, pieces, output=output)
 
 
 def load_loads(path: str | PathLike[str], mechanism: Mechanism) -> JointLoads:

@@ -24,6 +24,8 @@ PIPE_CLOSED = 141
 """128 + SIGPIPE: whoever read our output has had enough."""
 INTERRUPTED = 130
 """128 + SIGINT."""
+INPUTS = ("robot", "motion", "path", "study")
+"""Options that are names of files to read."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,10 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from mbd_bridge.cli.parser import (
         make_parser,
         near_option,
+        output_files,
         placed_motion,
         several_motions,
         xacro_arguments,
     )
+    from mbd_bridge.formats.whole_file import inputs_kept, note_input
 
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdout = sys.stdout or _Closed()
@@ -57,7 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"unknown arguments: {' '.join(unknown)}{near_option(own, unknown)}"
                 f"{several_motions(options, unknown)}"
             )
-        code: int = options.run(options)
+        with inputs_kept(output_files(options)):
+            for name in INPUTS:  # the readers tell of these and of all others, later
+                if isinstance(path := getattr(options, name, None), str):
+                    note_input(path)
+            code: int = options.run(options)
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage
         return leaving.code if isinstance(leaving.code, int) else BAD_INPUT

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--states", type=whole_number, default=100_000, metavar="N", help="in a batch (100000)"
     )
-    parser.add_argument("--json", metavar="FILE", help="write all numbers to a file, in seconds")
+    parser.add_argument(
+        "--json", type=OutputFile, metavar="FILE", help="write all numbers to a file, in seconds"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

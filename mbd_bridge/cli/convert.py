@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli.parser import add_actuators, add_robot
+from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
 
 FORMS = ("URDF", "URDF+", "MJCF", "SDF")
 
@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     add_actuators(parser)
-    parser.add_argument("output", metavar="OUT", help="file to write: .urdf, .sdf or .xml (MJCF)")
+    parser.add_argument(
+        "output", type=OutputFile, metavar="OUT", help="file to write: .urdf, .sdf or .xml (MJCF)"
+    )
     parser.add_argument("--format", choices=FORMS, help="what to write, whatever OUT is called")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import add_state
-from mbd_bridge.cli.parser import add_robot
+from mbd_bridge.cli.parser import OutputFile, add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism, System
@@ -84,7 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name", help="of the C function, or of the FMU's model; default: that of the kernel"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write; default: stdout, ROBOT.fmu of an FMU"
+        "-o",
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        help="file to write; default: stdout, ROBOT.fmu of an FMU",
     )
 
 

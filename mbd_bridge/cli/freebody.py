@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.free_body import FreeBody, NearestInstants, PeakInstants
@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one of its components (elbow.fx); or times in s, the nearest rows of MOTION "
         "(where it has stamps of a clock: s after the first)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .bdf, .dat, .nas or .blk")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help=".csv, .bdf, .dat, .nas or .blk"
+    )
     parser.add_argument(
         "--length", choices=("m", "mm"), default="m", help="unit of length in bulk data (m)"
     )

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli.assemble import guesses
-from mbd_bridge.cli.parser import Names, add_robot
-from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.cli.parser import Names, OutputFile, add_robot
+from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help="a velocity to be varied")
     parser.add_argument(
-        "-o", "--output", metavar="PICTURE", help=f"of --over, to write: {PLOT_NAMES}"
+        "-o",
+        "--output",
+        type=OutputFile,
+        metavar="PICTURE",
+        help=f"of --over, to write: {PLOT_NAMES}",
     )
 
 
@@ -66,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.mechanism.units import model_units
 
     if options.output is not None:
-        check_picture(options.output)
+        picture_suffix(options.output)
     robot = screen.load_robot(options)
     near = guesses(options.near, "near", robot.model)
     velocity = guesses(options.velocity, "velocity", robot.model)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import add_actuators, add_robot
-from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
+from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     shared.add_joints(parser, "of the motors; default: all")
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .npz or .h5")
-    parser.add_argument("--plot", metavar="FILE", help=f"torque over speed: {PLOT_NAMES}")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help=".csv, .parquet, .npz or .h5"
+    )
+    parser.add_argument(
+        "--plot", type=OutputFile, metavar="FILE", help=f"torque over speed: {PLOT_NAMES}"
+    )
     add_actuators(parser)
     group = parser.add_argument_group("the motors (repeatable; JOINT 'all' stands for all)")
     for name, (numbers, text) in OPTIONS.items():
@@ -82,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
 
     if options.plot is not None:
-        check_picture(options.plot)
+        picture_suffix(options.plot)
     shared.check_table(options)
     robot = loop_loads.load_robot(options)
     robot = _with_options(robot, options)

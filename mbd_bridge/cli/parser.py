@@ -141,11 +141,23 @@ def xacro_arguments(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return rest, given
 
 
+class OutputFile(str):
+    """The name of a file that a command writes: it is none that the command reads."""
+
+    __slots__ = ()
+
+
+def output_files(options: argparse.Namespace) -> list[OutputFile]:
+    """Return the files that a command is to write."""
+    return [value for value in vars(options).values() if isinstance(value, OutputFile)]
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the table's file, which commands that write one have."""
     parser.add_argument(
         "-o",
         "--output",
+        type=OutputFile,
         metavar="FILE",
         help="file to write: .csv, .parquet, .npz or .h5; default: CSV to stdout",
     )

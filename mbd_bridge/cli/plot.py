@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 from mbd_bridge.formats.pictures import PLOT_NAMES, PLOTS
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="FILE", help="motion, or history of loads")
     parser.add_argument(
-        "-o", "--output", metavar="PICTURE", required=True, help=f"to write: {PLOT_NAMES}"
+        "-o",
+        "--output",
+        type=OutputFile,
+        metavar="PICTURE",
+        required=True,
+        help=f"to write: {PLOT_NAMES}",
     )
     parser.add_argument(
         "--kind",
@@ -79,20 +84,12 @@ def run(options: argparse.Namespace) -> int:
     """Draw the picture and write it."""
     from mbd_bridge.cli import screen
 
-    check_picture(options.output)
+    picture_suffix(options.output)
     robot = screen.load_robot(options)
     with screen.waiting("drawing"):
         save_picture(lambda: _drawn(robot, options), options.output, options.dpi)
     screen.say(f"{options.kind} drawn to {options.output}")
     return 0
-
-
-def check_picture(path: str) -> None:
-    """Refuse a picture that cannot be written, before work is done."""
-    from mbd_bridge.formats.whole_file import check_place
-
-    picture_suffix(path)
-    check_place(path)
 
 
 def picture_suffix(path: str) -> str:

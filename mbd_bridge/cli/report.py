@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mbd_bridge.cli import bearings, case_words, external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import add_actuators, add_robot
+from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
 
 SUMMARY = "a page with picture, loads, actuators, bearings, spectra and cross-check"
 DESCRIPTION = """\
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     case_words.add_arguments(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE.html", help="page to write")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, required=True, metavar="FILE.html", help="page to write"
+    )
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
     loop_loads.add_arguments(parser)
     shared.add_exponents(parser)

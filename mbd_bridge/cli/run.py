@@ -6,7 +6,7 @@ import argparse
 
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
 SUMMARY = "run a mechanism at wall-clock pace, and measure jitter"
 DESCRIPTION = """\
@@ -49,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--every", type=whole_number, default=1, metavar="K", help="record every K-th step (1)"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="table of the motion: .csv, .parquet, .npz or .h5"
+        "-o",
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        help="table of the motion: .csv, .parquet, .npz or .h5",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd_bridge.cli import external, inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled, say_start
-from mbd_bridge.cli.parser import add_output, add_robot, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--checkpoint",
+        type=OutputFile,
         metavar="FILE",
         help="keep the run in this .npz file as it goes; if it was killed, the same command with "
         "--resume goes on from there, to the same digits",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.parser import add_robot
-from mbd_bridge.cli.plot import check_picture, save_picture
+from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.formats.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
@@ -61,13 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count the lengths of force and moment, too (components are what fatigue needs)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file for the spectra")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="CSV file for the spectra"
+    )
     parser.add_argument(
         "--loads",
+        type=OutputFile,
         metavar="FILE",
         help="write the loads along the motion there, too: .parquet, .csv, .npz or .h5",
     )
-    parser.add_argument("--plot", metavar="FILE", help=f"picture of the spectra: {PLOT_NAMES}")
+    parser.add_argument(
+        "--plot", type=OutputFile, metavar="FILE", help=f"picture of the spectra: {PLOT_NAMES}"
+    )
     add_convention(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
@@ -78,14 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Count, show and write."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.whole_file import check_place, whole_file
+    from mbd_bridge.formats.whole_file import whole_file
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
     from mbd_bridge.motions.warnings import left_out
 
     if options.plot is not None:
-        check_picture(options.plot)
-    if options.output is not None:
-        check_place(options.output)
+        picture_suffix(options.plot)
     robot = loop_loads.load_robot(options)
     history = _count(robot, options)
     screen.say_all((*history.notes, left_out(robot.model, "these loads")))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import whole_number
+from mbd_bridge.cli.parser import OutputFile, whole_number
 
 SUMMARY = "simulate thousands to millions of variants that a file describes"
 DESCRIPTION = """\
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes the parts"
     )
     parser.add_argument("--batch", type=whole_number, metavar="N", help="variants of a part (4096)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="table: .csv, .parquet, .npz or .h5")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="table: .csv, .parquet, .npz or .h5"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

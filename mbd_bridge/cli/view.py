@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
-from mbd_bridge.cli.parser import Names, add_robot
+from mbd_bridge.cli.parser import Names, OutputFile, add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
@@ -84,7 +84,10 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=int, metavar="N", help="of --web, on 127.0.0.1 (a free one)")
     parser.add_argument(
-        "--record", metavar="FILE", help="write a picture, a film or a page, without a window"
+        "--record",
+        type=OutputFile,
+        metavar="FILE",
+        help="write a picture, a film or a page, without a window",
     )
     parser.add_argument(
         "--time",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
+from mbd_bridge.cli.parser import OutputFile, add_robot, from_zero, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
@@ -60,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of the poses (0)")
     shared.add_threads(parser, "poses")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write values and poses as .json")
+    parser.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="write values and poses as .json"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -126,7 +128,9 @@ def _write(found: WorstPoses, path: str) -> None:
         "highest": [entry(one) for one in found.highest.values()],
         "lowest": [entry(one) for one in found.lowest.values()],
     }
-    with open(path, "w", encoding="utf-8") as file:
+    from mbd_bridge.formats.whole_file import whole_file
+
+    with whole_file(path) as file:
         json.dump(content, file, indent=1)
         file.write("\n")
 

@@ -19,6 +19,7 @@ from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.extras import needed
 from mbd_bridge.formats.table import Column, Floats, Table, check_finite
 from mbd_bridge.formats.tables.source import cannot_read
+from mbd_bridge.formats.whole_file import note_input
 
 Clock = Literal["header", "bag"]
 
@@ -111,6 +112,7 @@ def read_bag(
     name = os.fspath(path)
     if clock not in ("header", "bag"):
         raise FileError(f'clock={clock!r} is not known; use "header" or "bag"', name)
+    note_input(name)
     reader = _Reader(name, wanted, dict(joints or {}))
     states = []
     for state in reader.states(topic):

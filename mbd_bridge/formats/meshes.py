@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
+from mbd_bridge.formats.whole_file import note_input
+
 PACKAGE_PATHS = (
     "ROS_PACKAGE_PATH",
     "AMENT_PREFIX_PATH",
@@ -56,7 +58,10 @@ class MeshFinder:
         """Return the path of the file that `uri` names, or None if it is nowhere."""
         if uri not in self._found:
             self._found[uri] = _first_file(self.candidates(uri))
-        return self._found[uri]
+        path = self._found[uri]
+        if path is not None:
+            note_input(path)  # a picture of the machine reads it
+        return path
 
     def packages(self, name: str) -> list[str]:
         """Return the folders that a package's name can mean, best first."""

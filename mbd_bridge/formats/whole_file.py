@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and never in the place of what they were made from."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import re
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
 from mbd_bridge.errors import FileError
 
@@ -22,6 +24,103 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 DESCRIPTOR = re.compile(r"/dev/(?P<name>stdout|stderr)|(/dev|/proc/self)/fd/(?P<number>\d{1,6})")
 """Paths of files that the process has open."""
+
+FileNumber: TypeAlias = tuple[int, int]
+"""Device and inode: the same file, whatever links, spellings or upper-case letters lead to it."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is read and written by some work that goes on now.
+
+    Attributes
+    ----------
+    outputs : files that are to be written
+    inputs : files that were read, by their number
+    """
+
+    outputs: set[str]
+    inputs: dict[FileNumber, str] = field(default_factory=dict)
+
+
+_WORK: ContextVar[_Work | None] = ContextVar("work", default=None)
+
+
+@contextlib.contextmanager
+def inputs_kept(outputs: Iterable[str | os.PathLike[str]]) -> Iterator[None]:
+    """Let some work replace no file that it reads: refused where the file is read, or known to be.
+
+    Readers tell of what they read (`note_input`). Places that take no file are refused at once.
+
+    Raises
+    ------
+    FileError
+        An output cannot be written, is an input, or the file of another output.
+    """
+    paths = [os.fspath(path) for path in outputs]
+    for number, path in enumerate(paths):
+        check_place(path)
+        for other in paths[:number]:
+            if _is_same_output(path, other):
+                raise FileError("two outputs of one command cannot be the same file", path)
+    outside = _WORK.get()
+    work = _Work(set(paths), {} if outside is None else outside.inputs)
+    if outside is not None:
+        work.outputs |= outside.outputs
+    token = _WORK.set(work)
+    try:
+        for path in paths:
+            _refuse_input(path)
+        yield
+    finally:
+        _WORK.reset(token)
+
+
+def note_input(path: str | os.PathLike[str]) -> None:
+    """Take note that a file is read, of a folder each file in it; refuse one that is an output."""
+    work = _WORK.get()
+    if work is None:
+        return
+    files = [path]
+    if os.path.isdir(path):
+        with contextlib.suppress(OSError):  # who reads it says what is wrong
+            files = [entry.path for entry in os.scandir(path)]
+    for file in files:
+        number = _file_number(file)
+        if number is not None:
+            work.inputs.setdefault(number, os.fspath(file))
+    for output in work.outputs:
+        _refuse_input(output)
+
+
+def _refuse_input(output: str | os.PathLike[str]) -> None:
+    """Refuse to write what the work reads."""
+    work = _WORK.get()
+    number = None if work is None else _file_number(output)
+    if work is not None and number in work.inputs:
+        name = work.inputs[number]
+        same = "" if name == os.fspath(output) else f" as {name}"
+        raise FileError(
+            f"this file is read{same}, and would be replaced by what is made from it; write to "
+            "another file",
+            os.fspath(output),
+        )
+
+
+def _file_number(path: str | os.PathLike[str]) -> FileNumber | None:
+    """Return the number of a regular file; None if there is none."""
+    try:
+        known = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (known.st_dev, known.st_ino) if stat.S_ISREG(known.st_mode) else None
+
+
+def _is_same_output(path: str, other: str) -> bool:
+    number = _file_number(path)
+    if number is not None:
+        return number == _file_number(other)
+    return not os.path.exists(path) and os.path.realpath(path) == os.path.realpath(other)
 
 
 @contextlib.contextmanager
@@ -36,6 +135,7 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         The file cannot be written there.
     """
     target = Path(os.path.realpath(path))  # a symbolic link stays one
+    _refuse_input(path)
     try:
         mode = _mode(path)
         if _is_direct(path, mode):
@@ -52,6 +152,8 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         if mode is not None:
             os.fchmod(handle, stat.S_IMODE(mode))
         os.replace(name, target)
+        if work := _WORK.get():
+            work.outputs.discard(os.fspath(path))  # what is ours may be read
     except OSError as error:
         raise _cannot(path, error) from error
     finally:

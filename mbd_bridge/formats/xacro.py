@@ -17,6 +17,7 @@ from types import ModuleType
 from mbd_bridge.errors import FileError
 from mbd_bridge.extras import needed
 from mbd_bridge.formats.meshes import MeshFinder
+from mbd_bridge.formats.whole_file import note_input
 
 PACKAGES = "ament_index_python.packages"
 """The part of ROS that xacro asks where a package is, for ``$(find PACKAGE)``."""
@@ -47,7 +48,10 @@ def expand_xacro(
     given = {name: str(value) for name, value in (arguments or {}).items()}
     try:
         with ONE_AT_A_TIME, _found_by(packages):
+            before = len(xacro.all_includes)  # of all files that this process expands
             expanded = xacro.process_file(str(path), mappings=given)
+            for included in xacro.all_includes[before:]:
+                note_input(included)
             return str(expanded.toprettyxml(indent="  "))
     except (Exception, SystemExit) as error:  # xacro raises whatever its expressions raise
         reason = str(error) or type(error).__name__

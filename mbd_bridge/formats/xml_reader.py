@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 from lxml import etree
 
 from mbd_bridge.errors import FileError, missing_file
+from mbd_bridge.formats.whole_file import note_input
 
 Element: TypeAlias = "etree._Element"
 
@@ -60,6 +61,7 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
             raise FileError("expected a file, got a directory; name the .urdf in it", name)
         if not stat.S_ISREG(mode):
             raise FileError("expected a regular file, not a device or a pipe; copy it first", name)
+        note_input(name)
         with open(name, "rb") as stream:
             data = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:

@@ -21,6 +21,7 @@ from mbd_bridge.formats.modal.own_table import (
 from mbd_bridge.formats.modal.raw import RawModes
 from mbd_bridge.formats.modal.units import UnitSystem, unit_system
 from mbd_bridge.formats.modal.universal import read_universal
+from mbd_bridge.formats.whole_file import note_input
 
 __all__ = ["load_modal_basis", "save_modal_basis"]
 
@@ -66,6 +67,7 @@ def load_modal_basis(
 
 def _read(name: str, model: str | None, system: UnitSystem) -> RawModes:
     suffix = Path(name).suffix.lower()
+    note_input(name)
     if model is not None and suffix not in NASTRAN:
         raise FileError(f"model={model!r} is for .op2 files; leave it out", name)
     if suffix in NASTRAN:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.extras import needed
+from mbd_bridge.formats.whole_file import note_input
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -71,6 +72,7 @@ def _text(path: str, depth: int = 0) -> str:
     """Return a deck's text, if every file that it includes is there (pyNastran leaves a file
     behind if one is not).
     """
+    note_input(path)
     try:
         text = Path(path).read_text(encoding="latin-1")
     except OSError as problem:

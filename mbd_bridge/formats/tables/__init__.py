@@ -24,7 +24,7 @@ from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place
 from mbd_bridge.formats.tables.source import BLOCK, TableSource
 from mbd_bridge.formats.tables.text import text_rows
 from mbd_bridge.formats.tables.text_source import TextSource
-from mbd_bridge.formats.whole_file import check_place, whole_path
+from mbd_bridge.formats.whole_file import check_place, note_input, whole_path
 
 __all__ = [
     "Column",
@@ -73,7 +73,8 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     MissingPackageError
         The package that reads this kind of file is not installed.
     """
-    name = os.fspath(path)
+    name = file_path("path", path)
+    note_input(name)
     suffix = Path(name).suffix.lower()
     if suffix not in (*KINDS, *READ_ONLY) and ".xlsx#" not in name.lower():
         return TextSource(name)
