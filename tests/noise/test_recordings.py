@@ -7,8 +7,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
-from mbd_bridge.motions.smoothing import OFF, Smoothing
+from mbd_bridge.motions.smoothing import BAND, OFF, Smoothing
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
+from tests.noise.study import minimum_jerk
 
 PEAK, WORST = 0.01, 0.03
 """Errors of the elbow's peak and at the worst sample, relative to the peak, of the table below: a
@@ -170,6 +171,38 @@ def test_the_last_digit_that_flickers_at_rest_is_no_motion(arm):
     true = arm.joint_loads(rest, still, still, joints=["elbow_joint"]).actuation
     found = arm.joint_loads(motion, joints=["elbow_joint"]).actuation
     assert np.abs(found - true).max() < PEAK * np.abs(true).max()
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14, 16])
+@pytest.mark.parametrize("digits", [None, 6])
+def test_counts_of_an_encoder_that_rests_most_of_the_time_are_no_motion(bits, digits):
+    """Interpolated, the peaks are 70 to 5,000 % too large."""
+    rod, rng = mbd.load("urdf/pendulum.urdf"), np.random.default_rng(bits)
+    time, count = np.arange(2500) / 250, 2.0 * np.pi / 2**bits
+    truth = np.zeros((3, len(time)))
+    for begin in (1.0, 4.0, 8.0):  # the machine moves in a quarter of the time
+        lasting, way = rng.uniform(0.6, 1.0), rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 1.0)
+        moved = minimum_jerk(np.clip((time - begin) / lasting, 0.0, 1.0))
+        truth += way * np.stack([x / lasting**k for k, x in enumerate(moved)])
+    q = np.round(truth[0] / count) * count
+    motion = recorded(rod, time, (q if digits is None else np.round(q, digits))[:, None])
+    (noise,) = motion.noise.coordinates
+    assert noise.smoothed and noise.step == pytest.approx(count, rel=0.01)
+    true = rod.joint_loads(*truth[:, :, None]).actuation[:, 0]
+    loads = rod.joint_loads(motion)
+    found, band = loads.actuation[:, 0], BAND * loads.uncertainty.actuation[:, 0]
+    row = int(np.argmax(np.abs(found)))
+    assert abs(np.abs(found[row]) - np.abs(true).max()) < max(band[row], PEAK * np.abs(true).max())
+    assert np.mean(np.abs(found - true) < band) > 0.95
+
+
+def test_rounded_positions_are_known_to_a_step_over_the_root_of_twelve():
+    """Of a slow motion the differences see nearly nothing: its errors are those of its steps."""
+    time, step = np.arange(4000) / 500, 1e-3
+    slow = 0.05 * np.sin(0.7 * time)
+    motion = recorded(mbd.load("urdf/pendulum.urdf"), time, np.round(slow / step)[:, None] * step)
+    (noise,) = motion.noise.coordinates
+    assert noise.sigma == pytest.approx(np.std(np.round(slow / step) * step - slow), rel=0.02)
 
 
 def test_rows_that_stand_twice_are_left_out_where_that_is_said(tmp_path):

@@ -3,7 +3,8 @@
 A divided difference of order d removes polynomials below degree d, and most of a smooth motion, but
 white noise passes. Scaled to the noise's standard deviation, white noise gives the same number at
 every order from some order on; what still shrinks from order to order is motion. Medians are taken,
-so that corners of the motion do not count.
+so that corners of the motion do not count, over the differences of rows between which the signal
+moves: a machine at rest, read by an encoder, has no noise at all there.
 """
 
 from __future__ import annotations
@@ -37,8 +38,13 @@ LEVELS = 4
 """Different values, at least, that show a grid."""
 UNIFORM = 12.0**-0.5
 """Standard deviation of what is distributed uniformly over one step."""
+RESTING = 11
+"""Equal values one after another from which on a signal rests: a difference of order 10 is 0."""
+SCATTERED = 0.05
+"""Ratio of the tenth part of the differences to their median below which a signal that rests in
+between has corners and no noise; of normal variables it is 0.19."""
 MOVING = 95.0
-"""Percentile of the differences that is looked at where a signal rests most of the time."""
+"""Percentile of the differences that is looked at where a signal moves most."""
 MOVING_NORMAL = 1.959963984540054
 """That percentile of the size of a standard normal variable."""
 FEWEST_CHANGES = 8
@@ -60,12 +66,16 @@ numbers that happen to stand on a grid, such as 0.01 k, make none."""
 def white_noise(time: Floats, values: Floats) -> Floats:
     """Return the standard deviation (n,) of the white noise in signals (N, n) at times (N,).
 
-    It is 0 where there are too few rows, or where no noise shows beside the motion.
+    It is 0 where there are too few rows that move, or where no noise shows beside the motion.
     """
     if len(time) < FEWEST:
         return np.zeros(values.shape[1])
-    found = _by_order(time, values, 50.0, MEDIAN_OF_NORMAL)
+    rests = _rests(values)
+    found = _by_order(time, values, 50.0, MEDIAN_OF_NORMAL, rests, whole=True)
     settled = found[ORDERS[-2]] <= SETTLED * found[ORDERS[-1]]
+    if rests.any():
+        least = _by_order(time, values, 10.0, MEDIAN_OF_NORMAL, rests, whole=True)
+        settled &= least[ORDERS[-1]] > SCATTERED * found[ORDERS[-1]]
     return np.where(settled, np.min(list(found.values()), axis=0), 0.0)
 
 
@@ -73,14 +83,38 @@ def moving_noise(time: Floats, values: Floats) -> Floats:
     """Return what differences make of noise (n,), or of motion, where signals move most."""
     if len(time) < FEWEST:
         return np.zeros(values.shape[1])
-    found = _by_order(time, values, MOVING, MOVING_NORMAL)
+    found = _by_order(time, values, MOVING, MOVING_NORMAL, _rests(values))
     return np.asarray(np.min(list(found.values()), axis=0))
 
 
-def _by_order(time: Floats, values: Floats, percent: float, normal: float) -> dict[int, Floats]:
-    """Return by order the standard deviations (n,) of which differences have a percentile."""
+def _rests(values: Floats) -> Flags:
+    """Return between which rows a signal (N, n) rests, (N - 1,)."""
+    still = np.all(values[1:] == values[:-1], axis=1)
+    if np.mean(still) * len(still) < RESTING:
+        return np.zeros(len(still), dtype=bool)
+    edges = np.flatnonzero(np.diff(still)) + 1
+    lengths = np.diff([0, *edges, len(still)])
+    return np.asarray(still & np.repeat(lengths >= RESTING, lengths))
+
+
+def _by_order(
+    time: Floats,
+    values: Floats,
+    percent: float,
+    normal: float,
+    rests: Flags,
+    whole: bool = False,
+) -> dict[int, Floats]:
+    """Return by order the standard deviations (n,) of which differences have a percentile.
+
+    Parameters
+    ----------
+    rests : between which rows (N - 1,) nothing moves; differences of such rows alone do not count
+    whole : only those count in which all moves; none do where there are fewer than `FEWEST`
+    """
     found: dict[int, Floats] = {}
     difference, factors = values, np.ones((1, len(time)))
+    resting = np.concatenate([[0], np.cumsum(rests)])
     for order in range(1, ORDERS[-1] + 1):
         spans = time[order:] - time[:-order]
         difference = (difference[1:] - difference[:-1]) / spans[:, None]
@@ -91,6 +125,11 @@ def _by_order(time: Floats, values: Floats, percent: float, normal: float) -> di
         if order in ORDERS:
             norms = np.sqrt(np.sum(factors * factors, axis=0))
             sizes = np.abs(difference) / norms[:, None]
+            if resting[-1]:
+                among = resting[order:] - resting[:-order]
+                sizes = sizes[among == 0 if whole else among < order]
+            if len(sizes) < (FEWEST if whole and resting[-1] else 1):
+                sizes = np.zeros((1, values.shape[1]))
             found[order] = np.percentile(sizes, percent, axis=0) / normal
     return found
 
@@ -140,7 +179,7 @@ def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: floa
         whole = other > 0.0 and abs(least / other - round(least / other)) < ON_COUNTS
         flickers = np.count_nonzero(np.diff(values)) >= FEWEST_CHANGES
         return other if whole and least > 0.5 * other else least if flickers else 0.0
-    step = _decimals(values / factor) * factor or _counts(values)
+    step = max(_decimals(values / factor) * factor, _counts(values))
     if step == 0.0:
         return 0.0
     moving = moving_noise(time, values[:, None])[0]
@@ -164,8 +203,12 @@ def _counts(values: Floats) -> float:
     levels = levels[np.append(True, np.diff(levels) > SAME_LEVEL * np.abs(levels).max())]
     if len(levels) < LEVELS:
         return 0.0
-    step = float(np.diff(levels).min())
-    counts = np.round((levels - levels[0]) / step)
+    gaps = np.diff(levels)
+    step = float(gaps.min())
+    for most in (5.0, 50.0, np.inf):  # written with a few digits, a single gap tells it roughly
+        near = gaps[gaps < most * step]
+        step = float(near.sum() / np.round(near / step).sum())
+    counts = np.append(0.0, np.cumsum(np.round(gaps / step)))
     step = float((levels[-1] - levels[0]) / counts[-1])
     off = np.abs((levels - levels[0]) / step - counts).max()
     return step if off < ON_COUNTS else 0.0
