@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import shutil
+import socket
+import threading
+import time
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,7 +21,7 @@ from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
-from mbd_bridge.view.web.server import LONGEST_REQUEST, ViewServer
+from mbd_bridge.view.web.server import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
 from tests.robots import own_urdfs
 from tests.view.test_bending import rod as hinged_rod
 
@@ -218,7 +222,7 @@ def ask(server, path, method="GET", host=None, body=None, origin=None):
     return answer.status, text
 
 
-def test_the_server_answers_its_own_page_only(view):
+def test_the_server_answers_its_own_page_only(view, capfd):
     with view.serve() as server:
         root = urlsplit(server.url).path
         assert ask(server, root)[0] == 200
@@ -235,11 +239,72 @@ def test_the_server_answers_its_own_page_only(view):
             '{"moved": 0, "values": [1]}',
             '{"moved": 0, "values": [NaN, 0, 0]}',
             '{"moved": 0, "values": "abc"}',
+            "[" * 60_000,
+            '{"moved": 0, "values": ' + "[" * 30_000 + "]" * 30_000 + "}",
+            '{"moved": 0, "values": [' + "9" * 400 + ", 0, 0]}",
+            '{"moved": ' + "9" * 400 + ', "values": [0, 0, 0]}',
+            '{"moved": 0, "values": [' + "9" * 5000 + ", 0, 0]}",
+            '{"moved": 0, "values": [1e308, -1e308, 0]}',
         ):
             status, text = ask(server, pose, "POST", body=bad)
-            assert status == 200 and json.loads(text)["message"], bad
+            assert status == 200 and json.loads(text)["message"], bad[:60]
         good = ask(server, pose, "POST", body='{"moved": 0, "values": [0.8, -0.8, 0.8]}')
         assert json.loads(good[1])["values"][0] == pytest.approx(0.8)
+        with raw(server, f"POST {pose} HTTP/1.1\r\nContent-Length: {'9' * 5000}\r\n") as long:
+            long.sendall(f"Host: 127.0.0.1:{server.port}\r\n\r\n".encode())
+            assert long.recv(100).startswith(b"HTTP/1.1 413")
+        raw(server, f"GET {root} HTTP/1.1\r\n").close()
+    assert capfd.readouterr() == ("", "")
+
+
+def raw(server, text):
+    """Return a connection on which a text has been sent."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection.sendall(text.encode())
+    return connection
+
+
+def threads_of(server):
+    return sum("process_request" in thread.name for thread in threading.enumerate())
+
+
+def test_clients_that_never_finish_hold_no_thread(view, monkeypatch, capfd):
+    monkeypatch.setattr("mbd_bridge.view.web.server.LONGEST_WAIT", 1.0)
+    with view.serve() as server:
+        root = urlsplit(server.url).path
+        host = f"Host: 127.0.0.1:{server.port}\r\n"
+        begun = (
+            "", "GET", f"GET {root} HTTP/1.1\r\nX: ", f"GET {root} HTTP/1.1\r\n{host}\r\n",
+            f"POST {root}pose HTTP/1.1\r\n{host}Content-Length: 500\r\n\r\n{{",
+        )  # fmt: skip
+        clients = [raw(server, text) for text in begun for _ in range(8)]
+        end = time.monotonic() + 10.0
+        while threads_of(server) and time.monotonic() < end:
+            for client in clients:  # a byte now and then makes no request
+                with contextlib.suppress(OSError):
+                    client.sendall(b"x")
+            time.sleep(0.3)
+        assert threads_of(server) == 0
+        assert ask(server, root)[0] == 200
+        for client in clients:
+            client.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_many_connections_hold_few_threads_and_the_page_is_answered(view, capfd):
+    with view.serve() as server:
+        clients = [raw(server, "GET") for _ in range(4 * MOST_CONNECTIONS)]
+        assert ask(server, urlsplit(server.url).path)[0] == 200
+        assert threads_of(server) <= MOST_CONNECTIONS + 8
+        for client in clients:
+            client.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_ports_that_are_none_are_refused(view):
+    for port in (-1, 65_536, 99_999, 10**400, 80.5, "80", None):
+        with pytest.raises(StateError, match="port"):
+            view.serve(port=port)
 
 
 def test_a_page_is_refused_where_it_cannot_be(view, bar, tmp_path):

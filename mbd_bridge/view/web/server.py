@@ -6,8 +6,12 @@ are answered: other users and other pages cannot ask.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import secrets
+import socket
+import sys
 import threading
 import time
 from http import HTTPStatus
@@ -15,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.errors import MbdError, StateError, whole_number
 from mbd_bridge.view.web.page import viewer_page
 
 if TYPE_CHECKING:
@@ -25,6 +29,19 @@ HOST = "127.0.0.1"
 
 LONGEST_REQUEST = 65_536
 """Bytes of a request; the values of sliders are far fewer."""
+
+DIGITS = len(str(LONGEST_REQUEST))
+
+LONGEST_WAIT = 10.0
+"""Time in which a request must be complete, and in which a piece of the answer is taken, s."""
+
+PIECE = 65_536
+"""Bytes of an answer that a client takes within that time, at least."""
+
+MOST_CONNECTIONS = 64
+"""At a time, each with a thread: of more, the one is closed that has waited longest."""
+
+LAST_PORT = 65_535
 
 BEAT = 0.5
 """Time between two signs that the page is still open, s."""
@@ -55,6 +72,8 @@ class ViewServer:
     last_open: float | None
 
     def __init__(self, view: WebView, port: int = 0) -> None:
+        if whole_number("port", port, 0) > LAST_PORT:
+            raise StateError(f"port: expected 0 (a free one) to {LAST_PORT}, got {port}")
         self._posing = view.posing()
         self.lock = threading.Lock()
         token = secrets.token_urlsafe(16)
@@ -108,8 +127,57 @@ class ViewServer:
 
 
 class _Server(ThreadingHTTPServer):
+    """A thread for each connection, of which none is held by who sends or takes nothing."""
+
     daemon_threads = True
     block_on_close = False
+    request_queue_size = MOST_CONNECTIONS
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._guard = threading.Lock()
+        self._deadlines: dict[socket.socket, float] = {}
+        super().__init__(address, handler)
+
+    def wait_for(self, connection: Any, seconds: float) -> None:
+        """Close a connection that asks for nothing more within so many seconds from now."""
+        with self._guard:
+            self._deadlines[connection] = time.monotonic() + seconds
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection; where there are too many, another one ends."""
+        with self._guard:
+            full = len(self._deadlines) >= MOST_CONNECTIONS
+            oldest = min(self._deadlines, key=self._deadlines.__getitem__) if full else None
+        if oldest is not None:
+            self._hang_up(oldest)
+        self.wait_for(request, LONGEST_WAIT)
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Close the connections whose time is over; called twice a second."""
+        now = time.monotonic()
+        with self._guard:
+            late = [one for one, deadline in self._deadlines.items() if deadline < now]
+        for one in late:
+            self._hang_up(one)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._guard:
+            self._deadlines.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that are gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        """End what a thread waits for; the thread closes the connection."""
+        with self._guard:
+            self._deadlines.pop(connection, None)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestHandler]:
@@ -118,6 +186,11 @@ def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestH
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "mbd", ""
+        server: _Server
+
+        def handle_one_request(self) -> None:
+            self.server.wait_for(self.connection, LONGEST_WAIT)
+            super().handle_one_request()
 
         def do_GET(self) -> None:
             if not self._allowed():
@@ -136,12 +209,14 @@ def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestH
             if self.path != f"{root}pose" or not length.isdecimal():
                 self._refuse(HTTPStatus.NOT_FOUND)
                 return
-            if int(length) > LONGEST_REQUEST:
+            if len(length) > DIGITS or int(length) > LONGEST_REQUEST:
                 self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
                 return
+            body = self.rfile.read(int(length))
+            self.server.wait_for(self.connection, math.inf)
             try:
-                state = owner.turn(json.loads(self.rfile.read(int(length))))
-            except (MbdError, ValueError, TypeError) as error:
+                state = owner.turn(json.loads(body))
+            except (MbdError, ValueError, TypeError, OverflowError, RecursionError) as error:
                 state = {"message": str(error)}
             self._answer(HTTPStatus.OK, "application/json", json.dumps(state).encode())
 
@@ -168,6 +243,7 @@ def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestH
                 owner.open_pages += 1
             try:
                 while True:
+                    self.server.wait_for(self.connection, LONGEST_WAIT)
                     self.wfile.write(b": here\n\n")
                     self.wfile.flush()
                     owner.last_open = time.monotonic()
@@ -190,7 +266,9 @@ def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestH
             ):
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            for start in range(0, len(body), PIECE):
+                self.server.wait_for(self.connection, LONGEST_WAIT)
+                self.wfile.write(body[start : start + PIECE])
 
         def _refuse(self, status: HTTPStatus) -> None:
             self.close_connection = True
