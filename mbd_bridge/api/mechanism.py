@@ -158,7 +158,8 @@ class Mechanism(MechanismBearings):
             "parent": the opposite
         at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
             on the parent; or at a point (x, y, z) m in the child link's frame
-        in_ : axes of the "child" link, of the "parent" link or of the "world"
+        in_ : axes of the "child" link, of the "parent" link or of the "world". The child of a
+            joint that closes a loop is its successor
         external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N),
             then moment (N m), at the origin of the link's frame; or (times, (n, 6)), a table; or
             `mbd.load_external(...)`, a file of such forces, or a list of these

@@ -243,10 +243,10 @@ class _Sample:
             needed, placements = referee.link_loads(q, v, a)
             given = np.zeros_like(needed)
             for k, joint in enumerate(self.model.joints):
-                child, parent, frame = joint.child, joint.parent, joint.child_frame
+                child, parent, origin = joint.child, joint.parent, joint.child_frame.translation
                 if joint.turned:  # the load is in the described sense (`mechanism.recut`)
-                    child, parent, frame = parent, child, joint.parent_frame
-                load = _moved(frame.rotation, frame.translation, loads[k])
+                    child, parent, origin = parent, child, joint.parent_frame.translation
+                load = _moved(np.eye(3), origin, loads[k])
                 given[child] += load
                 if parent >= 0:
                     step = np.linalg.solve(placements[parent], placements[child])

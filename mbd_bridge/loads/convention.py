@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from mbd_bridge.arguments import finite_numbers
 from mbd_bridge.equations.cuts import contact_point
+from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.errors import ModelError, StateError, one_of
 from mbd_bridge.mechanism import Cut, JointMotion, Model, ModelJoint
-from mbd_bridge.spatial import Array, Frame, cross, is_zero
+from mbd_bridge.spatial import Array, cross
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
@@ -50,14 +51,15 @@ class Convention:
     Attributes
     ----------
     on : "child": the load that the parent exerts on the child; "parent": the opposite
-    at : "joint": the joint's origin on the child, that is the origin of the child link's frame;
-        "parent": the joint's origin on the parent, which a sliding child leaves behind, of a
-        rolling wheel its contact;
+    at : "joint": the joint's origin on the child, which in a URDF is the origin of the child
+        link's frame; "parent": the joint's origin on the parent, which a sliding child leaves
+        behind, of a rolling wheel its contact;
         or a point (x, y, z) m in the child link's frame
     in_ : axes of the child link, of the parent link, or of the world
 
-    Where a joint has a frame of its own on the child (SDF, MJCF, loop joints), that frame stands
-    for the child link's.
+    Points and axes are those of the links, also where a joint has a frame of its own on the child
+    (SDF, MJCF, loop joints), which only says where its origin is. The child of a joint that closes
+    a loop is its successor.
     """
 
     on: On = "child"
@@ -112,20 +114,14 @@ class Convention:
         A joint that the tree walks from its described child (`recut`) is given in the described
         sense all the same: "child", "parent" and "joint" are those of the description.
         """
+        origin = joint.child_frame.translation
         if joint.turned:
             wrench = _on_described_child(model, joint, wrench, motions)
-        else:
-            wrench = _shifted(joint.child_frame, wrench)
-        force, moment = wrench[:3], wrench[3:]
-        if self.at == "parent":
-            moment = moment - cross(_origin_on_parent(model, joint, motions), force)
-        elif self.at != "joint":
-            moment = moment - cross(np.array(self.at), force)
-        if self.in_ != "child":
-            turn = self._axes(model, joint, motions)
-            force, moment = turn @ force, turn @ moment
-        out: Array = np.concatenate([force, moment])
-        return -out if self.on == "parent" else out
+            origin = joint.parent_frame.translation
+        if self.at == "parent" and joint.moving:
+            origin = _origin_on_parent(model, joint, motions)
+        turn = None if self.in_ == "child" else self._axes(model, joint, motions)
+        return self._at_and_in(wrench, origin, turn)
 
     def apply_cut(
         self,
@@ -142,24 +138,34 @@ class Convention:
         wrench : (6,) of predecessor on successor, about the root frame's origin (`cut_wrenches`)
         """
         before, after = state.bodies[cut.predecessor], state.bodies[cut.successor]
-        own = _shifted(cut.described, at_body_origin(after, wrench))
-        force, moment = own[:3], own[3:]
+        carrier, link = (model.links[k].frame for k in cut.links)
+        in_body = cut.described.translation
         if self.at == "parent":
             there = contact_point(state, cut)
             if there is None:
                 there = before.position + before.rotation @ cut.a.translation
-            left = there - after.position
-            point = after.rotation.T @ left - cut.described.translation
-            moment = moment - cross(cut.described.rotation.T @ point, force)
-        elif self.at != "joint":
-            moment = moment - cross(np.array(self.at), force)
-        if self.in_ != "child":
-            turn = cut.described.rotation
-            if self.in_ == "world":
-                turn = _up(model, cut.successor, turn, motions)
-            else:
-                carrier = model.links[cut.links[0]].frame.rotation
-                turn = carrier.T @ (before.rotation.T @ (after.rotation @ turn))
+            in_body = after.rotation.T @ (there - after.position)
+        turn = None
+        if self.in_ == "world":
+            turn = _up(model, cut.successor, link.rotation, motions)
+        elif self.in_ == "parent":
+            turn = carrier.rotation.T @ (before.rotation.T @ (after.rotation @ link.rotation))
+        origin = link.rotation.T @ (in_body - link.translation)
+        own = shift_to_link(model, cut.links[1], at_body_origin(after, wrench))
+        return self._at_and_in(own, origin, turn)
+
+    def _at_and_in(self, wrench: Array, origin: Array, turn: Array | None) -> Array:
+        """Return a load that is given at the child link's frame, as asked for.
+
+        Parameters
+        ----------
+        origin : (3,) of the joint, on the child or on the parent, in the child link's frame
+        turn : from the child link's axes into those asked for; None: they are asked for
+        """
+        point = origin if isinstance(self.at, str) else np.array(self.at)
+        force = wrench[:3]
+        moment = wrench[3:] - cross(point, force)
+        if turn is not None:
             force, moment = turn @ force, turn @ moment
         out: Array = np.concatenate([force, moment])
         return -out if self.on == "parent" else out
@@ -168,7 +174,7 @@ class Convention:
         """Return the rotation from the child link's axes into those asked for."""
         if joint.turned:
             return self._turned_axes(model, joint, motions)
-        turn = joint.frame.rotation
+        turn = model.links[joint.child].frame.rotation
         index: int = joint.body
         if self.in_ == "parent" and joint.parent >= 0:
             carrier = model.links[joint.parent]
@@ -182,7 +188,7 @@ class Convention:
     ) -> Array:
         """Return the same for a joint that is walked from its described child."""
         carrier = model.links[joint.parent]
-        turn = carrier.frame.rotation @ joint.parent_frame.rotation
+        turn = carrier.frame.rotation
         if self.in_ == "world":
             return _up(model, carrier.body, turn, motions)
         if carrier.body != joint.body:
@@ -205,19 +211,10 @@ def _up(model: Model, index: int, turn: Array, motions: Sequence[JointMotion]) -
     return world @ turn
 
 
-def _shifted(frame: Frame, wrench: Array) -> Array:
-    """Return a wrench given at a link's frame, at a frame on the link and in its axes."""
-    if is_zero(frame.translation) and is_zero(frame.rotation - np.eye(3)):
-        return wrench
-    moment = wrench[3:] - cross(frame.translation, wrench[:3])
-    turn = frame.rotation.T
-    return np.concatenate([turn @ wrench[:3], turn @ moment])
-
-
 def _on_described_child(
     model: Model, joint: ModelJoint, wrench: Array, motions: Sequence[JointMotion]
 ) -> Array:
-    """Return what the child, described as the parent, exerts on the parent, at `parent_frame`."""
+    """Return what the child, described as the parent, exerts on the parent, at its link's frame."""
     own, carrier = model.links[joint.child], model.links[joint.parent]
     force = own.frame.rotation @ wrench[:3]
     moment = own.frame.rotation @ wrench[3:] + cross(own.frame.translation, force)
@@ -225,18 +222,15 @@ def _on_described_child(
         motion = motions[joint.body]
         force = motion.rotation @ force
         moment = motion.rotation @ moment + cross(motion.position, force)
-    reaction = -np.concatenate([force, moment])
-    return _shifted(carrier.frame @ joint.parent_frame, reaction)
+    return shift_to_link(model, joint.parent, -np.concatenate([force, moment]))
 
 
 def _origin_on_parent(model: Model, joint: ModelJoint, motions: Sequence[JointMotion]) -> Array:
-    """Return where the joint's origin on the parent is, in the child link's frame."""
-    if not joint.moving:
-        return np.zeros(3)
+    """Return where a moving joint's origin on the parent is, in the child link's frame."""
     motion = motions[joint.body]
-    if joint.turned:
-        here = model.links[joint.parent].frame @ joint.parent_frame
-        return np.asarray(here.rotation.T @ (motion.position - here.translation))
-    behind = model.bodies[joint.body].placement.translation - motion.position
-    out: Array = joint.frame.rotation.T @ (motion.rotation.T @ behind)
+    link, in_body = model.links[joint.parent].frame, motion.position
+    if not joint.turned:
+        behind = model.bodies[joint.body].placement.translation - motion.position
+        link, in_body = model.links[joint.child].frame, motion.rotation.T @ behind
+    out: Array = link.rotation.T @ (in_body - link.translation)
     return out

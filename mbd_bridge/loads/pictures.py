@@ -257,8 +257,8 @@ def _axis(loads: JointLoads, joint: str) -> NDArray[np.float64]:
     elif loads.convention.in_ == "world":
         why = "in the world's axes the axis of a joint turns"
     else:
-        axis = np.array(found.axis)
-        return found.origin.rotation @ axis if loads.convention.in_ == "parent" else axis
+        frame = found.origin if loads.convention.in_ == "parent" else found.child_frame
+        return np.asarray(frame.rotation @ np.array(found.axis))
     raise StateError(f"{why}: name the plane, plane={' or '.join(map(repr, PLANES))}")
 
 

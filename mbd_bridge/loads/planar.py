@@ -49,17 +49,21 @@ WORLD = Convention("child", "joint", "world")
 
 
 class Side(NamedTuple):
-    """A joint's type, the links of its described child and parent, and its axes in each of them.
+    """A joint's type, the links of its described child and parent, and how they lie to each other.
 
-    The axes on the child are those in which loads are given by default; the axis is in these.
+    Attributes
+    ----------
+    turn : (3, 3) from the child's axes to the parent's, at zero coordinate
+    axis : (3,) in the child's axes
+    origin : (3,) m of the joint on the child, in its frame
     """
 
     kind: str
     child: int
     parent: int
-    in_child: Floats
-    in_parent: Floats
+    turn: Floats
     axis: Floats
+    origin: Floats
 
 
 def joint_sides(model: Model, name: str) -> Side:
@@ -67,21 +71,17 @@ def joint_sides(model: Model, name: str) -> Side:
     cut = next((one for one in model.cuts if one.name == name), None)
     if cut is None:
         joint = model.joint(name)
-        axis = np.array(joint.axis)
-        own, other = joint.child_frame.rotation, joint.parent_frame.rotation
+        sign, kind = 1.0, joint.type.name
+        child, parent, own, other = joint.child, joint.parent, joint.child_frame, joint.parent_frame
         if joint.turned:
-            return Side(joint.type.name, joint.parent, joint.child, other, own, -axis)
-        return Side(joint.type.name, joint.child, joint.parent, own, other, axis)
+            child, parent, own, other, sign = parent, child, other, own, -1.0
+        turn, axis = other.rotation @ own.rotation.T, own.rotation @ (sign * np.array(joint.axis))
+        return Side(kind, child, parent, turn, axis, own.translation)
     before, after = cut.links
-    turn = cut.described.rotation
-    there = cut.a.rotation @ cut.b.rotation.T @ turn
-    ends = _in_link(model, after, turn), _in_link(model, before, there)
-    return Side(cut.type, after, before, *ends, turn.T @ cut.b.rotation[:, 2])
-
-
-def _in_link(model: Model, link: int, rotation: Floats) -> Floats:
-    """Return a rotation in a body as one in a link of it."""
-    return np.asarray(model.links[link].frame.rotation.T @ rotation if link >= 0 else rotation)
+    carrier, link = model.links[before].frame, model.links[after].frame
+    turn = carrier.rotation.T @ cut.a.rotation @ cut.b.rotation.T @ link.rotation
+    axis = link.rotation.T @ cut.b.rotation[:, 2]
+    return Side(cut.type, after, before, turn, axis, (link.inverse() @ cut.described).translation)
 
 
 class Plane:
@@ -124,7 +124,7 @@ class Plane:
         return self._turns[link]
 
     def _axis(self, side: Side) -> Floats:
-        axis = self._turn(side.child) @ side.in_child @ side.axis
+        axis = self._turn(side.child) @ side.axis
         return np.asarray(axis / np.linalg.norm(axis))
 
     def _check(self, name: str, first: str) -> None:
@@ -151,9 +151,7 @@ class Plane:
         if axes == "world":
             return self.normal
         side = joint_sides(self._model, name)
-        turn = self._turn(side.parent)
-        if axes == "child":
-            turn = self._turn(side.child) @ side.in_child
+        turn = self._turn(side.child if axes == "child" else side.parent)
         return np.asarray(turn.T @ self.normal)
 
 
@@ -203,7 +201,8 @@ def declared_planar(
         for k, name in enumerate(loads.joints):
             n = plane.normal_in(name, loads.convention.in_)
             if not isinstance(place, str):
-                beside = abs(plane.normal_in(name, "child") @ place)
+                arm = np.array(place) - joint_sides(whole.model, name).origin
+                beside = abs(plane.normal_in(name, "child") @ arm)
                 if beside > ALIGNED * whole.model.size:
                     raise ModelError(
                         f"planar: the point of {name!r} lies {beside:g} m beside the plane, where "

@@ -140,7 +140,7 @@ class Cut:
         z along the wheel's axis
     rows : what the joint forbids
     described : the joint's frame on the successor as described, in the successor's body: its load
-        is reported along these axes
+        is given at its origin
     """
 
     name: str

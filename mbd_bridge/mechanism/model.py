@@ -82,15 +82,16 @@ class ModelJoint:
     parent, child : link indices; the parent of the root joint is -1 (ground)
     parent_frame, axis : of the joint in the parent link, as the description gives them
     body : the body that its child link belongs to
-    frame : of the joint on its child, in that body: where and along which axes the load is
-        reported. It is the child link's frame for the joints of a file's own tree
+    frame : of the joint on its child, in that body: its load is given at its origin, along the
+        axes of the child link, whose frame it is where the file gives the joint none of its own
     beyond : links of this body on the child's side
     inertia : of those links, in the body's frame
     children : bodies whose joints sit on those links
     follows : index of the joint whose coordinate this one follows (``<mimic>``), or None
     child_frame : of the joint in its child link
     turned : the tree walks it from its described child (`recut`). Its load is then what the
-        described parent, here the child, exerts on the described child, at `parent_frame`
+        described parent, here the child, exerts on the described child, at the origin of
+        `parent_frame`
     """
 
     name: str

@@ -8,8 +8,8 @@ import numpy as np
 
 from mbd_bridge.errors import ModelError
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.mechanism import Model, ModelLink
+from mbd_bridge.spatial import Array, Frame
 from mbd_bridge.view.scene import matrix
 
 TURNS = ("revolute", "continuous", "helical")
@@ -41,8 +41,10 @@ class ShownLoad:
     turns: bool = True
 
 
-def joint_frames(model: Model, name: str, bodies: Array) -> Array:
+def load_frames(model: Model, name: str, bodies: Array) -> Array:
     """Return the frames (N, 4, 4) in which a joint's load is given, in the world.
+
+    They have the joint's origin and the axes of the child link.
 
     Parameters
     ----------
@@ -53,12 +55,18 @@ def joint_frames(model: Model, name: str, bodies: Array) -> Array:
         joint = model.joints[model.joint_index[name]]
         if joint.turned:  # its load is given on what was described as its child
             carrier = model.links[joint.parent]
-            return np.asarray(bodies[:, carrier.body] @ matrix(carrier.frame @ joint.parent_frame))
-        return np.asarray(bodies[:, joint.body] @ matrix(joint.frame))
+            return _on_link(carrier, carrier.frame @ joint.parent_frame, bodies)
+        return _on_link(model.links[joint.child], joint.frame, bodies)
     for cut in model.cuts:
         if cut.name == name:
-            return np.asarray(bodies[:, cut.successor] @ matrix(cut.described))
+            return _on_link(model.links[cut.links[1]], cut.described, bodies)
     raise ModelError(f"no joint named {name!r}")
+
+
+def _on_link(link: ModelLink, joint: Frame, bodies: Array) -> Array:
+    """Return where the origin of a joint on a link is, with the link's axes, in the world."""
+    at_joint = Frame(link.frame.rotation, joint.translation)
+    return np.asarray(bodies[:, link.body] @ matrix(at_joint))
 
 
 def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoad]:
@@ -76,7 +84,7 @@ def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoa
         )
     found = []
     for k, name in enumerate(loads.joints):
-        frames = joint_frames(model, name, bodies)
+        frames = load_frames(model, name, bodies)
         unique = np.broadcast_to(loads.unique[..., k, :], (len(bodies), 6))
         force, moment = loads.force[:, k], loads.moment[:, k]
         own, loose, turn, loose_turn = (

@@ -78,7 +78,7 @@ def test_wrong_files_of_bearings_are_refused_with_their_line(tmp_path, old, new,
 def constant(radial, axial, speed, hours=1.0, rows=101, spin=0.0):
     """Return terms of a load that stands still (or turns by `spin`), and its pieces."""
     z = np.array([0.0, 0.0, 1.0])
-    frames = RingFrames("a", "revolute", "c", "p", np.eye(3), np.eye(3), z, *np.eye(3)[:2])
+    frames = RingFrames("a", "revolute", "c", "p", np.eye(3), z, *np.eye(3)[:2])
     t = np.linspace(0.0, 3600.0 * hours, rows)
     angle = spin * t
     force = radial * np.stack([np.cos(angle), np.sin(angle), 0 * t], axis=1)

@@ -10,6 +10,9 @@ from mbd_bridge.solve.one_state import REPEATED
 from tests.machines import boom, four_bar
 from tests.tolerances import ROUNDING
 
+LINK = (0.0, 0.0, 0.0)
+"""The origin of a link's frame."""
+
 POINTS = np.random.default_rng(3).normal(size=(12, 3))
 
 
@@ -62,7 +65,7 @@ def test_a_sweep_over_points_in_loops_compiles_once(made):
     bar = four_bar(1, 2, 1.7, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
     ask = {"joints": ["elbow", bar.model.cuts[0].name], "actuated": "crank", "reaction": True}
-    basic = bar.joint_loads(at.q, at.v, at.a, **ask)
+    basic = bar.joint_loads(at.q, at.v, at.a, at=LINK, **ask)
 
     def loads_at(point):
         return bar.joint_loads(at.q, at.v, at.a, at=point, **ask)
@@ -80,9 +83,9 @@ def test_loads_of_simulations_have_points_too():
     run = mbd.simulate(bar, 0.02, q=q, every=10)
     batch = mbd.simulate_batch(bar, 0.02, q=[q, q], every=10)
     names = ["elbow", bar.model.cuts[0].name]
-    check_shifted([run.joint_loads(names, at=p) for p in POINTS], run.joint_loads(names))
+    basic = run.joint_loads(names, at=LINK)
+    check_shifted([run.joint_loads(names, at=p) for p in POINTS], basic)
     for loads in (batch.joint_loads(names, at=POINTS[1])[1], run.joint_loads(names, at=POINTS[1])):
-        basic = run.joint_loads(names)
         shifted = basic.moment - np.cross(POINTS[1], basic.force)
         assert np.allclose(loads.moment, shifted, atol=1e-10)
 

@@ -88,15 +88,15 @@ def at_world_origin(model, at, name, load, way):
     if name in joints:
         joint = joints[name]
         (R, p), (Rp, pp) = at[joint.child], at[joint.parent]
-        left = pp + Rp @ joint.origin.translation
+        left, origin = pp + Rp @ joint.origin.translation, p + R @ joint.child_frame.translation
     else:
         loop = next(loop for loop in description.loops if loop.name == name)
         (R, p), (Rp, pp) = at[loop.successor.link], at[loop.predecessor.link]
         left = pp + Rp @ loop.predecessor.frame.translation
-        p, R = p + R @ loop.successor.frame.translation, R @ loop.successor.frame.rotation
+        origin = p + R @ loop.successor.frame.translation
     turn = {"child": R, "parent": Rp, "world": np.eye(3)}[way["in_"]]
     force, moment = turn @ load.force, turn @ load.moment
-    point = {"joint": p, "parent": left}.get(way["at"]) if isinstance(way["at"], str) else None
+    point = {"joint": origin, "parent": left}.get(way["at"]) if isinstance(way["at"], str) else None
     point = p + R @ np.array(way["at"]) if point is None else point
     sign = 1.0 if way["on"] == "child" else -1.0
     return sign * np.concatenate([force, moment + np.cross(point, force)])

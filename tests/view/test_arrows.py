@@ -9,7 +9,7 @@ from mbd_bridge.view import arrows as look
 from mbd_bridge.view import solids
 from mbd_bridge.view.arrows import Arrows, telescope
 from mbd_bridge.view.camera import direction, framing
-from mbd_bridge.view.joints import joint_axes, joint_frames, shown_loads
+from mbd_bridge.view.joints import joint_axes, load_frames, shown_loads
 from mbd_bridge.view.picture import LIGHT
 from mbd_bridge.view.pieces import Stage
 from mbd_bridge.view.rays import RayCanvas
@@ -186,7 +186,7 @@ def test_loads_and_axes_of_joints_walked_the_other_way_are_the_same():
     assert second["rocker"].actuation == pytest.approx(
         np.einsum("ni,ni->n", second["rocker"].moment, second["rocker"].axis), abs=1e-9
     )
-    frames = {name: joint_frames(bar.model, name, bodies) for name in second}
+    frames = {name: load_frames(bar.model, name, bodies) for name in second}
     assert all(np.isfinite(f).all() for f in frames.values())
     assert set(first) == set(second)
 

@@ -58,7 +58,7 @@ def to_pinocchio(ours: Model) -> Twin:
         inertia = body.inertia.seen_from(frames[index].inverse())
         model.appendBodyToJoint(number, _inertia(inertia), pin.SE3.Identity())
         numbers[index] = number
-        turn = joint.frame.rotation.T @ frames[index].rotation
+        turn = ours.links[joint.child].frame.rotation.T @ frames[index].rotation
         places.append(replace(place(body, joint.name, model, number), turn=turn))
         _limit(model, number, limits.get(joint.name))
     _frames(ours, model, numbers, frames)

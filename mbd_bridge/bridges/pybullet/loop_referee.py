@@ -139,9 +139,9 @@ class PybulletLoopReferee:
         self.client.stepSimulation()
 
     def _at_frame(self, loop: Loop, pins: list[tuple[int, Array]], q: Array) -> Array:
-        """Return the load (6,) of a loop at its frame on the successor, along its axes."""
+        """Return the load (6,) of a loop at its origin on the successor, in that link's axes."""
         link = self.model.link_number(loop.successor.link)
-        turn = placement(self.model, q, link)[:3, :3] @ loop.successor.frame.rotation
+        turn = placement(self.model, q, link)[:3, :3]
         out = np.zeros(6)
         for pin, offset in pins:
             force = turn.T @ self.client.getConstraintState(pin)  # on the child, world axes

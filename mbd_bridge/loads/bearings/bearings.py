@@ -191,7 +191,7 @@ class BearingsCounter:
 
     def _speed(self, frames: RingFrames, q: Floats, v: Floats, child: Floats) -> Floats:
         """Return the rate (N,) of the child's ring against the parent's."""
-        axis = child @ (frames.in_child @ frames.axis)
+        axis = child @ frames.axis
         part = slice(3, 6) if frames.turns else slice(0, 3)
         ends = self._rates(frames.child, q, v), self._rates(frames.parent, q, v)
         between = ends[0][:, part] - ends[1][:, part]

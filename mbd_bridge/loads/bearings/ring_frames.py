@@ -1,7 +1,7 @@
 """The two sides of a joint with one axis: their frames, and the axis, which is fixed in both.
 
-The child's ring has the axes in which the joint's load is given (`Convention`), the parent's ring
-the same axes at zero coordinate: they differ by the joint's angle about the axis.
+The child's ring has the axes of the child link, in which the joint's load is given (`Convention`),
+the parent's ring the same axes at zero coordinate: they differ by the joint's angle about the axis.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RingFrames:
     ----------
     joint, kind : name and type
     child, parent : links that carry the rings; "ground" for the world
-    in_child, in_parent : (3, 3) rotations of the rings' axes in their links
+    in_parent : (3, 3) rotation of the rings' axes in the parent
     axis : (3,) unit vector, in either ring's axes
     first, second : (3,) unit vectors across the axis: angles count from the first to the second
     """
@@ -42,7 +42,6 @@ class RingFrames:
     kind: str
     child: str
     parent: str
-    in_child: Floats
     in_parent: Floats
     axis: Floats
     first: Floats
@@ -51,7 +50,7 @@ class RingFrames:
     @staticmethod
     def of(model: Model, name: str) -> RingFrames:
         """Return those of a joint of the tree, or of one that is cut."""
-        kind, *ends, own, other, axis = joint_sides(model, name)
+        kind, *ends, turn, axis, _ = joint_sides(model, name)
         if kind not in (*TURNING, *SLIDING):
             raise ModelError(
                 f"joint {name!r} is {kind}: bearing terms are those of joints with one axis "
@@ -61,7 +60,7 @@ class RingFrames:
         first = _across(axis)
         child, parent = (model.links[k].name if k >= 0 else GROUND for k in ends)
         second = np.cross(axis, first)
-        return RingFrames(name, kind, child, parent, own, other, axis, first, second)
+        return RingFrames(name, kind, child, parent, turn, axis, first, second)
 
     @property
     def turns(self) -> bool:

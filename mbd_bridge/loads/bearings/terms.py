@@ -96,7 +96,6 @@ def bearing_terms(
     force, moment = loads.reaction_force[:, k], loads.reaction_moment[:, k]
     axial, torque = force @ n, moment @ n
     radial = force - axial[:, None] * n
-    to_world = child @ frames.in_child
     from_world = np.swapaxes(parent @ frames.in_parent, -1, -2)
     sure = np.asarray(loads.reaction_unique[:, k].all(axis=0))
     along, across = np.abs(n) > ALONG, np.abs(n) < 1.0 - ALONG
@@ -110,7 +109,7 @@ def bearing_terms(
         loads.time,
         axial,
         radial,
-        from_world @ to_world,
+        from_world @ child,
         moment - torque[:, None] * n,
         torque,
         speed,

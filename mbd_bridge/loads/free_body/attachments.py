@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mbd_bridge.errors import ModelError
 from mbd_bridge.mechanism import GROUND, Cut, Model, ModelJoint
-from mbd_bridge.spatial import Frame
+from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,17 +22,17 @@ class Attachment:
     ----------
     joint : its name
     other : the link at its other side, or "ground"
-    child : index of the link that the joint's load acts on; the load is given in `child_frame`
-    child_frame : of the joint on that link, in that link's frame
-    here : of the joint on the link in question, in its frame
+    child : index of the link that the joint's load acts on, in whose axes it is given
+    child_origin : (3,) m of the joint on that link, in that link's frame
+    here : (3,) m of the joint on the link in question, in its frame
     is_child : whether that link is the one in question; else the opposite acts on it
     """
 
     joint: str
     other: str
     child: int
-    child_frame: Frame
-    here: Frame
+    child_origin: Array
+    here: Array
     is_child: bool
 
 
@@ -49,17 +49,17 @@ def attachments(model: Model, link: str) -> tuple[Attachment, ...]:
 
 def _of_tree(model: Model, joint: ModelJoint, link: int) -> Attachment | None:
     child, parent = joint.child, joint.parent
-    child_frame, parent_frame = joint.child_frame, joint.parent_frame
+    own, other = joint.child_frame.translation, joint.parent_frame.translation
     if joint.turned:  # the load is in the described sense (`mechanism.recut`)
         child, parent = parent, child
-        child_frame, parent_frame = parent_frame, child_frame
-    return _seen_from(model, joint.name, (child, child_frame), (parent, parent_frame), link)
+        own, other = other, own
+    return _seen_from(model, joint.name, (child, own), (parent, other), link)
 
 
 def _of_loop(model: Model, cut: Cut, link: int) -> Attachment | None:
     before, behind = cut.links
-    on_behind = model.links[behind].frame.inverse() @ cut.described
-    on_before = model.links[before].frame.inverse() @ cut.a
+    on_behind = (model.links[behind].frame.inverse() @ cut.described).translation
+    on_before = (model.links[before].frame.inverse() @ cut.a).translation
     return _seen_from(model, cut.name, (behind, on_behind), (before, on_before), link)
 
 
@@ -69,7 +69,7 @@ def _holds(cut: Cut) -> bool:
 
 
 def _seen_from(
-    model: Model, name: str, child: tuple[int, Frame], parent: tuple[int, Frame], link: int
+    model: Model, name: str, child: tuple[int, Array], parent: tuple[int, Array], link: int
 ) -> Attachment | None:
     if link == child[0]:
         other = GROUND if parent[0] < 0 else model.links[parent[0]].name

@@ -280,16 +280,14 @@ def _acting(
     own = loads[held.joint]
     force, moment = np.atleast_2d(own.force), np.atleast_2d(own.moment)
     unique = np.asarray(own.unique.reshape(-1, 6).all(axis=0))
-    point = np.array(held.here.translation)
-    turn, place = held.child_frame.rotation, held.child_frame.translation
+    point = np.array(held.here)
     if held.is_child:
-        force, moment = force @ turn.T, moment @ turn.T
-        rotations = turn[None]
+        rotations = np.eye(3)[None]
         arms = np.zeros((1, 3))
     else:
         around = motion.neighbours[:, others.index(held.child)]
-        rotations = around[:, :, :3] @ turn
-        arms = around[:, :, :3] @ place + around[:, :, 3] - point
+        rotations = around[:, :, :3]
+        arms = rotations @ held.child_origin + around[:, :, 3] - point
         force = -np.einsum("kij,kj->ki", rotations, force)
         moment = -np.einsum("kij,kj->ki", rotations, moment) + np.cross(arms, force)
     sure = _determined(rotations, arms, unique)
