@@ -253,7 +253,7 @@ class LoadSolver:
         if check and not finite:
             explain(self.model, inputs, *outputs)
         result = self.result(outputs, flags)
-        if self.model.description.planar and self.parameters is None:
+        if self._planar:
             result = declared_planar(self._all_joints, result, inputs, threads, check)
         if solved is None:
             return result
@@ -290,6 +290,14 @@ class LoadSolver:
         """
         return self.kernel.single()
 
+    @property
+    def _planar(self) -> bool:
+        """Whether loads out of the machine's plane are declared to be zero: of the machine with its
+        loops closed, as the loads of an open tree are determined.
+        """
+        declared = self.model.description.planar and not self.request.open_tree
+        return declared and self.parameters is None
+
     @cached_property
     def _all_joints(self) -> LoadSolver:
         """What gives the loads of all joints, of a mechanism that is declared planar."""
@@ -307,7 +315,7 @@ class LoadSolver:
             or self._applied.inputs
             or self.parameters
             or self.request.reaction
-            or self.model.description.planar
+            or self._planar
         ):
             return None
         shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))
