@@ -23,6 +23,7 @@ ORDER = (
     "arguments",
     "named",
     "assumptions",
+    "units",
     "readable",
     "tabular",
     "spatial",

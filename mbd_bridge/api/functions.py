@@ -166,7 +166,8 @@ def load_motion(
     rename : names of columns (of a bag: of joints) there and here; None leaves one out. A * stands
         for any characters: {"/arm/*/pos": "*"}. Usual spellings need none (``.notes`` says what was
         taken for what)
-    unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths
+    unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths,
+        "rpm" for angular velocities alone
     ignore : names of columns that are no part of the motion; * and ? stand for any characters
     gaps : "refuse" rows with cells that hold no number or a time stamp again, or "drop" them
     topic : of a bag: with joint states; None if there is one of them only

@@ -135,7 +135,8 @@ def say_start(robot: Mechanism, options: argparse.Namespace, start: Assembly) ->
 def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
     """Return the coordinates in SI units that NAME=VALUE words give; "velocity" takes rates."""
     from mbd_bridge.errors import StateError, unknown_name
-    from mbd_bridge.mechanism.units import in_si, measured, model_units
+    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.units import in_si, measured
 
     of_q, of_v = model_units(model)
     units = dict(zip(model.coordinate_names, of_q, strict=True))

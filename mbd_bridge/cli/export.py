@@ -202,7 +202,7 @@ def _system(
 
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
     moved = inputs.motions(robot, options.prescribe)
-    torque: dict[str, Any] = dict(inputs.forces(options.torque))
+    torque: dict[str, Any] = dict(inputs.forces(robot, options.torque))
     if inputs_of_joints:
         torque |= torque_inputs(robot.model, but=(*torque, *moved))
     system = System(

@@ -12,14 +12,10 @@ from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
-    from mbd_bridge.formats.table import Table
     from mbd_bridge.spatial import Array
 
 FormulaOrTable: TypeAlias = "str | tuple[Array, Array]"
 """A formula, or a table."""
-
-FORCE_UNITS = {"N m": 1.0, "Nm": 1.0, "N": 1.0, "kN": 1e3, "kN m": 1e3, "kNm": 1e3, "": 1.0}
-"""Units of forces and moments that a column may have, as written between [ and ]."""
 
 SUFFIXES = (".csv", ".txt", ".parquet", ".npz", ".h5", ".hdf5")
 """Endings of what is a file and no formula, whether it is there or not."""
@@ -54,20 +50,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --prescribe prescribes by coordinate, in SI units."""
-    from mbd_bridge.mechanism.units import UNITS, model_units
+    from mbd_bridge.mechanism.units import model_units
 
     of_q, _ = model_units(robot.model)
-    units = dict(zip(robot.coordinate_names, of_q, strict=True))
-    factors = {
-        name: {word: unit.factor for word, unit in UNITS.items() if unit.measures == measure}
-        for name, measure in units.items()
-    }
-    return {name: _what(name, text, factors.get(name)) for name, text in _named(words, "prescribe")}
+    measures = dict(zip(robot.coordinate_names, of_q, strict=True))
+    return {name: _what(name, text, measures) for name, text in _named(words, "prescribe")}
 
 
-def forces(words: list[str]) -> dict[str, FormulaOrTable]:
+def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --torque gives by velocity, in SI units."""
-    return {name: _what(name, text, FORCE_UNITS) for name, text in _named(words, "torque")}
+    from mbd_bridge.mechanism.units import FORCE_UNIT, model_units
+
+    _, of_v = model_units(robot.model)
+    units = [FORCE_UNIT[unit] for unit in of_v]
+    measures = dict(zip(robot.model.velocity_names, units, strict=True))
+    return {name: _what(name, text, measures) for name, text in _named(words, "torque")}
 
 
 def _named(words: list[str], option: str) -> ItemsView[str, str]:
@@ -76,19 +73,24 @@ def _named(words: list[str], option: str) -> ItemsView[str, str]:
     return shared.named(words, option, f"{form}, {quotes}").items()
 
 
-def _what(name: str, text: str, factors: dict[str, float] | None) -> FormulaOrTable:
+def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
     path, column = _file(text)
     if path is None:
         return text
     from mbd_bridge.formats.tables import read_table
+    from mbd_bridge.motions.columns import in_si, times
+    from mbd_bridge.motions.spellings import Spellings
 
-    table = read_table(path)
-    times = _si(table, "time" if "time" in table.names else "t", {"s": 1.0, "ms": 1e-3})
+    written = read_table(path)
+    table = Spellings(measures | {"time": "s"}).table(written)
     if column is None:
-        others = [other for other in table.names if other not in ("time", "t")]
+        others = [other for other in table.names if other != "time"]
         column = others[0] if name not in table.names and len(others) == 1 else name
-    values = _si(table, column, factors)
-    return times, values
+    elif column not in table.names and column in written.names:
+        column = table.names[written.names.index(column)]
+    if name not in measures:  # a joint that is not there is told later
+        return times(table), np.array(table.column(column))
+    return times(table), in_si(table, column, measures[name])
 
 
 def _file(text: str) -> tuple[str | None, str | None]:
@@ -100,13 +102,3 @@ def _file(text: str) -> tuple[str | None, str | None]:
         if name and (isfile(name) or name.lower().endswith(SUFFIXES)):
             return name, wanted
     return None, None
-
-
-def _si(table: Table, name: str, factors: dict[str, float] | None) -> Array:
-    values, unit = table.column(name), table.columns[table.names.index(name)].unit
-    if unit is None or factors is None:  # a joint that is not there is told later
-        return np.array(values)
-    if unit not in factors:
-        known = ", ".join(word for word in factors if word)
-        raise table.error(f"expected a unit among {known}, got [{unit}]", column=name)
-    return np.asarray(values * factors[unit])

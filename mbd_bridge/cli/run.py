@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     robot = screen.load_robot(options)
-    moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(options.torque)
+    moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("compiling"):
         system = System(
             robot,

@@ -152,7 +152,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
 
     _check_checkpoint(options)
     pushes = external.read(options, robot)
-    moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(options.torque)
+    moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
     say_start(robot, options, start)

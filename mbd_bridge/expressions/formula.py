@@ -23,22 +23,15 @@ import numpy as np
 from mbd_bridge import functions as fn
 from mbd_bridge.errors import StateError
 from mbd_bridge.expressions.jet import Jet, lift
+from mbd_bridge.units import find_unit
 
 Node = Callable[[Any], Any]
 
+UNITS = ("deg", "rad", "rev", "rpm", "m", "cm", "mm", "s", "N", "kN", "Nm")
+"""Units that formulas may have; what is made of several is written so, mm/s."""
 CONSTANTS = {
     "pi": math.pi,
-    "deg": math.pi / 180.0,
-    "rad": 1.0,
-    "rev": 2.0 * math.pi,
-    "rpm": math.pi / 30.0,
-    "m": 1.0,
-    "cm": 1e-2,
-    "mm": 1e-3,
-    "s": 1.0,
-    "N": 1.0,
-    "kN": 1e3,
-    "Nm": 1.0,
+    **{name: unit.factor for name in UNITS if (unit := find_unit(name)) is not None},
     "Hz": 2.0 * math.pi,
 }
 """Names of numbers; units are what they are in SI."""

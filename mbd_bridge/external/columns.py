@@ -24,13 +24,15 @@ from mbd_bridge.external.abscissa import TIMES, Abscissa, abscissa_of
 from mbd_bridge.external.force import COMPONENTS, ExternalForce, Reference
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Model
+from mbd_bridge.mechanism.units import model_units
 from mbd_bridge.motions.columns import in_si
+from mbd_bridge.motions.spellings import Spellings
 from mbd_bridge.spatial import Array
 
 POINTS = ("px", "py", "pz")
 WORLD = ".world"
-UNITS = {**dict.fromkeys(("fx", "fy", "fz"), "N"), **dict.fromkeys(("mx", "my", "mz"), "N m")}
-UNITS |= dict.fromkeys(POINTS, "m")
+MEASURES = {**dict.fromkeys(("fx", "fy", "fz"), "N"), **dict.fromkeys(("mx", "my", "mz"), "N m")}
+MEASURES |= dict.fromkeys(POINTS, "m")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def forces_of(table: Table, model: Model, how: How | None = None) -> tuple[Exter
         A column is none of these, or its unit is wrong; the column is named.
     """
     how = _told(table, how or How())
+    table = Spellings(_measures(model)).table(table)
     over = _abscissa(table, model)
     groups = _groups(table, model, over.name, how.axes == "world")
     if not groups:
@@ -78,6 +81,18 @@ def forces_of(table: Table, model: Model, how: How | None = None) -> tuple[Exter
         )
     x = in_si(table, over.name if over.name in table.names else "t", over.unit)
     return tuple(_force(table, over, x, group, how) for group in groups)
+
+
+def _measures(model: Model) -> dict[str, str]:
+    """Return what the columns of such a table are measured in, by name."""
+    forces = {
+        f"{link.name}{axes}.{component}": unit
+        for link in model.links
+        for axes in ("", WORLD)
+        for component, unit in MEASURES.items()
+    }
+    of_q, _ = model_units(model)
+    return {"time": "s"} | dict(zip(model.coordinate_names, of_q, strict=True)) | forces
 
 
 def _told(table: Table, how: How) -> How:
@@ -123,8 +138,8 @@ def _groups(table: Table, model: Model, over: str, world: bool) -> list[_Group]:
         rest, _, component = name.rpartition(".")
         told = rest not in links and rest.endswith(WORLD)
         link = rest.removesuffix(WORLD) if told else rest
-        if component not in UNITS or link not in links:
-            if component in UNITS:
+        if component not in MEASURES or link not in links:
+            if component in MEASURES:
                 message = unknown_name("link", link, links)
             else:
                 message = (
@@ -184,7 +199,7 @@ def _rows(table: Table, group: _Group, components: Iterable[str]) -> Array:
     zero = np.zeros(len(table.values))
     return np.stack(
         [
-            in_si(table, group.columns[name], UNITS[name]) if name in group.columns else zero
+            in_si(table, group.columns[name], MEASURES[name]) if name in group.columns else zero
             for name in components
         ],
         axis=-1,

@@ -9,7 +9,6 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import StateError, some
-from mbd_bridge.external.abscissa import TIMES
 from mbd_bridge.external.columns import How, forces_of
 from mbd_bridge.external.forces import ExternalForces
 from mbd_bridge.external.naming import ForceNaming
@@ -17,6 +16,7 @@ from mbd_bridge.external.sensors import Reads, sensor_columns, sensor_forces
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import open_table, read_table
 from mbd_bridge.mechanism import Model
+from mbd_bridge.motions.spellings import TIMES, plain
 
 
 def external_from_file(
@@ -53,7 +53,7 @@ def external_from_file(
 def _sensor_table(path: str | PathLike[str], sensors: Mapping[str, str]) -> Table:
     """Return the columns of a recording that sensors need, and its times."""
     source = open_table(path)
-    time = next((name for name in TIMES if name in source.names), "time")
+    time = next((name for name in source.names if plain(name) in TIMES), "time")
     wanted = {time}
     for prefix in by_name("sensors", sensors, "{'tool0': 'wrench'}").values():
         columns = sensor_columns(source.names, prefix)

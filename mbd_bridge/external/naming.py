@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from mbd_bridge.arguments import by_name, name_list
 from mbd_bridge.errors import FileError, StateError, unknown_name
 from mbd_bridge.external.abscissa import abscissa_of
-from mbd_bridge.external.columns import UNITS as MEASURED
+from mbd_bridge.external.columns import MEASURES
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import UNITS
+from mbd_bridge.units import find_unit, units_of
 
-MEASURES = ("rad", "m", "N", "N m")
-"""What the units that may be given measure."""
+OF_COLUMNS = ("s", "rad", "m", "N", "N m")
+"""What units of columns that do not say theirs measure."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,13 @@ class ForceNaming:
     ) -> ForceNaming:
         """Return a checked one."""
         units = name_list("unit", unit, "units, such as 'kN'")
-        fitting = [name for name, one in UNITS.items() if one.measures in MEASURES]
+        measures = []
         for one in units:
-            if one not in fitting:
-                raise StateError(f"unit: expected one of {', '.join(fitting)}, got {one!r}")
-        measures = [UNITS[one].measures for one in units]
+            known = find_unit(one)
+            if known is None or known.measures not in OF_COLUMNS:
+                fitting = ", ".join(units_of(*OF_COLUMNS))
+                raise StateError(f"unit: expected one of {fitting}, got {one!r}")
+            measures.append(known.measures)
         if len(set(measures)) < len(measures):
             raise StateError(f"unit: {', '.join(units)} measure the same; give one of them")
         return ForceNaming(by_name("rename", rename, "{'F1': 'ram.fz'}"), units)
@@ -66,8 +68,9 @@ class ForceNaming:
         """Return a column by its name here, with the unit of all that measure the same."""
         if column.unit is None:
             over = abscissa_of(model, name)
-            measure = over.unit if over else MEASURED.get(name.rpartition(".")[2])
+            measure = over.unit if over else MEASURES.get(name.rpartition(".")[2])
             for unit in self.units:
-                if UNITS[unit].measures == measure:
+                known = find_unit(unit)
+                if known is not None and known.measures == measure:
                     return Column(name, unit)
         return Column(name, column.unit)

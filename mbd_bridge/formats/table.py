@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, some, unknown_name
+from mbd_bridge.units import PLAIN, find_unit
 
 Floats = NDArray[np.float64]
 Lines = NDArray[np.int64]
@@ -34,8 +35,14 @@ class Column:
 
     @staticmethod
     def from_heading(heading: str) -> Column | None:
-        """Return the column that a heading like ``elbow [deg]`` names, None if it names none."""
+        """Return the column that a heading like ``elbow [deg]`` names, None if it names none.
+
+        What stands in parentheses, ``elbow (deg)``, is its unit if it is one.
+        """
         text = heading.strip()
+        name, bracket, unit = text.rpartition("(")
+        if name.strip() and unit.endswith(")") and unit[:-1] not in PLAIN and find_unit(unit[:-1]):
+            return Column(name.rstrip(), unit[:-1].strip())
         name, bracket, unit = text.rpartition("[")
         if unit[:-1].isdecimal() and not name.endswith(" "):  # q[1], the first of several
             return Column(text) if text else None

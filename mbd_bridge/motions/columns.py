@@ -11,10 +11,10 @@ from mbd_bridge.errors import some, unknown_name
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import UNITS
 from mbd_bridge.motions.table import LOAD, is_load
 from mbd_bridge.motions.warnings import NAMED
 from mbd_bridge.readable import instant
+from mbd_bridge.units import find_unit, units_of
 
 Floats = NDArray[np.float64]
 
@@ -69,11 +69,11 @@ def in_si(table: Table, name: str, measures: str) -> Floats:
     values = table.column(name)
     if column.unit is None:
         return np.array(values)
-    unit = UNITS.get(column.unit)
+    unit = find_unit(column.unit)
     if unit is None or unit.measures != measures:
-        fitting = [written for written, u in UNITS.items() if u.measures == measures and written]
         raise table.error(
-            f"expected a unit of {measures}, got [{column.unit}]; available: {', '.join(fitting)}",
+            f"expected a unit of {measures}, got [{column.unit}]; available: "
+            f"{', '.join(units_of(measures))}",
             column=name,
         )
     return np.asarray(values * unit.factor)

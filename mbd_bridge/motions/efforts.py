@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import FORCE_UNIT, UNITS, model_units
+from mbd_bridge.mechanism.units import FORCE_UNIT, model_units
 from mbd_bridge.motions.table import Beside
+from mbd_bridge.units import find_unit
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +66,8 @@ def measures_effort(column: Column, model: Model) -> bool:
     needed = effort_columns(model).get(column.name)
     if needed is None or column.unit is None:
         return needed is not None
-    return column.unit in UNITS and UNITS[column.unit].measures == needed
+    known = find_unit(column.unit)
+    return known is not None and known.measures == needed
 
 
 def saved_efforts(model: Model, efforts: Floats | None) -> Beside | None:

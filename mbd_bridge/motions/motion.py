@@ -30,7 +30,7 @@ from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Body, Model, ModelJoint
-from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.mechanism.units import RATE, model_units
 from mbd_bridge.motions.closing import onto_loops
 from mbd_bridge.motions.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motions.derivatives import FEWEST, degree, derivatives, rates_of
@@ -53,6 +53,7 @@ from mbd_bridge.motions.smoothing.notes import noise_notes
 from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings
 from mbd_bridge.tabular import AlongTime
+from mbd_bridge.units import find_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,11 +236,12 @@ class _Reader:
             has_v, has_a = self.has_v[body.v], self.has_a[body.v]
             if has_a.any() or (has_v.any() and not has_v.all()):
                 continue
-            units = [
-                self.table.columns[self.table.names.index(name)].unit
+            columns = [
+                self.table.columns[self.table.names.index(name)]
                 for name in self.model.coordinate_names[body.q]
             ]
-            factors = tuple(UNITS[unit or ""].factor for unit in units)
+            units = [find_unit(column.unit or "1") for column in columns]
+            factors = tuple(unit.factor for unit in units if unit is not None)
             found.append(JointToSmooth(joint, body, bool(has_v.any()), factors))
         return found
 

@@ -24,20 +24,20 @@ from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables.source import TableSource
 from mbd_bridge.kinematics.frames import Frames, is_frame
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import RATE, UNITS, model_units
+from mbd_bridge.mechanism.units import RATE, model_units
 from mbd_bridge.motions.efforts import EFFORT, effort_columns, measures_effort
 from mbd_bridge.motions.named_source import NamedColumns
 from mbd_bridge.motions.numbered_columns import numbered
 from mbd_bridge.motions.spellings import (
     MEASURED_IN,
-    TIMES,
+    Spellings,
     kind_and_base,
-    known_unit,
     last_part,
     plain,
     unit_and_base,
 )
 from mbd_bridge.motions.table import LOAD, is_load
+from mbd_bridge.units import find_unit, units_of
 
 NAMED = 8
 """How many names a sentence gives before it counts."""
@@ -49,6 +49,8 @@ POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad
 POSE |= dict.fromkeys(("qx", "qy", "qz", "qw"), "1")
 
 
+OF_COLUMNS = ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "s", "N", "N m")
+"""What units of columns that do not say theirs measure."""
 Gaps = Literal["refuse", "drop"]
 
 
@@ -61,7 +63,8 @@ class Naming:
     rename : names there -> here; a ``*`` stands for any characters, the same on both sides; None
         (or "") leaves the column out
     ignore : patterns of names that are no part of the motion
-    units : of columns without one: "deg" of angles (and deg/s, ...), "mm" of lengths
+    units : of columns without one: "deg" of angles (and deg/s, ... of their rates, unless one of
+        these is there too), "mm" of lengths, "ms" of times
     drop_gaps : leave out rows in which a column that is read has no number, and rows with the time
         stamp of the row before
     """
@@ -87,8 +90,11 @@ class Naming:
                 )
         units = name_list("unit", unit, "units, such as 'deg'")
         for one in units:
-            if one not in UNITS or UNITS[one].measures not in ("rad", "m"):
-                raise StateError(f"unit: expected deg, rad, m, cm or mm, got {one!r}")
+            known = find_unit(one)
+            if known is None or known.measures not in OF_COLUMNS:
+                raise StateError(
+                    f"unit: expected one of {', '.join(units_of(*OF_COLUMNS))}, got {one!r}"
+                )
         if gaps not in ("refuse", "drop"):
             raise StateError(f"gaps: expected 'refuse' or 'drop', got {gaps!r}")
         return Naming(renamed, name_list("ignore", ignore, "columns"), units, gaps == "drop")
@@ -180,9 +186,7 @@ class _Words:
         for suffix, per in zip((".vel", ".acc"), RATE[1:], strict=True):
             self.measures |= {name + suffix: unit + per for name, unit in rates}
         self.measures |= effort_columns(model) | {"time": "s"}
-        self._plain: dict[str, list[str]] = {}
-        for name in self.measures:
-            self._plain.setdefault(plain(name), []).append(name)
+        self._spellings = Spellings(self.measures)
 
     def meaning(self, name: str) -> tuple[str, str | None] | None:
         """Return what a column is called here, and the unit that its name says."""
@@ -192,19 +196,14 @@ class _Words:
             return ours, None
         for base, unit in unit_and_base(bare):
             ours = self._plainly(base) or self._kinds(base)
-            if ours is not None and UNITS[unit].measures == self.measure(ours):
-                return ours, unit
+            if ours is not None and unit.measures == self.measure(ours):
+                return ours, unit.name
         ours = self._kinds(bare)
         return None if ours is None else (ours, None)
 
     def _plainly(self, name: str) -> str | None:
         """Return a name that is known, but for its case, blanks and signs."""
-        if name in self.measures or self._is_pose(name):
-            return name
-        same = self._plain.get(plain(name), [])
-        if len(same) == 1:
-            return same[0]
-        return "time" if plain(name) in TIMES and not same else None
+        return name if self._is_pose(name) else self._spellings.plainly(name)
 
     def _kinds(self, name: str) -> str | None:
         """Return a name with what the column holds before or behind it."""
@@ -236,11 +235,15 @@ class _Words:
     def with_unit(self, column: Column, units: Sequence[str]) -> Column:
         """Return a column with its unit as it is written here, or that which all have."""
         if column.unit is not None:
-            return Column(column.name, known_unit(column.unit) or column.unit)
-        base, slash, rest = self.measure(column.name).partition("/")
-        for unit in units:
-            if UNITS[unit].measures == base:
-                return Column(column.name, unit + slash + rest)
+            known = find_unit(column.unit)
+            return Column(column.name, column.unit if known is None else known.name)
+        measure = self.measure(column.name)
+        base, slash, rest = measure.partition("/")
+        for suffix, fitting in (("", measure), (slash + rest, base)):
+            for unit in units:
+                known = find_unit(unit)
+                if known is not None and known.measures == fitting:
+                    return Column(column.name, known.name + suffix)
         return column
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from mbd_bridge.mechanism.units import UNITS
+from mbd_bridge.formats.table import Column, Table
+from mbd_bridge.units import PLAIN, Unit, find_unit
 
 _CLOCKS = (
     "t time times timestamp timestamps time_stamp zeit sec secs seconds x_value elapsed "
@@ -31,27 +33,8 @@ _KIND = {word: kind for kind, words in KINDS.items() for word in words}
 _WORDS = "|".join(sorted(_KIND, key=len, reverse=True))
 _BEHIND = re.compile(rf"(?P<base>.*[^._/ -])[._/ -]+(?P<kind>{_WORDS})", re.I)
 _BEFORE = re.compile(rf"(?P<kind>{_WORDS})[._/ -]+(?P<base>.+)", re.I)
-_PARENTHESES = re.compile(r"(?P<base>.*\S)\s*\((?P<unit>[^()]*)\)")
-_UNIT = r"deg|rad|°|mm|cm|m|ms|us|ns|sec|s"
-_LAST = re.compile(
-    rf"(?P<base>.*[^._ /-])[._ /-]+(?P<unit>(?:{_UNIT})(?:(?:/|_per_|_)s(?:\^?2|²)?)?)", re.I
-)
-
-SYNONYMS = {
-    "degree": "deg",
-    "degrees": "deg",
-    "grad": "deg",
-    "radian": "rad",
-    "radians": "rad",
-    "meter": "m",
-    "meters": "m",
-    "metre": "m",
-    "sec": "s",
-    "second": "s",
-    "seconds": "s",
-    "msec": "ms",
-    "µs": "us",
-}
+_SIGN = re.compile(r"[._/ -]+")
+"""What stands between a name and its unit: elbow_deg, elbow.vel_deg_per_s."""
 
 
 def plain(name: str) -> str:
@@ -59,24 +42,13 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name.lower()).strip("_")
 
 
-def known_unit(text: str) -> str | None:
-    """Return the unit that a text means, as it is written here; None if it is none."""
-    bare = text.strip().strip("[]").strip()
-    if bare in UNITS:
-        return bare
-    low = bare.lower().replace("_per_", "/").replace("_", "/").replace("°", "deg")
-    head, slash, rest = low.partition("/")
-    unit = SYNONYMS.get(head, head) + slash + rest
-    return unit if unit in UNITS else None
-
-
-def unit_and_base(name: str) -> Iterator[tuple[str, str]]:
+def unit_and_base(name: str) -> Iterator[tuple[str, Unit]]:
     """Yield what a name may be without a unit behind it, and the unit."""
-    for form in (_PARENTHESES, _LAST):
-        said = form.fullmatch(name)
-        unit = known_unit(said["unit"]) if said else None
-        if said and unit:
-            yield said["base"], unit
+    for sign in _SIGN.finditer(name):
+        base, text = name[: sign.start()], name[sign.end() :]
+        unit = find_unit(text)
+        if base and unit is not None and text not in PLAIN:
+            yield base, unit
 
 
 def kind_and_base(name: str) -> Iterator[tuple[str, str]]:
@@ -93,3 +65,50 @@ def kind_and_base(name: str) -> Iterator[tuple[str, str]]:
 def last_part(name: str) -> str:
     """Return a name without the topic or structure before it: ``/joint_states/elbow``."""
     return re.split(r"/", name)[-1]
+
+
+class Spellings:
+    """Names of columns, and how else they are written: other cases, blanks, signs, units behind.
+
+    Attributes
+    ----------
+    measures : what each column is measured in, in SI units, by its name here
+    """
+
+    def __init__(self, measures: Mapping[str, str]) -> None:
+        self.measures = measures
+        self._plain: dict[str, list[str]] = {}
+        for name in measures:
+            self._plain.setdefault(plain(name), []).append(name)
+
+    def plainly(self, name: str) -> str | None:
+        """Return a name that is known, but for its case, blanks and signs."""
+        if name in self.measures:
+            return name
+        same = self._plain.get(plain(name), [])
+        if len(same) == 1:
+            return same[0]
+        return "time" if plain(name) in TIMES and not same else None
+
+    def column(self, column: Column) -> Column:
+        """Return a column by its name here, with the unit behind its name; others as they are."""
+        ours = self.plainly(column.name.strip())
+        if ours is not None:
+            return Column(ours, column.unit)
+        for base, unit in unit_and_base(column.name.strip()):
+            ours = self.plainly(base)
+            if ours is not None and self.measures.get(ours) == unit.measures:
+                return Column(ours, column.unit or unit.name)
+        return column
+
+    def table(self, table: Table) -> Table:
+        """Return a table with its columns as they are called here, where no other is called so."""
+        columns = [self.column(column) for column in table.columns]
+        names = [column.name for column in columns]
+        return replace(
+            table,
+            columns=tuple(
+                ours if names.count(ours.name) == 1 or ours.name == theirs.name else theirs
+                for ours, theirs in zip(columns, table.columns, strict=True)
+            ),
+        )

@@ -34,9 +34,10 @@ from mbd_bridge.errors import MbdError
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
-from mbd_bridge.mechanism.units import in_si, measured, state_units
+from mbd_bridge.mechanism.units import state_units
 from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.studies.design import Design, grid, latin_hypercube, saltelli, sobol
+from mbd_bridge.units import in_si, measured
 
 KEYS = (
     *("machine", "duration", "step", "every", "near", "torque", "prescribed"),

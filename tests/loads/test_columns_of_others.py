@@ -170,7 +170,7 @@ def test_renames_of_what_is_not_there_are_refused(tmp_path):
     for options, said in (
         ({"rename": {"a*b*": "*"}}, "at most one"),
         ({"rename": ["a"]}, "expected a mapping"),
-        ({"unit": "N"}, "expected deg, rad, m, cm or mm"),
+        ({"unit": "furlong"}, "expected one of rad, deg, .*mm, .*got 'furlong'"),
         ({"gaps": "fill"}, "'refuse' or 'drop'"),
     ):
         with pytest.raises(StateError, match=said):

@@ -20,6 +20,7 @@ from mbd_bridge.errors import FileError
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables.lines import Line
 from mbd_bridge.formats.tables.text import FORMULA
+from mbd_bridge.units import find_unit
 
 MAX_COMMENTS = 2**24
 """Characters of comments before the header."""
@@ -33,13 +34,39 @@ BLANKS = " "
 SEPARATORS = (";", "\t", ",", BLANKS)
 NAMES = {";": "semicolons", "\t": "tabs", ",": "commas", BLANKS: "blanks"}
 
-_RATES = [f"{unit}/{per}" for unit in ("rad", "deg", "°", "m", "mm") for per in ("s", "s^2", "s²")]
-_PLAIN = "s sec ms us µs ns rad deg ° m cm mm N kN Nm N·m N*m kNm rpm 1/min A V W % °C K bar 1 -"
-UNITS = frozenset([*_PLAIN.split(), *_RATES, "N m", "kN m", ""])
-"""What may stand in a second line of a header."""
+OTHER_UNITS = frozenset(
+    [
+        "A",
+        "mA",
+        "V",
+        "mV",
+        "W",
+        "kW",
+        "°C",
+        "C",
+        "K",
+        "bar",
+        "Pa",
+        "MPa",
+        "J",
+        "g",
+        "Hz",
+        "counts",
+        "inc",
+        "bool",
+    ]
+)
+"""What may stand in a second line of a header beside what `find_unit` knows."""
 
 _NUMBER = re.compile(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eEdD][-+]?\d+)?\s*")
-_WORD = re.compile(r"\s*[-+]?(nan|inf|infinity|null|na|n/a)\s*", re.I)
+FAILED = (
+    *("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"),
+    *("#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#LEER!", "#ÜBERLAUF!"),
+)
+"""What spreadsheets write in cells whose formulas have no value."""
+_WORD = re.compile(
+    rf"\s*([-+]?(nan|inf|infinity|null|na|n/a)|{'|'.join(map(re.escape, FAILED))})\s*", re.I
+)
 _ATTRIBUTE = re.compile(r"#\s*(?P<key>[^:]{1,40}): (?P<value>.*)")
 _CLOCK = re.compile(
     r"(?P<date>\d{4}-\d\d?-\d\d?|\d\d?\.\d\d?\.\d{4}|\d\d?/\d\d?/\d{4})?[T ]?"
@@ -96,6 +123,11 @@ def is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(cell) or _WORD.fullmatch(cell))
 
 
+def is_comment(text: str) -> bool:
+    """Return whether a line is a comment, and no row whose first cell holds a failed formula."""
+    return text.startswith("#") and not text.upper().startswith(FAILED)
+
+
 def clock_seconds(cell: str) -> float | None:
     """Return the seconds of a date or time of day (since 1970, or midnight), None if it is none."""
     said = _CLOCK.fullmatch(cell.strip())
@@ -129,7 +161,7 @@ def dialect_of(lines: Iterator[Line], source: str) -> tuple[Dialect, list[Line]]
                 source,
                 line.number,
             )
-        if not line.text.strip() or line.text.startswith("#"):
+        if not line.text.strip() or is_comment(line.text):
             comments += [line] if line.text.strip() and not rows else []
             continue
         _check_quotes(line, source)
@@ -171,7 +203,7 @@ def _dialect(
     first = rows[0] if rows else None
     width = len(_trimmed(first.text, separator)) if first else None
     units: list[str] | None = None
-    if len(before) > 1 and _are_units(cells_of(before[-1].text, separator)):
+    if len(before) > 1 and _are_units(*(cells_of(one.text, separator) for one in before[-2:])):
         units = cells_of(before.pop().text, separator)
     if before:
         header = before[-1]
@@ -219,10 +251,18 @@ def _trimmed(text: str, separator: str) -> list[str]:
     return cells[:-1] if len(cells) > 1 and not cells[-1].strip() else cells
 
 
-def _are_units(cells: Sequence[str]) -> bool:
-    """Return whether a line of a header holds units, with or without brackets."""
+def _are_units(names: Sequence[str], cells: Sequence[str]) -> bool:
+    """Return whether a line of a header holds the units of the names in the line before.
+
+    Brackets are taken off. In a line as long as that of the names, that of one column in two may
+    be a unit that nothing here knows.
+    """
     bare = [cell.strip().strip("[]()").strip() for cell in cells]
-    return all(unit in UNITS for unit in bare) and sum(map(bool, bare)) > len(bare) // 2
+    known = [bool(text) and (text in OTHER_UNITS or find_unit(text) is not None) for text in bare]
+    unknown = sum(map(bool, bare)) - sum(known)
+    if unknown and (len(names) != len(cells) or not names[-1].strip()):
+        return False
+    return sum(known) > len(bare) // 2
 
 
 def _commented(comments: Sequence[Line], separator: str, width: int | None) -> Line | None:

@@ -14,19 +14,24 @@ import numpy as np
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.table import Floats
 from mbd_bridge.formats.tables.dialect import (
+    BLANKS,
+    FAILED,
     SHOWN,
     Dialect,
     clock_seconds,
     dialect_of,
+    is_comment,
     is_number,
 )
 from mbd_bridge.formats.tables.lines import Line, Lines
 from mbd_bridge.formats.tables.source import Block, TableSource, cannot_read
 
-GAPS = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "#nv")
+GAPS = ("", "nan", "na", "n/a", "null", "none", "-", "--", *(text.lower() for text in FAILED))
 """What stands for no number in a cell."""
 BLOCK_CHARACTERS = 2**24
 """Of lines that are kept at a time before they are made into numbers."""
+MOST_EMPTY = 2**20
+"""Rows without a number that may stand at the end, as spreadsheets write them."""
 
 
 class TextSource(TableSource):
@@ -89,12 +94,21 @@ class TextSource(TableSource):
     def _blocks(self, lines: Iterator[Line], rows: int, places: Sequence[int]) -> Iterator[Block]:
         done = end = 0
 
+        no_numbers = f'{self._dialect.separator}{BLANKS}\t"'
+
         def data() -> Iterator[Line]:
             nonlocal end
+            empty: list[Line] = []  # at the end of the file they are nothing, before they are gaps
             for line in lines:
                 end = line.end
-                if line.text.strip() and not line.text.startswith("#"):
-                    yield line
+                if not line.text.strip() or is_comment(line.text):
+                    continue
+                if not line.text.strip(no_numbers) and len(empty) < MOST_EMPTY:
+                    empty.append(line)
+                    continue
+                yield from empty
+                empty.clear()
+                yield line
 
         data_lines = data()
         while block := _some_lines(data_lines, rows):
@@ -181,7 +195,7 @@ class TextSource(TableSource):
         advice = "write it like 0.5, -1 or 2e-3"
         if cell.strip().lower() in GAPS:
             advice += ", or leave such rows out (of a motion --gaps drop, gaps='drop')"
-        if "." in cell and "," in cell:
+        elif "." in cell and "," in cell:
             advice = "write it without signs between thousands"
         elif is_number(cell):
             advice = "write all numbers with points, or all with commas and ; between cells"
