@@ -216,7 +216,7 @@ class _Reader:
         warnings.compare_rates(self.time, self.q, self.v, self.has_v)
         compare_followers(self.table, model, self.q)
         measured = self.q.copy()
-        smoothed, noise, uncertainty = self._smooth(smoothing)
+        smoothed, noise, uncertainty = self._smooth(smoothing, warnings)
         derived = [*smoothed, *self._derive()]
         warnings.add(self.time, self.q, derived, measured)
         names = model.coordinate_names, model.velocity_names
@@ -246,7 +246,7 @@ class _Reader:
         return found
 
     def _smooth(
-        self, smoothing: Smoothing | Plan
+        self, smoothing: Smoothing | Plan, warnings: MotionWarnings
     ) -> tuple[list[ModelJoint], MotionNoise | None, MotionUncertainty | None]:
         """Smooth what is noisy; return the joints, what was found, and what is left of it."""
         joints = self.to_smooth()
@@ -266,11 +266,15 @@ class _Reader:
             self.v[:, one.body.v], self.a[:, one.body.v] = motion.v, motion.a
             self.has_v[one.body.v] = self.has_a[one.body.v] = True
             channels += motion.channels
+            warnings.add_stretches(one.joint.name, motion.stretches)
             found.append(one.joint)
         method = smoothing.options.method
         noise = MotionNoise(method, coordinate_noise(smoothing, joints), smoothing.clock)
         for note in noise_notes(noise, len(list(_independent(self.model)))):
             self._say("smoothing", note)
+        doubts = warnings.doubts()
+        self.assumed += [Assumption("smoothing", doubt) for doubt in doubts]
+        noise = replace(noise, doubts=(*noise.doubts, *doubts))
         if found:
             names = some([joint.name for joint in found], NAMED)
             self.assumed.append(Assumption("rates", f"those of the smoothing: {names}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mbd_bridge.errors import count, some, warn
 from mbd_bridge.mechanism import Model, ModelJoint
 from mbd_bridge.mechanism.units import velocity_units
+from mbd_bridge.motions.smoothing.guard import Kind, Stretch
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,7 +27,12 @@ ANOTHER, STILL = 0.5, 1e-2
 """Share of a way that another velocity leads astray; the shortest way that counts, rad or m."""
 BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
-
+SENTENCES: Mapping[Kind, str] = {
+    "own": "{joint} moves more quickly than elsewhere in {parts}, smoothed by themselves: {times}",
+    "doubted": "{joint} is farther from its recording than its noise tells in {parts}, where "
+    "its bands are wider: {times}",
+}
+"""What is said of the stretches of a kind."""
 
 Replaced = frozenset[tuple[str, str]]
 """What of the file acts, as ("damping", "friction" or "limits", joint)."""
@@ -78,7 +84,8 @@ def motion_notes(
 
 
 class MotionWarnings:
-    """Joints beyond their limits, wrapped angles, uneven times: of a motion that comes in pieces.
+    """Joints beyond their limits, wrapped angles, uneven times, stretches that are not as the rest:
+    of a motion that comes in pieces.
 
     Pieces that overlap are seen whole: nothing is lost where they meet.
     """
@@ -90,6 +97,31 @@ class MotionWarnings:
         self._jumps: dict[int, tuple[float, float]] = {}
         self._rates: dict[int, tuple[float, float, float]] = {}
         self._gap, self._steps, self._rows = 0.0, list[float](), 0
+        self._stretches: dict[Kind, dict[str, list[tuple[float, float]]]] = {}
+
+    def add_stretches(self, joint: str, stretches: Sequence[Stretch]) -> None:
+        """Take in the stretches of a joint's motion that are not as the rest of it."""
+        for stretch in stretches:
+            times = self._stretches.setdefault(stretch.kind, {}).setdefault(joint, [])
+            begin, end = stretch.begin, stretch.end
+            for other in [x for x in times if x[0] <= end and begin <= x[1]]:
+                times.remove(other)
+                begin, end = min(begin, other[0]), max(end, other[1])
+            times.append((begin, end))
+
+    def doubts(self) -> list[str]:
+        """Return a sentence about each joint that is farther from its recording than it may be."""
+        return self._in_stretches("doubted")
+
+    def _in_stretches(self, kind: Kind) -> list[str]:
+        return [
+            SENTENCES[kind].format(
+                joint=joint,
+                parts=count(len(times), "part"),
+                times=some([f"{begin:.5g} to {end:.5g} s" for begin, end in times], NAMED),
+            )
+            for joint, times in self._stretches.get(kind, {}).items()
+        ]
 
     def add(
         self,
@@ -152,7 +184,9 @@ class MotionWarnings:
 
     def notes(self) -> list[str]:
         """Return a sentence about each."""
-        return [*self.beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
+        stretches = [note for kind in SENTENCES for note in self._in_stretches(kind)]
+        odd = [*self.beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
+        return [*odd, *stretches]
 
     def _other_rates(self) -> list[str]:
         names = self._model.coordinate_names

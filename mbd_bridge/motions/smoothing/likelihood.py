@@ -5,9 +5,10 @@ trend that the penalty leaves free integrated out (REML) and the common variance
 
     -2 log L = n log(Σ w r² + λ ∫ (f⁽ᵖ⁾)² dt) + log |A| - log |λ Ω|,    s² = (Σ w r² + ...) / n
 
-with n numbers less p. It undersmooths far less often than generalised cross-validation, and orders
-p can be compared by it as cut-offs can: a motion with jumps of its acceleration asks for p = 3, a
-smooth one for more. Data may come in blocks, which share the parameters.
+with n numbers less p; where s is known, (Σ w r² + ...) / s² stands for the first term. It
+undersmooths far less often than generalised cross-validation, and orders p can be
+compared by it as cut-offs can: a motion with jumps of its acceleration asks for p = 3, a smooth one
+for more. Data may come in blocks, which share the parameters.
 """
 
 from __future__ import annotations
@@ -73,10 +74,17 @@ class Blocks:
         self._rate_density = sum(float(weights.sum()) for weights in rates) / lasting
         self._lowest = PERIODS / max(float(data.time[-1] - data.time[0]) for data in blocks)
         self._highest = 1.0 / self._step
+        self._scale: float | None = None
         self._equations: dict[tuple[int, float], list[Equations]] = {}
 
-    def choose(self, orders: Sequence[int] = ORDERS, cutoff: float | None = None) -> Choice:
-        """Return the parameters of largest likelihood, at a cut-off if one is given."""
+    def choose(
+        self,
+        orders: Sequence[int] = ORDERS,
+        cutoff: float | None = None,
+        scale: float | None = None,
+    ) -> Choice:
+        """Return the parameters of largest likelihood, at a cut-off or a scale if one is given."""
+        self._scale = scale
         if cutoff is not None:
             found = [self.at(order, cutoff) for order in orders]
         else:
@@ -96,7 +104,10 @@ class Blocks:
             squares, constant = squares + part, constant + more
             number += equations.data.number - order
         squares = max(squares, float(np.finfo(np.float64).tiny))
-        deviance = number * math.log(squares) + constant
+        if self._scale is not None:
+            deviance = squares / self._scale**2 + constant
+        else:
+            deviance = number * math.log(squares) + constant
         return Choice(order, weight, cutoff, math.sqrt(squares / number), deviance)
 
     def _assembled(self, order: int, cutoff: float) -> list[Equations]:

@@ -16,12 +16,13 @@ from mbd_bridge.motions.smoothing.basis import Floats
 from mbd_bridge.motions.smoothing.clock import Clock, better, rows_of_influence, ticks
 from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact
 from mbd_bridge.motions.smoothing.filters import LENGTHS, filtered, noise_covariance
+from mbd_bridge.motions.smoothing.guard import Curve, Guard, Stretch
 from mbd_bridge.motions.smoothing.likelihood import knot_spacing
 from mbd_bridge.motions.smoothing.noise import rounding_step
 from mbd_bridge.motions.smoothing.options import Smoothing
 from mbd_bridge.motions.smoothing.records import Channel, CoordinateNoise
 from mbd_bridge.motions.smoothing.signals import Derivatives, Signal, motion_of, signals_of
-from mbd_bridge.motions.smoothing.spline import Equations, parts_of, usual_step
+from mbd_bridge.motions.smoothing.spline import Data, Equations, parts_of, usual_step
 
 WHOLE = 16_384
 """Rows up to which a motion is looked at as a whole."""
@@ -74,12 +75,13 @@ class JointToSmooth:
 
 @dataclass(frozen=True, eq=False)
 class SmoothedJoint:
-    """Positions, velocities and accelerations of a joint, and their errors."""
+    """Positions, velocities and accelerations of a joint, their errors, and what was found."""
 
     q: Floats
     v: Floats
     a: Floats
     channels: tuple[Channel, ...]
+    stretches: tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +126,17 @@ class Plan:
         """Return a joint's motion, smoothed."""
         parts: list[Derivatives] = []
         channels: list[Channel] = []
+        stretches = list[Stretch]()
         pairs = zip(one.signals(states), self.signals[one.joint.name], strict=True)
         for signal, plan in pairs:
             if not plan.smoothed:
                 parts.append((signal.values, *_two(states.time, signal.values)))
                 continue
-            if self.options.method in ("savgol", "lowpass"):
-                part, knots, covariance = self._filtered(plan, states.time, signal)
-            else:
-                part, knots, covariance = self._splined(plan, states.time, signal)
-            parts.append(part)
+            filters = self.options.method in ("savgol", "lowpass")
+            curve = (self._filtered if filters else self._splined)(plan, states.time, signal)
+            values, first, second = curve.derived
+            parts.append((values, first, second))
+            stretches += curve.stretches
             axes = range(3) if signal.kind == "turn" else (signal.axis,)
             start = signal.axis if signal.kind == "plain" else 0
             turn = 3 if signal.kind == "turn" and one.joint.type.nq > 4 else 0
@@ -144,36 +147,41 @@ class Plan:
                     one.body.q.start + start + turn,
                     one.body.v.start + start + turn,
                     turn > 0,
-                    knots,
-                    covariance * signal.angle**2,
+                    curve.knots,
+                    curve.covariance * signal.angle**2,
                 )
                 for axis in axes
             ]
-        return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels))
+        return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels), tuple(stretches))
 
-    def _splined(
-        self, plan: SignalPlan, time: Floats, signal: Signal
-    ) -> tuple[Derivatives, Floats, Floats]:
+    def _splined(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
         assert plan.choice is not None
-        order = plan.choice.order
+        order, weight = plan.choice.order, plan.choice.weight
         spacing = knot_spacing(order, plan.choice.cutoff, self.step)
         data = data_of(plan, time, signal)
-        derived = np.empty((3, *signal.values.shape))
-        all_knots, covariances = list[Floats](), list[Floats]()
+        curves = []
         for part in parts_of(time, self.step):
             begin = self.origin + spacing * math.floor((time[part][0] - self.origin) / spacing)
-            for column, one in enumerate(data):
-                spline = Equations(one.rows(part), order, spacing, begin).solve(plan.choice.weight)
-                derived[:, part, column] = spline(time[part])
-            knots, covariance = spline.covariance()
-            all_knots.append(knots)
-            covariances.append(covariance * plan.choice.scale**2)
-        values, first, second = derived
-        return (values, first, second), np.concatenate(all_knots), np.concatenate(covariances)
+            own = [one.rows(part) for one in data]
+            splines = [Equations(one, order, spacing, begin).solve(weight) for one in own]
+            derived = np.stack([np.array(spline(time[part])) for spline in splines], axis=-1)
+            knots, covariance = splines[-1].covariance()
+            curve = Curve(derived, knots, covariance * plan.choice.scale**2)
+            self._guard(plan, own).watch(curve)
+            curves.append(curve)
+        return Curve(
+            np.concatenate([one.derived for one in curves], axis=1),
+            np.concatenate([one.knots for one in curves]),
+            np.concatenate([one.covariance for one in curves]),
+            [stretch for one in curves for stretch in one.stretches],
+        )
 
-    def _filtered(
-        self, plan: SignalPlan, time: Floats, signal: Signal
-    ) -> tuple[Derivatives, Floats, Floats]:
+    def _guard(self, plan: SignalPlan, data: Sequence[Data]) -> Guard:
+        assert plan.choice is not None
+        own = self.options.cutoff is None and self.options.method in ("auto", "spline")
+        return Guard(data, plan.choice.scale, plan.sigma, 0.5 * plan.step, self.step, own)
+
+    def _filtered(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
         assert plan.choice is not None
         assert self.options.method in ("savgol", "lowpass")
         cutoff, steps = plan.choice.cutoff, np.diff(time)
@@ -187,10 +195,12 @@ class Plan:
                 f"cutoff: expected less than half the sampling rate, {0.5 / self.step:g} Hz, got "
                 f"{cutoff:g} Hz"
             )
-        values, first, second = filtered(self.options.method, time, signal.values, cutoff)
+        derived = np.array(filtered(self.options.method, time, signal.values, cutoff))
         covariance = plan.sigma**2 * noise_covariance(self.options.method, cutoff, self.step)
         knots = np.array([time[0], time[-1]])
-        return (values, first, second), knots, np.array([covariance, covariance])
+        curve = Curve(derived, knots, np.array([covariance, covariance]))
+        self._guard(plan, data_of(plan, time, signal)).watch(curve)
+        return curve
 
 
 def _two(time: Floats, values: Floats) -> tuple[Floats, Floats]:
