@@ -1,8 +1,8 @@
 """The command line, ``mbd COMMAND ...``: `cli.parser` lists the commands, each is a module.
 
 The only room that prints. Results go to stdout, everything else to stderr; the exit code is 0,
-1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C,
-70 for a fault of ours.
+1 for a disagreement that ``mbd check`` found, 2 for input that cannot be used, 130 for Ctrl-C, 143
+for SIGTERM, 129 for SIGHUP, 70 for a fault of ours.
 """
 
 from __future__ import annotations
@@ -30,6 +30,18 @@ INPUTS = ("robot", "motion", "path", "study")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    from mbd_bridge.cli.signals import answered
+
+    with answered() as ending:
+        try:
+            code = _main(arguments)
+        except KeyboardInterrupt:
+            _tell("interrupted")
+            code = INTERRUPTED
+        return ending.exit_code(code)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     from mbd_bridge.cli.parser import (
         make_parser,
         near_option,
@@ -69,18 +81,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse's own: --help, --version, wrong usage
         return leaving.code if isinstance(leaving.code, int) else BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
     except OSError as error:  # the readers and writers of files have told theirs better
         _drop_output()
-        sys.stderr.write(f"mbd: error: {error}; is there room where it goes?\n")
+        _tell(f"mbd: error: {error}; is there room where it goes?")
         return BAD_INPUT
     except MemoryError:
-        sys.stderr.write("mbd: error: not enough memory; ask for fewer states or rows at a time\n")
+        _tell("mbd: error: not enough memory; ask for fewer states or rows at a time")
         return BAD_INPUT
     except MbdError as error:
         from mbd_bridge.cli.screen import report_error
@@ -91,9 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import traceback
 
         traceback.print_exc()
-        sys.stderr.write("mbd: this is a fault of mbd_bridge; please report it with the above\n")
+        _tell("mbd: this is a fault of mbd_bridge; please report it with the above")
         return FAULT
     return code
+
+
+def _tell(text: str) -> None:
+    """Write a line to stderr; a terminal that was closed takes none."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text + "\n")
 
 
 class _Closed(io.StringIO):

@@ -34,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     robot = screen.load_robot(options)
+    shared.check_columns(options.output, robot.model)
     motion = motion_file.read(options, robot.model)
     motion_file.write(options, robot.model, motion)
     return 0

@@ -49,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     robot = screen.load_robot(options)
+    shared.check_columns(options.output, robot.model)
     with screen.waiting("looking for positions"):
         motion, path = motion_along_path(
             read_table(options.path),

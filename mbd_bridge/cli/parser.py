@@ -74,8 +74,8 @@ The load in any joint of any machine, in machine code made for that machine.
 EPILOG = """\
 mbd COMMAND --help has an example and says what comes out. Results go to stdout, notes, warnings
 and errors to stderr. Exit code: 0 all well, 1 mbd check found a disagreement, a loop
-stays open or a motion cannot go on, 2 the input cannot be used, 130 interrupted, 70 a fault of
-mbd_bridge.
+stays open or a motion cannot go on, 2 the input cannot be used, 130 interrupted, 143 or 129
+ended by SIGTERM or SIGHUP, 70 a fault of mbd_bridge.
 """
 
 

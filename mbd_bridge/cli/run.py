@@ -17,11 +17,15 @@ to the same digits.
   mbd run urdf/crank_rocker.urdf --seconds 60 --near crank=0.5 --torque crank=0.2
   mbd run urdf/four_bar.urdf --near crank=0.5 --rate 0.1 --window
 
-Without --seconds it goes on until Ctrl-C, which ends it with what there is. Out comes a summary:
+Without --seconds it goes on until Ctrl-C, SIGTERM or SIGHUP, which end it with what there is. A
+run with -o keeps its records until then: --every K keeps fewer. Out comes a summary:
 how late steps began and how long they took (median, 99 and 99.9 percentile, maximum), how many
 ended after the next one was due; with -o the motion as a table.
 Other programs drive a machine through mbd.RealTime in Python.
 """
+
+KEPT = 1_000_000
+"""Records of a run that is not written: forces are compared with their limits there."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     robot = screen.load_robot(options)
+    shared.check_columns(options.output, robot.model)
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("compiling"):
         system = System(
@@ -85,13 +90,13 @@ def run(options: argparse.Namespace) -> int:
         rate=options.rate,
         late=options.late,
         every=options.every,
+        keep=None if options.output else KEPT,
         window=options.window,
     )
     if options.output is not None:
         found.save(options.output)
         screen.rows_written(len(found.time), options.output)
-    steps = len(found.took)
-    screen.say(f"{steps} steps of {found.step:g} s to t = {found.time[-1]:g} s")
+    screen.say(f"{found.steps} steps of {found.step:g} s to t = {found.time[-1]:g} s")
     for line in found.report().splitlines():
         screen.say(line)
     if found.slipped:

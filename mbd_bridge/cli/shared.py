@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import Names, whole_number
+
+if TYPE_CHECKING:
+    from mbd_bridge.mechanism import Model
 
 EXPONENTS = (3.0, 5.0, 10.0)
 """Woehler exponents unless others are given; those of `loads.durability`, known without it."""
@@ -62,6 +66,21 @@ def check_table(options: argparse.Namespace) -> None:
 
     if options.output is not None:
         check_output(options.output)
+
+
+def check_columns(output: str | None, model: Model, joints: Iterable[str] = ()) -> None:
+    """Refuse names that make two columns of a motion's table the same, before it is computed.
+
+    Parameters
+    ----------
+    joints : whose loads stand beside the motion
+    """
+    from mbd_bridge.formats.table import Column, check_columns
+    from mbd_bridge.loads.export import load_names
+    from mbd_bridge.motions.table import motion_columns
+
+    columns = [Column(name) for joint in joints for name in load_names(model, joint)]
+    check_columns([*motion_columns(model), *columns], output or "stdout")
 
 
 def named(words: Iterable[str], option: str, form: str) -> dict[str, str]:

@@ -101,7 +101,8 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     robot = screen.load_robot(options)
-    _check_joints(robot, options)
+    joints = _joints(robot, options)
+    shared.check_columns(options.output, robot.model, joints)
     try:
         motion = _simulated(robot, options)
     except SolveError as error:
@@ -111,8 +112,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         with screen.waiting("computing accelerations and loads"):
             known = len(motion.a)
-            if options.joints and known:
-                loads = motion.joint_loads(None if options.joints == ["all"] else options.joints)
+            if joints and known:
+                loads = motion.joint_loads(joints)
     except SolveError as error:  # at the start alone, where the status says more
         screen.report_error(error if motion.finished else SolveError(motion.status))
         return EXIT_INCOMPLETE
@@ -135,14 +136,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_joints(robot: Mechanism, options: argparse.Namespace) -> None:
-    """Refuse a wrong name before the work is done."""
-    from mbd_bridge.errors import ModelError, unknown_name
+def _joints(robot: Mechanism, options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the joints whose loads are asked for; refuse a wrong name before the work is done."""
+    from mbd_bridge.loads import LoadRequest
 
-    known = [*robot.model.joint_index, *(cut.name for cut in robot.model.cuts)]
-    for name in options.joints or ():
-        if name not in known and options.joints != ["all"]:
-            raise ModelError(unknown_name("joint", name, known))
+    if not options.joints:
+        return ()
+    return LoadRequest.of(robot.model, None if options.joints == ["all"] else options.joints).joints
 
 
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:

@@ -13,6 +13,7 @@ from mbd_bridge.arguments import as_floats
 from mbd_bridge.errors import StateError
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motions.smoothing import BAND
 from mbd_bridge.motions.table import (
@@ -58,6 +59,13 @@ def load_columns(loads: JointLoads) -> tuple[Column, ...]:
     bands = [c for c in columns if f".{REACTION}." not in c.name] * (loads.uncertainty is not None)
     columns += [replace(c, name=band_of(c.name)) for c in bands]
     return tuple(columns)
+
+
+def load_names(model: Model, joint: str) -> list[str]:
+    """Return the names of the columns that the load of a joint may have, if it is determined."""
+    suffixes = model.joint(joint).type.velocities if joint in model.joint_index else ("",)
+    names = [*COMPONENTS, *(ACTUATION + suffix for suffix in suffixes)]
+    return [f"{joint}.{name}" for name in names]
 
 
 def load_rows(loads: JointLoads, bands: bool | None = None) -> Floats:

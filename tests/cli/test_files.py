@@ -94,3 +94,38 @@ def test_an_unknown_suffix_is_refused_before_anything_is_computed(tmp_path, caps
         assert main([*words, *more, "-o", out]) == 2
         assert "available: .csv, .parquet, .npz, .h5, .hdf5" in capsys.readouterr().err
     assert not os.listdir(tmp_path)
+
+
+TWO_NAMES = """\
+<robot name="two"><link name="base"/>
+<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="first" type="continuous"><parent link="base"/><child link="a"/></joint>
+<joint name="first.NAME" type="continuous"><parent link="a"/><child link="b"/></joint></robot>
+"""
+
+
+@pytest.mark.parametrize("name", ["vel", "fx", "actuation"])
+@pytest.mark.parametrize("command", ["simulate", "run", "complete", "ik"])
+def test_columns_of_one_name_are_refused_before_the_work(run, tmp_path, monkeypatch, command, name):
+    robot = tmp_path / "two.urdf"
+    robot.write_text(TWO_NAMES.replace("NAME", name))
+    words = {
+        "simulate": ("--seconds", "0.1", "--joints", "first"),
+        "run": ("--seconds", "0.1"),
+        "complete": ("motion.csv",),
+        "ik": ("path.csv",),
+    }[command]
+    if command != "simulate" and name != "vel":
+        return  # no loads stand beside their motion
+
+    def work(*_, **__):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr("mbd_bridge.api.simulate", work)
+    monkeypatch.setattr("mbd_bridge.real_time.runner.RealTime", work)
+    code, out, err = run(command, robot, *words, "-o", tmp_path / "out.csv")
+    assert (code, out) == (2, "")
+    assert f"a column's name must stand once in the header; twice or more: first.{name}" in err

@@ -1,8 +1,15 @@
 """``mbd run``: a motion at wall-clock pace, and what it says of it."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
+import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.formats.tables import read_table
 from tests.robots import OWN
 
 ROCKER = OWN / "crank_rocker.urdf"
@@ -27,3 +34,39 @@ def test_a_step_that_is_none_is_refused(run):
     code, _, err = run("run", ROCKER, "--seconds", "1", "--step", "0", "--near", "crank=0.5")
     assert code == 2
     assert "step: expected a time step in s" in err
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_ends_a_run_with_its_file(tmp_path, name):
+    table, number = tmp_path / "run.csv", getattr(signal, name)
+    words = ("run", ROCKER, "--near", "crank=0.5", "-o", table)
+    with subprocess.Popen(
+        [sys.executable, "-m", "mbd_bridge", *map(str, words)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert "starts at" in process.stderr.readline()  # all is compiled
+        time.sleep(0.5)
+        process.send_signal(number)
+        if name != "SIGINT":
+            time.sleep(0.02)
+            process.send_signal(number)  # as shells do that end
+        if name == "SIGHUP":
+            process.stderr.close()  # there is no terminal any more
+        code = process.wait(30.0)
+    assert code == (0 if name == "SIGINT" else 128 + number)
+    rows = read_table(table)
+    assert len(rows.values) > 10 and rows.column("time")[0] == 0.0
+
+
+def test_a_signal_ends_other_commands_without_traces(tmp_path):
+    long = ("--near", "crank=0.5", "--seconds", "1e3", "--every", "1000")
+    words = ("simulate", ROCKER, *long, "-o", tmp_path / "x.csv")
+    with subprocess.Popen(
+        [sys.executable, "-m", "mbd_bridge", *map(str, words)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert "starts at" in process.stderr.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        said = process.stderr.read()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said == "interrupted\n"
+    assert not [*tmp_path.iterdir()]
