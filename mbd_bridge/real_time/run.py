@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from mbd_bridge.formats.tables import Column, TableWriter
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import attributes, motion_columns
+from mbd_bridge.real_time.record import Histogram
 from mbd_bridge.spatial import Array
 
 PERCENT = (50.0, 99.0, 99.9, 100.0)
@@ -25,8 +27,11 @@ class RealTimeRun:
     model : of the machine
     time, q, v : (K,) s, (K, nq), (K, nv) records
     step, rate : s, and seconds of the motion in a second
-    late : (N,) s, by which each step began after it was due
-    took : (N,) s, from the beginning of each step to its end, inputs and outputs included
+    steps : N
+    late : (N,) s, by which each step began after it was due; of runs of more than a million steps
+        that of the last million (`record.TIMED`)
+    took : (N,) s, from the beginning of each step to its end, inputs and outputs included; as many
+    histograms : of `late` and `took`, of all steps
     missed : steps that ended after the next one was due
     slipped : s, by which the motion was let fall behind the clock
     status : "finished", or why it ended before
@@ -39,8 +44,10 @@ class RealTimeRun:
     v: Array
     step: float
     rate: float
+    steps: int
     late: Array
     took: Array
+    histograms: tuple[Histogram, Histogram]
     missed: int
     slipped: float
     status: str
@@ -52,14 +59,17 @@ class RealTimeRun:
         return self.status == "finished"
 
     def percentiles(self) -> dict[str, dict[str, float]]:
-        """Return 50 %, 99 %, 99.9 % and the maximum of `late` and `took`, s."""
+        """Return 50 %, 99 %, 99.9 % and the maximum of `late` and `took` of all steps, s."""
         names = [*(f"{p:g} %" for p in PERCENT[:-1]), "max"]
         found = {}
-        for what, values in (("late", self.late), ("took", self.took)):
-            numbers = (
-                np.percentile(values, PERCENT) if len(values) else np.full(len(PERCENT), np.nan)
-            )
-            found[what] = dict(zip(names, numbers.tolist(), strict=True))
+        whats = zip(("late", "took"), (self.late, self.took), self.histograms, strict=True)
+        for what, values, histogram in whats:
+            numbers = [math.nan] * len(PERCENT)
+            if len(values) == self.steps > 0:
+                numbers = np.percentile(values, PERCENT).tolist()
+            elif len(values):
+                numbers = histogram.percentiles(PERCENT)
+            found[what] = dict(zip(names, numbers, strict=True))
         return found
 
     def report(self) -> str:
@@ -70,8 +80,8 @@ class RealTimeRun:
         for what, label in (("late", "begins late"), ("took", "takes")):
             numbers = "".join(f"{1e6 * rows[what][name]:>7.0f} µs" for name in names)
             lines.append(f"{label:<12}{numbers}")
-        share = 100.0 * self.missed / max(len(self.took), 1)
-        lines.append(f"{self.missed} of {len(self.took)} deadlines missed ({share:.3g} %)")
+        share = 100.0 * self.missed / max(self.steps, 1)
+        lines.append(f"{self.missed} of {self.steps} deadlines missed ({share:.3g} %)")
         return "\n".join([*lines, *self.notes])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -86,6 +96,6 @@ class RealTimeRun:
     def __repr__(self) -> str:
         end = float(self.time[-1]) if len(self.time) else 0.0
         return (
-            f"RealTimeRun({self.model.name!r}: {len(self.took)} steps of {self.step:g} s to "
+            f"RealTimeRun({self.model.name!r}: {self.steps} steps of {self.step:g} s to "
             f"t = {end:.6g} s, {self.missed} deadlines missed, {self.status})"
         )

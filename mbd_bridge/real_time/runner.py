@@ -26,7 +26,8 @@ from mbd_bridge.errors import (
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.mechanism import Model
 from mbd_bridge.named import Named
-from mbd_bridge.real_time.pace import wait_until, without_pauses
+from mbd_bridge.real_time.pace import Collect, wait_until, without_pauses
+from mbd_bridge.real_time.record import TIMED, Histogram, Rows
 from mbd_bridge.real_time.run import RealTimeRun
 from mbd_bridge.real_time.stepping import Stepping
 from mbd_bridge.simulate.equations import Equations
@@ -43,9 +44,6 @@ Drive = Callable[[float, "Values"], Mapping[str, float] | None]
 
 Observe = Callable[[float, "Values"], object]
 """(t, values) -> False to end the run; what else it returns does not matter."""
-
-BLOCK = 65_536
-"""Steps for which memory is taken at once."""
 
 PICTURES = 30.0
 """A second, that a window gets."""
@@ -169,6 +167,7 @@ class RealTime:
         rate: float = 1.0,
         late: Late = "catch up",
         every: int = 1,
+        keep: int | None = None,
         window: bool = False,
     ) -> RealTimeRun:
         """Run from the first state, until a time, `stop`, or Ctrl-C.
@@ -182,6 +181,7 @@ class RealTime:
         late : what follows a step that ended after the next one was due: "catch up", those that are
             due at once, or "slip", the clock waits and all that follow are due later
         every : steps from one record to the next
+        keep : records that are kept at most, the last ones; None: all. Runs of days need it
         window : show the machine as it moves, in a window of pybullet
 
         Notes
@@ -195,6 +195,7 @@ class RealTime:
         rate = real_number("rate", rate, "seconds of the motion in a second", positive=True)
         late = one_of("late", late, ("catch up", "slip"), StateError)
         every, window = whole_number("every", every), flag("window", window)
+        most = None if keep is None else whole_number("keep", keep)
         observe = function_or_none("outputs", outputs, "a function of (t, values)")
         drive = inputs if callable(inputs) else None
         if inputs is not None and drive is None:
@@ -204,11 +205,11 @@ class RealTime:
         self._stepping.restart(0.0)
         self.values.changed()
         self._stopped = False
-        record = _Record(self, rate, late, every)
+        record = _Record(self, rate, late, every, most)
         show = self._window() if window else None
         try:
-            with without_pauses():
-                self._loop(steps, record, drive, observe, show)
+            with without_pauses() as collect:
+                self._loop(steps, record, drive, observe, show, collect)
         except KeyboardInterrupt:
             record.status = f"interrupted at t = {float(self._stepping.t[0]):.6g} s"
         except MbdError as error:
@@ -220,7 +221,13 @@ class RealTime:
         return self.last
 
     def _loop(
-        self, steps: float, record: _Record, drive: Drive | None, observe: Observe | None, show: Any
+        self,
+        steps: float,
+        record: _Record,
+        drive: Drive | None,
+        observe: Observe | None,
+        show: Any,
+        collect: Collect,
     ) -> None:
         stepping, values, every = self._stepping, self.values, record.every
         period, slips = self.step / record.rate, record.late == "slip"
@@ -250,6 +257,7 @@ class RealTime:
             if slips and ended > due + period:
                 first += ended - due - period
                 record.slipped += ended - due - period
+            collect(first + k * period - ended)
             if self._stopped:
                 record.status = f"stopped at t = {float(stepping.t[0]):.6g} s"
                 return
@@ -261,52 +269,44 @@ class RealTime:
 
 
 class _Record:
-    """What is kept of a run while it goes on; memory is taken in blocks."""
+    """What is kept of a run while it goes on."""
 
-    def __init__(self, machine: RealTime, rate: float, late: Late, every: int) -> None:
+    def __init__(
+        self, machine: RealTime, rate: float, late: Late, every: int, most: int | None
+    ) -> None:
         stepping = machine._stepping
         self._model, self._step = stepping.model, machine.step
         self.rate, self.late, self.every = rate, late, every
         self._limits, self._held = stepping.limits, stepping.system.effort is not None
-        ends = np.cumsum([1, len(stepping.q), len(stepping.v)])
-        self._ends = ends.tolist()
-        self._width = self._ends[2] + (0 if self._limits is None else len(stepping.v))
-        self._states = [np.empty((BLOCK // every + 2, self._width))]
-        self._times = [np.empty((BLOCK, 2))]
-        self._rows = self._timed = 0
+        widths = [1, len(stepping.q), len(stepping.v)]
+        self._ends = np.cumsum(widths).tolist()
+        widths += [] if self._limits is None else [len(stepping.v)]
+        self._states, self._times = Rows(widths, most), Rows((1, 1), TIMED)
+        self._histograms = Histogram(), Histogram()
         self.missed, self.slipped, self.status = 0, 0.0, "finished"
 
     def add(self, stepping: Stepping) -> None:
         """Keep the state."""
-        block = self._states[-1]
-        if self._rows == len(block):
-            self._states.append(np.empty_like(block))
-            block, self._rows = self._states[-1], 0
-        row = block[self._rows]
-        first, second, third = self._ends
-        row[:first], row[first:second], row[second:third] = stepping.t, stepping.q, stepping.v
-        if self._limits is not None:
-            row[third:] = stepping.given()
-        self._rows += 1
+        parts = stepping.t, stepping.q, stepping.v
+        if self._limits is None:
+            self._states.add(*parts)
+        else:
+            self._states.add(*parts, stepping.given())
 
     def timed(self, late: float, took: float, missed: bool) -> None:
         """Keep how punctual a step was."""
-        if self._timed == BLOCK:
-            self._times.append(np.empty((BLOCK, 2)))
-            self._timed = 0
-        self._times[-1][self._timed] = late, took
-        self._timed += 1
+        self._times.add(late, took)
+        self._histograms[0].add(late)
+        self._histograms[1].add(took)
         self.missed += missed
 
     def run(self) -> RealTimeRun:
         """Return what was kept."""
-        states = np.concatenate([*self._states[:-1], self._states[-1][: self._rows]])
-        times = np.concatenate([*self._times[:-1], self._times[-1][: self._timed]])
-        time, q, v, given = np.split(states, self._ends, axis=1)
+        time, q, v, given = np.split(self._states.array(), self._ends, axis=1)
         notes: tuple[str, ...] = ()
         if self._limits is not None:
             notes = self._limits.note(self._held, time[:, 0], given)
-        late, took = times.T.copy()
+        late, took = self._times.array().T.copy()
         return RealTimeRun(
             self._model,
             time[:, 0],
@@ -314,8 +314,10 @@ class _Record:
             v,
             self._step,
             self.rate,
+            self._times.count,
             late,
             took,
+            self._histograms,
             self.missed,
             self.slipped,
             self.status,

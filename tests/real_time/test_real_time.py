@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 import threading
 import time
+import weakref
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import NoDisplayError
-from mbd_bridge.real_time import pace, runner
+from mbd_bridge.real_time import pace, record, runner
 from mbd_bridge.simulate.steps.coupled import CoupledStep
 from mbd_bridge.view.live import LiveWindow
 from tests.machines import four_bar
@@ -128,6 +130,57 @@ def test_a_late_step_is_caught_up_with_or_the_clock_waits(driven, clock, late, e
     assert abs(run.slipped - (end - 0.02)) < 2e-5
     assert run.percentiles()["took"]["max"] == pytest.approx(5.5e-3)
     assert f"{missed} of 20 deadlines missed" in run.report()
+
+
+def test_a_run_of_days_keeps_its_last_records_and_counts_all_steps(driven, monkeypatch):
+    every_row = driven.run(0.3, rate=FAST)
+    monkeypatch.setattr(runner, "TIMED", 70)
+    monkeypatch.setattr(record, "BLOCK", 16)
+    run = driven.run(0.3, rate=FAST, keep=50)
+    assert run.steps == 300 and len(run.late) == len(run.took) == 70
+    assert run.time.tolist() == every_row.time[-50:].tolist()
+    assert run.q.tolist() == every_row.q[-50:].tolist()
+    assert "of 300 deadlines missed" in run.report() and "300 steps" in repr(run)
+    assert run.percentiles()["took"]["max"] >= run.took.max() > 0.0
+
+
+def test_a_histogram_knows_percentiles_to_half_a_percent():
+    durations = np.random.default_rng(0).lognormal(-9.0, 2.0, 5000)
+    histogram = record.Histogram()
+    for one in durations:
+        histogram.add(float(one))
+    percent = (50.0, 99.0, 99.9, 100.0)
+    exact = np.percentile(durations, percent, method="inverted_cdf")
+    assert histogram.percentiles(percent) == pytest.approx(exact, rel=5.1e-3)
+    assert histogram.percentiles(percent)[-1] == durations.max()
+
+
+class Ring:
+    """An object in a cycle."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.mark.parametrize("rate", [1.0, FAST])
+def test_cycles_are_collected_while_a_run_goes_on(driven, clock, monkeypatch, rate):
+    monkeypatch.setattr(pace, "NEW", 200)
+    monkeypatch.setattr(pace, "MOST", 1000)
+    rings = weakref.WeakSet()
+    most = 0
+
+    def careless(t, now):
+        nonlocal most
+        rings.update(Ring() for _ in range(10))
+        most = max(most, len(rings))
+
+    gc.unfreeze()  # what the tests' configuration froze
+    try:
+        run = driven.run(2.0, rate=rate, inputs=careless)
+        assert run.finished and gc.isenabled() and gc.get_freeze_count() == 0
+    finally:
+        gc.freeze()
+    assert most < (400 if rate == 1.0 else 1200)  # of 20,000
 
 
 def test_another_thread_sets_inputs_and_ends_the_run(driven):
