@@ -497,13 +497,7 @@ KINDS: dict[str, Kind] = {
 
 FAILING = {
     "trapezoids, exact": "the interpolating quintic overshoots where the acceleration jumps",
-    "short move, encoder of 16 bits": "counts are taken for exact where most rows are at rest",
     "stops in few samples, noise": "one smoothness serves the whole recording",
-    "rare holds, exact": "few copies of the last row are taken for the motion",
-    "rare holds, noise": "the same",
-    "rare holds of one joint": "the same",
-    "glitches, exact": "single samples far off are taken for the motion",
-    "glitches, encoder of 16 bits": "the same",
     "noise at 25 Hz": "noise in a band is taken for the motion",
 }
 """Kinds of which a recording of the test is confidently wrong, and why: to be empty. A kind that is

@@ -8,6 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
 from mbd_bridge.motions.smoothing import BAND, OFF, Smoothing
+from mbd_bridge.motions.smoothing.rows import glitches, measured_rows
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 from tests.noise.study import minimum_jerk
 
@@ -159,6 +160,46 @@ def test_values_that_a_recorder_repeats_until_new_ones_come_count_once(arm, rate
     found = arm.joint_loads(motion, joints=elbow).actuation
     assert abs(np.abs(found).max() / np.abs(true).max() - 1.0) < PEAK
     assert np.abs(found - true).max() < 1.5 * WORST * np.abs(true).max()
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1e-4])
+def test_a_row_that_a_logger_holds_for_long_now_and_then_does_not_count(arm, sigma):
+    """For 60 ms, at the start, amid a motion, and after a rest: interpolated, the elbow stops."""
+    time = np.arange(1500) / 500
+    truth, moved = ur5_motion(time), np.maximum(time - 1.5, 0.0)
+    truth = ur5_motion(np.where(time < 1.0, time, 1.0) + moved**3 / (0.1 + moved**2))
+    q = (
+        truth.q
+        + sigma * np.random.default_rng(1).normal(size=truth.q.shape) * (time < 1.0)[:, None]
+    )
+    fresh = np.ones(1500, dtype=bool)
+    for begin in (40, 300, 760):
+        fresh[begin : begin + 30] = False
+    held = q[np.maximum.accumulate(np.where(fresh, np.arange(1500), 0))]
+    copied, glitch = measured_rows(time, held[:, [2]])
+    assert not glitch.any()
+    assert np.array_equal(copied[:500], ~fresh[:500])
+    motion = recorded(arm, time, held)
+    assert any("repeats values until new ones come" in note for note in motion.notes)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1e-5])
+def test_single_samples_far_from_their_neighbours_do_not_count_and_stops_are_none(arm, sigma):
+    time, rng = np.arange(1000) / 250, np.random.default_rng(2)
+    truth = ur5_motion(time)
+    q = truth.q + sigma * rng.normal(size=truth.q.shape)
+    rows = np.array([100, 104, 500, 901])
+    q[rows, 2] += [1e-3, 1e-2, 0.3, -1e-3]
+    assert np.array_equal(np.flatnonzero(glitches(q[:, [2]])), rows)
+    motion = recorded(arm, time, q)
+    assert any("4 single samples of elbow_joint far from" in note for note in motion.notes)
+    elbow = ["elbow_joint"]
+    true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation
+    found = arm.joint_loads(motion, joints=elbow).actuation
+    assert np.abs(found - true).max() < WORST * np.abs(true).max()
+    for rows in range(1, 9):  # the elbow stops within so many samples
+        stop = np.minimum(time, 2.0) + np.clip(time - 2.0, 0.0, 0.004 * rows) / 2.0
+        assert not glitches((stop + sigma * rng.normal(size=1000))[:, None]).any()
 
 
 def test_the_last_digit_that_flickers_at_rest_is_no_motion(arm):

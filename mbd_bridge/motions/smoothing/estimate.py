@@ -13,12 +13,12 @@ from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot
 from mbd_bridge.motions.smoothing.noise import (
     FEWEST,
     UNIFORM,
-    measured_rows,
     repeats,
     rounding_step,
     white_noise,
 )
 from mbd_bridge.motions.smoothing.options import Smoothing
+from mbd_bridge.motions.smoothing.rows import measured_rows
 from mbd_bridge.motions.smoothing.signals import Signal
 from mbd_bridge.motions.smoothing.spline import (
     Data,
@@ -56,8 +56,8 @@ class SignalPlan:
     rate_sigma : standard deviation of measured rates, None if none are used
     choice : of the spline, for data with the weights of `data_of`
     lumped : rows over which equal values count as one
-    held : whether a recorder wrote values again and again until new ones came; the copies count
-        nothing
+    held : whether a recorder wrote values again until new ones came; the copies count nothing
+    glitches : single samples far from their neighbours, in the blocks; they count nothing
     """
 
     smoothed: bool
@@ -67,6 +67,7 @@ class SignalPlan:
     choice: Choice | None = None
     lumped: float = 1.0
     held: bool = False
+    glitches: int = 0
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -83,7 +84,8 @@ def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
     weights = np.full(len(time), plan.sigma**-2.0)
     if plan.step > 0.0 and plan.lumped > 1.0:
         weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
-    fresh = measured_rows(signal.values) if plan.held else np.ones(len(time), dtype=bool)
+    copied, glitch = measured_rows(time, signal.values)
+    fresh = ~(copied | glitch)
     weights = np.where(fresh, weights, 0.0)
     if plan.rate_sigma is None or signal.rates is None:
         return [Data(time, column, weights) for column in signal.values.T]
@@ -111,11 +113,14 @@ def estimate(
     other_step : to which another joint was rounded, or 0
     """
     pairs = list(zip(times, signals, strict=True))
-    rows = [measured_rows(signal.values) for signal in signals]
-    held = not all(fresh.all() for fresh in rows)
-    every = pairs
-    if held:
-        pairs = [(t[k], s.rows(k)) for (t, s), k in zip(pairs, rows, strict=True)]
+    rows = [measured_rows(t, s.values) for t, s in pairs]
+    held = any(bool(copied.any()) for copied, _ in rows)
+    glitches = sum(int(np.count_nonzero(glitch)) for _, glitch in rows)
+    every, left_out = pairs, held or glitches > 0
+    if left_out:
+        pairs = [
+            (t[~(a | b)], s.rows(~(a | b))) for (t, s), (a, b) in zip(pairs, rows, strict=True)
+        ]
     steps = {rounding_step(t, s.values[:, 0], factor, other_step) for t, s in pairs}
     step = max(steps) if signals[0].kind != "turn" else 0.0
     white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
@@ -126,14 +131,14 @@ def estimate(
         rates = _noise([(t, s.rates) for t, s in pairs if s.rates is not None], signals[0].freedom)
     quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
     forced = options.method == "spline" or options.cutoff is not None
-    if ((quiet or exact_rates) and not (forced or held)) or len(pairs[0][0]) < FEWEST:
+    if ((quiet or exact_rates) and not (forced or left_out)) or len(pairs[0][0]) < FEWEST:
         return SignalPlan(False, sigma, step)
     pairs = every
-    plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held)
+    plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held, glitches=glitches)
     plan = _chosen(plan, pairs, options)
     if rates is not None:
         rates = max(rates, _apart(plan, pairs))
-    if not (forced or held) and not _matters(plan, pairs, rates):
+    if not (forced or left_out) and not _matters(plan, pairs, rates):
         return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
     if rates is None:
         return plan

@@ -9,8 +9,6 @@ moves: a machine at rest, read by an encoder, has no noise at all there.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,15 +47,6 @@ MOVING_NORMAL = 1.959963984540054
 """That percentile of the size of a standard normal variable."""
 FEWEST_CHANGES = 8
 """Changes of a value, at least, from which something is concluded."""
-HELD_SHARE = 0.02
-"""Share of the values that stay for several rows amid motion from which on a recorder held them."""
-USUAL_RUN = 90.0
-"""Percentile of the rows for which values stay that is usual: 125 rows/s are written as 150 by
-writing every fifth twice."""
-HELD_STEPS = 2.0
-"""Changes of rounded values by no more than so many steps are a staircase, not held values."""
-LONG_HELD = 1.5
-"""Ratio of a run of equal values to the usual one from which on the machine rests."""
 ROUNDING_SHARE = 0.25
 """Share of what rounding would make of the differences from which on there was rounding; exact
 numbers that happen to stand on a grid, such as 0.01 k, make none."""
@@ -134,33 +123,6 @@ def _by_order(
     return found
 
 
-def measured_rows(values: Floats) -> Flags:
-    """Return which rows of a signal (N, n) a recorder that holds values until new ones come
-    measured anew.
-
-    A robot tells its joints at 125 Hz, a recorder writes 500 rows/s: three of four are copies, and
-    a spline through all of them would be stairs. All rows count where there are no such copies;
-    where the machine rests, one of as many rows as are usual elsewhere.
-    """
-    every = np.ones(len(values), dtype=bool)
-    change = np.linalg.norm(np.diff(values, axis=0), axis=1)
-    places = np.flatnonzero(change) + 1
-    runs = np.diff(places)
-    if len(runs) < FEWEST_CHANGES or len(values) < FEWEST:
-        return every
-    moves = change[places - 1] > HELD_STEPS * _counts(values[:, 0])
-    held = (runs > 1) & moves[1:] & moves[:-1]
-    if np.count_nonzero(held) < FEWEST_CHANGES or np.mean(held) < HELD_SHARE:
-        return every
-    usual = float(np.percentile(runs, USUAL_RUN))
-    fresh = np.zeros(len(values), dtype=bool)
-    for begin, end in itertools.pairwise([0, *places.tolist(), len(values)]):
-        fresh[begin] = True
-        if end - begin > LONG_HELD * usual:
-            fresh[begin : end : max(1, round(usual))] = True
-    return fresh
-
-
 def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: float = 0.0) -> float:
     """Return the step to which numbers (N,) at times (N,) were rounded, 0 if none shows.
 
@@ -179,7 +141,7 @@ def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: floa
         whole = other > 0.0 and abs(least / other - round(least / other)) < ON_COUNTS
         flickers = np.count_nonzero(np.diff(values)) >= FEWEST_CHANGES
         return other if whole and least > 0.5 * other else least if flickers else 0.0
-    step = max(_decimals(values / factor) * factor, _counts(values))
+    step = max(_decimals(values / factor) * factor, count_step(values))
     if step == 0.0:
         return 0.0
     moving = moving_noise(time, values[:, None])[0]
@@ -197,7 +159,7 @@ def _decimals(written: Floats) -> float:
     return 0.0
 
 
-def _counts(values: Floats) -> float:
+def count_step(values: Floats) -> float:
     """Return the smallest difference of two levels if all others are whole multiples, else 0."""
     levels = np.unique(values)
     levels = levels[np.append(True, np.diff(levels) > SAME_LEVEL * np.abs(levels).max())]

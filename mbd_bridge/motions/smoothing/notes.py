@@ -52,6 +52,9 @@ def _sentence(
     if held := [one.name for one in part if one.held]:
         text += f"; the recorder repeats values until new ones come, copies of {some(held, NAMED)} "
         text += "are not used"
+    if wild := [one.name for one in part if one.glitches]:
+        samples = count(sum(one.glitches for one in part), "single sample")
+        text += f"; {samples} of {some(wild, NAMED)} far from the neighbours not used"
     if any(one.velocity_sigma is not None for one in part):
         both = [one for one in part if one.velocity_sigma is not None]
         text += (

@@ -308,6 +308,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
                     0 if choice is None else choice.order,
                     0.0 if choice is None else choice.cutoff,
                     signal.held,
+                    signal.glitches,
                 )
             )
     return tuple(found)

@@ -32,6 +32,7 @@ class CoordinateNoise:
     order, cutoff : of the smoothing spline: derivative that is penalised, and frequency, Hz, at
         which a sine is halved
     held : whether a recorder wrote values again until new ones came; the copies count nothing
+    glitches : single samples far from their neighbours, of those looked at; they count nothing
     """
 
     name: str
@@ -43,6 +44,7 @@ class CoordinateNoise:
     order: int
     cutoff: float
     held: bool = False
+    glitches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
