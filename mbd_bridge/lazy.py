@@ -10,6 +10,9 @@ from typing import Any, Self, TypeVar, overload
 
 T = TypeVar("T")
 
+PYTHONS_OWN = functools.cached_property
+"""To tell those of users' classes by; ours are of this kind, too."""
+
 
 class cached_property(functools.cached_property[T]):  # noqa: N801 - it reads like the one it replaces
     """A `functools.cached_property` that takes no lock, as Python's own from 3.12.

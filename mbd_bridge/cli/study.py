@@ -31,6 +31,9 @@ With --folder parts are kept as they are done: a study that was killed goes on f
 that was made before is read. Out comes a summary of each output, and with -o the table.
 """
 
+MOST_TOLD = 8
+"""Ways in which variants fail that are told on the screen."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -53,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.api import load
     from mbd_bridge.cli import screen
     from mbd_bridge.studies import study
+    from mbd_bridge.studies.endings import STATUS
     from mbd_bridge.studies.executors import executor_of
     from mbd_bridge.studies.file import read_study
 
@@ -74,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
         )
     rows = []
     for name, values in found.outputs.items():
+        if name == STATUS:
+            continue
         there = values[np.isfinite(values)]
         if not len(there):
             rows.append([name, "0", "", "", "", "", "", ""])
@@ -85,9 +91,11 @@ def run(options: argparse.Namespace) -> int:
     screen.show(screen.stdout(), screen.table(headings, rows))
     if found.reused:
         screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")
-    for status, times in found.statuses.items():
-        if status != "finished":
-            screen.say(f"{times} of {len(found)} variants: {status}", "warning")
+    trouble = found.trouble()
+    for sentence in trouble[:MOST_TOLD]:
+        screen.say(sentence, "warning")
+    if len(trouble) > MOST_TOLD:
+        screen.say(f"{len(trouble) - MOST_TOLD} more kinds of trouble; -o keeps all", "warning")
     if options.output is not None:
         found.save(options.output)
         screen.rows_written(len(found), options.output)

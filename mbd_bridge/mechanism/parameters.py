@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +61,17 @@ PARAMETER_UNIT = {
 
 ParameterValues = Mapping[str, ArrayLike]
 """Values by the parameter's name: one for all variants, or N of them."""
+
+
+_VARIANTS: WeakKeyDictionary[Model, tuple[Parameters, Array]] = WeakKeyDictionary()
+
+
+def variant_of(model: Model) -> tuple[Parameters, Array] | None:
+    """Return the parameters that a model is a variant by, and its own (size,); None if it is none.
+
+    Machine code of the parameters serves all their variants.
+    """
+    return _VARIANTS.get(model)
 
 
 class ParameterColumn(NamedTuple):
@@ -195,7 +207,10 @@ class Parameters:
 
     def variant(self, number: int) -> Model:
         """Return the model of one variant."""
-        return self._model(self.values[number])
+        model = self._model(self.values[number])
+        if self._entries:
+            _VARIANTS[model] = self, self.values[number][self.live]
+        return model
 
     def model_with(self, p: Array) -> Model:
         """Return the model with symbols (size,) in the places of the parameters."""

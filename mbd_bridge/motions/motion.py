@@ -113,7 +113,7 @@ class Motion(AlongTime, rows="mbd_bridge.motions.rows"):
             raise StateError("this motion does not know its mechanism, so its units neither")
         parts = [self.time, self.q, self.v, self.a]
         measured, own = saved_efforts(self.model, self.efforts), self.notes
-        gaps = measured is not None
+        gaps = None if measured is None else True
         save_motion(path, self.model, parts, beside=measured, digits=digits, notes=own, gaps=gaps)
 
     def plot(

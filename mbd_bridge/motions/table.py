@@ -71,7 +71,7 @@ def save_motion(
     beside: Beside | None = None,
     digits: int | None = None,
     notes: Sequence[str] = (),
-    gaps: bool = False,
+    gaps: bool | None = None,
 ) -> None:
     """Write a motion, and what is known at the same times.
 

@@ -31,7 +31,7 @@ from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.native.store import DEFAULT_CACHE
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.mechanism.parameters import Parameters, variant_of
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
 from mbd_bridge.solve.model_kernel import model_kernel, variants_kernel
 from mbd_bridge.solve.wrenches import Axes
@@ -140,6 +140,19 @@ def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
 
     inputs, outputs = wanted.inputs, wanted.outputs
     return variants_kernel(model, parameters, what, inputs, outputs, function_of, what)
+
+
+def prepare_constraints(model: Model) -> Callable[[Array, Array], tuple[Array, ...]]:
+    """Return Φ, Φ_q and γ as a function of q and v, one state or many, also of a variant.
+
+    Variants of one mechanism share their machine code.
+    """
+    variant = variant_of(model)
+    if variant is None:
+        return prepare(model, "constraints")
+    parameters, p = variant
+    kernel = prepare_variants(parameters, "constraints")
+    return lambda q, v: kernel(q, v, np.broadcast_to(p, (*np.shape(q)[:-1], len(p))))
 
 
 def prepare_placement(model: Model, link: int) -> Kernel:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.dynamics import prepare_constraints
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import CLOSED_BESIDE, WEAK_BESIDE
 from mbd_bridge.spatial import Array
@@ -26,11 +26,11 @@ class LoopChecker:
 
     Attributes
     ----------
-    values : the kernel (q, v) -> Φ, Φ_q and γ with their dimensions, of one state or many
+    values : (q, v) -> Φ, Φ_q and γ with their dimensions, of one state or many
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.values = model, prepare(model, "constraints")
+        self.model, self.values = model, prepare_constraints(model)
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:

@@ -27,7 +27,7 @@ import numpy as np
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.known import once_a_model
 from mbd_bridge.solve.closing import Closing
-from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.dynamics import prepare_constraints
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.tolerances import (
     CONSISTENT,
@@ -343,7 +343,7 @@ def closed_positions(model: Model) -> Positions:
 
     The first is the one nearest to zero (else to some guess); if none closes, it stays alone.
     """
-    kernel, scale = prepare(model, "constraints"), model.velocity_scale
+    kernel, scale = prepare_constraints(model), model.velocity_scale
     enough, held = OPEN_ROWS * model.rank_tolerance, np.zeros(model.nv, bool)
     closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, tolerance=enough)
 

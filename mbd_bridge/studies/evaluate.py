@@ -8,8 +8,9 @@ factors of other names into these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -26,12 +27,14 @@ from mbd_bridge.mechanism.units import state_units
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.machine import HasModel, model_of
+from mbd_bridge.simulate.run.grid import number_of_steps
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System
 from mbd_bridge.simulate.variables import Inputs
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.spatial import Array
+from mbd_bridge.studies.endings import FINISHED
 from mbd_bridge.studies.quantities import Quantity, quantity_of
 
 Columns: TypeAlias = Mapping[str, Array]
@@ -39,9 +42,6 @@ Columns: TypeAlias = Mapping[str, Array]
 
 Output: TypeAlias = str | Callable[[Any], Array]
 """A phrase (`quantities`), or a function of the motions (`SimulationBatch`) that returns (N,)."""
-
-FINISHED = "finished"
-"""1 where a motion came to its end, or loads were found; 0 where not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +114,25 @@ class Variants:
             name: quantity.unit(model, states) for name, quantity in self.quantities.items()
         }
 
+    def __call__(self, columns: Columns) -> dict[str, Array]:
+        """Return the outputs (N,) of variants, and whether each finished."""
+        return self.with_status(columns)[0]
+
+    def with_status(
+        self, columns: Columns, progress: Callable[[float], None] | None = None
+    ) -> tuple[dict[str, Array], Sequence[str]]:
+        """Return the same, and how each ended, as a sentence."""
+        raise NotImplementedError
+
     def varied(self, columns: Columns) -> Varied:
         """Return the values of the variants, sorted by what they change."""
-        named = dict(columns)
+        named, number = dict(columns), len(next(iter(columns.values())))
         if self.variables is not None:
             made = by_name("variables", self.variables(columns), "{'rod.mass': masses}")
-            named = {name: np.asarray(values, dtype=float) for name, values in made.items()}
+            named = {
+                name: numbers_of(f"variables: {name!r}", values, number, vectors=True)
+                for name, values in made.items()
+            }
             if not named:
                 raise StateError("variables: expected values by name of what they change, got none")
         model = self.model
@@ -135,7 +148,6 @@ class Variants:
                 kinds["inputs"][name] = values
             else:
                 kinds["numbers"][name] = values
-        number = max(len(values) for values in named.values())
         return Varied(number, **kinds)
 
 
@@ -166,13 +178,10 @@ class Motions(Variants):
     integrator: CompiledIntegrator | Scheme = "rk4"
     threads: int = 1
 
-    def __call__(self, columns: Columns) -> dict[str, Array]:
-        """Return the outputs (N,) of variants, and whether each finished."""
-        found, _ = self.with_status(columns)
-        return found
-
-    def with_status(self, columns: Columns) -> tuple[dict[str, Array], tuple[str, ...]]:
-        """Return the same, and why motions ended."""
+    def with_status(
+        self, columns: Columns, progress: Callable[[float], None] | None = None
+    ) -> tuple[dict[str, Array], Sequence[str]]:
+        """Return the outputs (N,) of variants, and how their motions ended."""
         variants = self.varied(columns)
         if variants.a:
             raise StateError(
@@ -183,6 +192,7 @@ class Motions(Variants):
         given: dict[str, Any] = dict(self.given)
         given["parameters"] = {**(given.get("parameters") or {}), **variants.numbers} or None
         given["inputs"] = {**(given.get("inputs") or {}), **variants.inputs} or None
+        steps = number_of_steps(self.duration, self.step)
         batch = simulate_batch(
             self.machine,
             self.duration,
@@ -193,6 +203,7 @@ class Motions(Variants):
             integrator=self.integrator,
             every=self.every,
             threads=self.threads,
+            progress=None if progress is None else lambda taken: progress(taken / steps),
             **given,
         )
         return self._kept(batch), batch.status
@@ -236,14 +247,19 @@ class Motions(Variants):
     def _kept(self, batch: SimulationBatch) -> dict[str, Array]:
         """Return the outputs of motions; nan of those that did not finish."""
         finished = batch.finished
+        motions = batch
+        if not finished.all():  # what is not kept is not computed, each one's loads alone
+            gone = ~finished[:, None, None]
+            q, v, z = (np.where(gone, np.nan, one) for one in (batch.q, batch.v, batch.z))
+            motions = replace(batch, q=q, v=v, z=z)
         found: dict[str, Array] = {}
         for name, asked in self.outputs.items():
             if isinstance(asked, str):
                 quantity = self.quantities[name]
                 with np.errstate(invalid="ignore"):
-                    values = quantity.of(_along(batch, quantity))
+                    values = quantity.of(_along(motions, quantity))
             else:
-                values = _checked(name, asked(batch), len(batch))
+                values = numbers_of(f"output {name!r}", asked(batch), len(batch))
             found[name] = np.where(finished, values, np.nan)
         found[FINISHED] = finished.astype(float)
         return found
@@ -253,8 +269,10 @@ class Motions(Variants):
 class LoadsOfStates(Variants):
     """The joint loads of each variant at one state: coordinates, rates and accelerations given."""
 
-    def __call__(self, columns: Columns) -> dict[str, Array]:
-        """Return the outputs (N,) of variants."""
+    def with_status(
+        self, columns: Columns, progress: Callable[[float], None] | None = None
+    ) -> tuple[dict[str, Array], Sequence[str]]:
+        """Return the outputs (N,) of variants, and where there are none."""
         model, variants = self.model, self.varied(columns)
         number = variants.number
         wrong = [name for name, one in self.quantities.items() if not one.of_load] + [
@@ -282,11 +300,13 @@ class LoadsOfStates(Variants):
                 half = slice(0, 3) if quantity.kind == "force" else slice(3, 6)
                 unique = loads.unique[..., k, half]
             found[name] = quantity.sizes(vectors, unique)
-        there = np.ones(number, dtype=bool)
-        for values in found.values():
-            there &= np.isfinite(values)
-        found[FINISHED] = there.astype(float)
-        return found
+        without = np.array([~np.isfinite(values) for values in found.values()])
+        sentences = [FINISHED] * number
+        for variant in np.flatnonzero(without.any(axis=0)).tolist():
+            names = ", ".join(itertools.compress(found, without[:, variant]))
+            sentences[variant] = f"no number: {names}"
+        found[FINISHED] = (~without.any(axis=0)).astype(float)
+        return found, sentences
 
     def _solver(self, variants: Varied) -> LoadSolver:
         model = self.model
@@ -328,12 +348,15 @@ def _filled(base: Array, names: tuple[str, ...], given: Mapping[str, Any], numbe
     return found
 
 
-def _checked(name: str, values: Any, number: int) -> Array:
-    """Return what a user's function gave, (N,) floats."""
-    found = np.asarray(values, dtype=float)
-    if found.shape != (number,):
+def numbers_of(what: str, values: Any, number: int, *, vectors: bool = False) -> Array:
+    """Return what a user's function gave of so many variants, (N,) floats or, if so, (N, ...)."""
+    try:
+        found = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise StateError(f"{what}: expected ({number},) numbers, got {values!r:.60}") from problem
+    if found.shape[:1] != (number,) or (found.ndim > 1 and not vectors):
         raise StateError(
-            f"output {name!r}: expected ({number},) numbers, one for each motion, got the shape "
+            f"{what}: expected ({number},) numbers, one for each variant, got the shape "
             f"{found.shape}"
         )
     return found

@@ -1,8 +1,11 @@
-"""The parts of a study: tables named after what they were computed from, whole or not there."""
+"""The parts of a study: tables named after what they were computed from, whole or not there.
+
+Each is a Parquet file with a `seal`: no bit of it that has changed is believed.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 import time
 from collections.abc import Mapping
@@ -12,15 +15,18 @@ from pathlib import Path
 import numpy as np
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.seal import BLANK, is_sealed, seal
 from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables.parquet import packages, parquet_rows
 from mbd_bridge.formats.whole_file import END, whole_path
 from mbd_bridge.spatial import Array
+from mbd_bridge.studies.digest import digest_of
+from mbd_bridge.studies.endings import Ending
 
-FORM = "1"
+FORM = "2"
 """Of the parts; those of another one are computed anew."""
-STATUS = "status"
-"""Attribute with the number of motions by the way they ended."""
+ENDINGS = "endings"
+"""Attribute with the ways in which variants ended."""
 ABANDONED = 3600.0
 """s after which a file that is still being written was left by a process that was killed."""
 
@@ -32,11 +38,11 @@ class Part:
     Attributes
     ----------
     outputs : by name, (N,)
-    statuses : how many motions ended in which way; empty where there were none
+    endings : the ways in which they ended, by the numbers in the output "status"; () without one
     """
 
     outputs: dict[str, Array]
-    statuses: Mapping[str, int]
+    endings: tuple[Ending, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,18 @@ class Parts:
         """Return where a part is kept."""
         return self.folder / f"{key}.parquet"
 
+    def holds(self, key: str) -> bool:
+        """Return whether a part is there, whole or damaged."""
+        return self.path(key).is_file()
+
     def load(self, key: str, number: int) -> Part | None:
         """Return a part of so many variants; None if it is not there, or damaged."""
         arrow, parquet = packages(str(self.folder))
         try:
-            found = parquet.read_table(self.path(key))
+            file = io.BytesIO(self.path(key).read_bytes())
+            if not is_sealed(file):
+                return None
+            found = parquet.read_table(file)
             said = found.schema.metadata or {}
             if said.get(b"key") != key.encode() or found.num_rows != number:
                 return None
@@ -73,22 +86,23 @@ class Parts:
                 name: np.asarray(found.column(name).to_numpy(), dtype=float)
                 for name in found.column_names
             }
-            return Part(columns, json.loads(said[STATUS.encode()]))
-        except (OSError, ValueError, KeyError, arrow.ArrowException):
+            endings = json.loads(said[ENDINGS.encode()])
+            return Part(columns, tuple(Ending(*one) for one in endings))
+        except (OSError, ValueError, KeyError, TypeError, MemoryError, arrow.ArrowException):
             return None
 
     def store(self, key: str, part: Part) -> None:
         """Keep a part; at any time the file is whole or not there."""
         columns = [Column(name, None) for name in part.outputs]
-        attributes = {"key": key, STATUS: json.dumps(dict(part.statuses)), "form": FORM}
-        with whole_path(self.path(key)) as path, parquet_rows(path, columns, attributes) as append:
-            append(np.stack(list(part.outputs.values()), axis=1))
+        attributes = {"key": key, ENDINGS: json.dumps(part.endings), "form": FORM}
+        attributes["seal"] = BLANK.decode()
+        with whole_path(self.path(key)) as path:
+            with parquet_rows(path, columns, attributes) as append:
+                append(np.stack(list(part.outputs.values()), axis=1))
+            with path.open("r+b") as file:
+                seal(file)
 
 
 def key_of(digest: str, columns: Mapping[str, Array]) -> str:
     """Return the name of the part with these values of the factors."""
-    content = hashlib.sha256(f"{FORM} {digest}".encode())
-    for name, values in columns.items():
-        content.update(f"{name} {len(values)} ".encode())
-        content.update(np.ascontiguousarray(values).tobytes())
-    return content.hexdigest()[:32]
+    return digest_of((FORM, digest, columns))[:32]

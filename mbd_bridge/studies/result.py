@@ -15,6 +15,7 @@ from mbd_bridge.formats.table import Column
 from mbd_bridge.formats.tables import TableWriter
 from mbd_bridge.spatial import Array
 from mbd_bridge.studies.design import Design
+from mbd_bridge.studies.endings import FINISHED, STATUS, Ending
 from mbd_bridge.tabular import Tabular
 
 
@@ -25,15 +26,16 @@ class StudyResult(Tabular, rows="mbd_bridge.studies.rows"):
     Attributes
     ----------
     design : the factors and their values
-    outputs : by name, (N,); nan where a variant has none. "finished" says which came to their end
-    statuses : how many motions ended in which way
+    outputs : by name, (N,); nan where a variant has none. "finished" says which came to their end,
+        "status" has the number of the ending of each
+    endings : in which ways variants ended, finished first, each with an example; () of a function
     units : of factors and outputs by name, "" where it is not known
     reused : variants that were not computed, since their part was there
     """
 
     design: Design
     outputs: dict[str, Array]
-    statuses: Mapping[str, int]
+    endings: tuple[Ending, ...]
     units: Mapping[str, str]
     reused: int = 0
 
@@ -57,11 +59,38 @@ class StudyResult(Tabular, rows="mbd_bridge.studies.rows"):
         """Factors, then outputs, (N,) each."""
         return {**self.design.columns(), **self.outputs}
 
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many variants ended in which way, without the numbers in which sentences differ."""
+        if not self.endings:
+            return {}
+        times = np.bincount(self.outputs[STATUS].astype(int), minlength=len(self.endings))
+        pairs = zip(self.endings, times.tolist(), strict=True)
+        return {ending.kind: number for ending, number in pairs if number}
+
+    def trouble(self) -> list[str]:
+        """Return a sentence for each way in which variants did not finish, with an example."""
+        said = []
+        for ending in self.endings:
+            if ending.kind == FINISHED:
+                continue
+            factors = zip(self.design.names, self.design.values[ending.first], strict=True)
+            values = ", ".join(f"{name} = {value:g}" for name, value in factors)
+            number = self.statuses[ending.kind]
+            such = ", such as that" if number > 1 else ", that"
+            said.append(f"{number:,} of {len(self):,} variants{such} of {values}: {ending.example}")
+        return said
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write factors and outputs to .csv, .parquet, .npz or .h5, a row for each variant."""
+        """Write factors and outputs to .csv, .parquet, .npz or .h5, a row for each variant.
+
+        A variant that did not finish has nan, and the number of its "status"; the file's attributes
+        "status 1" and so on say what it means.
+        """
         columns = [Column(name, self.units[name] or None) for name in self]
         words = f"{self.design.kind}, {count(len(self), 'variant')}"
-        with TableWriter(path, columns, {"study": words}) as file:
+        said = {f"{STATUS} {k}": one.example for k, one in enumerate(self.endings) if k}
+        with TableWriter(path, columns, {"study": words, **said}, gaps=True) as file:
             file.append(np.stack(list(self.columns.values()), axis=1))
 
     def sensitivity(self, output: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from mbd_bridge.arguments import an_instance, by_name, file_path, flag, function_or_none, name_list
-from mbd_bridge.errors import SolveError, StateError, real_number, whole_number
+from mbd_bridge.errors import SolveError, StateError, count, real_number, warn, whole_number
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.mechanism import Model
 from mbd_bridge.mechanism.parameters import ParameterValues
@@ -29,13 +29,24 @@ from mbd_bridge.simulate.system import System
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
 from mbd_bridge.studies.design import Design
-from mbd_bridge.studies.evaluate import Columns, LoadsOfStates, Motions, Output, Variants
+from mbd_bridge.studies.digest import digest_of
+from mbd_bridge.studies.endings import FINISHED, STATUS, Ending, Endings, endings_of
+from mbd_bridge.studies.evaluate import (
+    Columns,
+    LoadsOfStates,
+    Motions,
+    Output,
+    Variants,
+    numbers_of,
+)
 from mbd_bridge.studies.parts import Part, Parts, key_of
 from mbd_bridge.studies.result import StudyResult
-from mbd_bridge.studies.travel import digest_of, packed, unpacked
+from mbd_bridge.studies.travel import packed, unpacked
 
 BATCH = 4096
 """Variants of a part: some tenths of a second of work, and 256 full sets of vector lanes."""
+TRIED = 17
+"""Variants all over a design that are tried where the first one fails."""
 AHEAD = 64
 """Parts that are handed to an executor before the first of them is done, if not said otherwise."""
 
@@ -117,7 +128,8 @@ def study(
 
     Notes
     -----
-    Trouble of one variant is not raised: its outputs are nan, `StudyResult.statuses` counts why.
+    Trouble of one variant is not raised: its outputs are nan, `StudyResult.statuses` counts why. If
+    the first one fails some others are tried, and the study stops where all of them fail.
     """
     an_instance("design", design, Design, "mbd.studies.grid({...})")
     batch = whole_number("batch", batch)
@@ -162,9 +174,10 @@ def study(
         raise StateError(
             f"machine: expected a Mechanism, a System or a function, got {type(machine).__name__}"
         )
-    _part(evaluate, design.columns(0, 1))  # complains here; compiles what the workers then find
     kept = None if place is None else Parts(place).made()
-    runner = _Runner(evaluate, design, kept, batch, *_usable(executor, ahead), progress)
+    digest = "" if kept is None else digest_of(evaluate)
+    _try_some(evaluate, design)
+    runner = _Runner(evaluate, design, kept, digest, batch, *_usable(executor, ahead), progress)
     return runner.result()
 
 
@@ -194,6 +207,8 @@ def _named(outputs: Mapping[str, Output] | Sequence[str] | None) -> dict[str, Ou
                 f"outputs: expected phrases such as 'peak elbow.moment', or functions, by name; "
                 f"got {one!r:.60} as {name!r:.30}"
             )
+        if name in (FINISHED, STATUS):
+            raise StateError(f"outputs: {name!r} is there anyway, and says how a variant ended")
     if not found:
         raise StateError("outputs: expected one or more, such as ['peak elbow.moment']")
     return found
@@ -210,23 +225,45 @@ def _held(machine: Any, given: dict[str, Any]) -> tuple[HasModel | Model, dict[s
     return machine.made_of
 
 
-def _part(evaluate: Evaluate, columns: Columns) -> Part:
-    """Return the outputs of some variants."""
-    statuses: dict[str, int] = {}
-    if isinstance(evaluate, Motions):
-        found, ended = evaluate.with_status(columns)
-        for status in ended:
-            statuses[status] = statuses.get(status, 0) + 1
-        return Part(found, statuses)
-    number = max(map(len, columns.values()))
-    found = {}
-    for name, values in evaluate(columns).items():
-        found[name] = np.asarray(values, dtype=float)
-        if found[name].shape != (number,):
-            raise StateError(
-                f"output {name!r}: expected {number} numbers, got the shape {found[name].shape}"
-            )
-    return Part(found, statuses)
+def _try_some(evaluate: Evaluate, design: Design) -> None:
+    """Compute the first variant: its mistakes show here, and workers find its machine code.
+
+    Raises
+    ------
+    StateError
+        Nothing comes of it, nor of others all over the design.
+    """
+    if not len(design):
+        return
+    first = _part(evaluate, design.columns(0, 1)).endings
+    if not first or first[0].kind == FINISHED:
+        return
+    others = np.unique(np.linspace(0, len(design) - 1, TRIED).astype(int))
+    values = design.values[others]
+    names = zip(design.names, values.T, strict=True)
+    endings = _part(evaluate, {name: np.ascontiguousarray(x) for name, x in names}).endings
+    if any(one.kind == FINISHED for one in endings):
+        return
+    factors = ", ".join(f"{n} = {x:g}" for n, x in zip(design.names, values[0], strict=True))
+    raise StateError(
+        f"none of the {count(len(others), 'variant')} tried first, all over the design, comes to "
+        f"its end. That of {factors}: {first[0].example}"
+    )
+
+
+def _part(
+    evaluate: Evaluate, columns: Columns, progress: Callable[[float], None] | None = None
+) -> Part:
+    """Return the outputs of some variants; `progress` gets how many more of them are computed."""
+    if isinstance(evaluate, Variants):
+        found, sentences = evaluate.with_status(columns, progress)
+        found[STATUS], endings = endings_of(sentences)
+        return Part(found, endings)
+    number = len(next(iter(columns.values())))
+    made = by_name("what the function returns", evaluate(columns), "{'y': numbers}")
+    if not made:
+        raise StateError("what the function returns: expected numbers by name, got none")
+    return Part({n: numbers_of(f"output {n!r}", values, number) for n, values in made.items()})
 
 
 def _part_elsewhere(content: bytes, columns: Columns) -> Part:
@@ -242,6 +279,7 @@ class _Runner:
         evaluate: Evaluate,
         design: Design,
         kept: Parts | None,
+        digest: str,
         batch: int,
         ahead: int,
         executor: Executor | None,
@@ -249,24 +287,32 @@ class _Runner:
     ) -> None:
         self.evaluate, self.design, self.kept, self.batch = evaluate, design, kept, batch
         self.ahead, self.executor, self.progress = ahead, executor, progress
-        self.digest = "" if kept is None else digest_of(evaluate)
+        self.digest = digest
         self.outputs: dict[str, Array] = {}
-        self.statuses: dict[str, int] = {}
-        self.reused = 0
+        self.endings = Endings(len(design))
+        self.reused = self.damaged = self._told = 0
+        self._within_part = 0.0
 
     def result(self) -> StudyResult:
         """Return the outputs of all variants."""
         missing = self._missing()
         if self.executor is None:
             for start, key in missing:
-                self._take(start, _part(self.evaluate, self._columns(start)), key)
+                columns = self._columns(start)
+                self._take(start, _part(self.evaluate, columns, self._within), key)
         else:
             self._elsewhere(self.executor, missing)
-        names = self.design.names
+        if self.kept is not None and self.damaged:
+            warn(
+                f"{count(self.damaged, 'part')} of the study in {str(self.kept.folder)!r} had been "
+                f"damaged, and was computed again"
+            )
+        names, endings = self.design.names, list[Ending]()
         units = dict.fromkeys((*names, *self.outputs), "")
         if isinstance(self.evaluate, Variants):
             units |= self.evaluate.units(names)
-        return StudyResult(self.design, self.outputs, self.statuses, units, self.reused)
+            self.outputs[STATUS], endings = self.endings.whole()
+        return StudyResult(self.design, self.outputs, tuple(endings), units, self.reused)
 
     def _columns(self, start: int) -> dict[str, Array]:
         return self.design.columns(start, start + self.batch)
@@ -282,6 +328,7 @@ class _Runner:
             number = min(self.batch, len(self.design) - start)
             found = self.kept.load(key, number)
             if found is None:
+                self.damaged += self.kept.holds(key)
                 yield start, key
             else:
                 self.reused += number
@@ -291,16 +338,31 @@ class _Runner:
         """Take in what was computed or read of a part; keep it if it has a name."""
         if self.kept is not None and key:
             self.kept.store(key, part)
+        if not self.outputs:
+            self.outputs = {name: np.full(len(self.design), np.nan) for name in part.outputs}
+        elif list(self.outputs) != list(part.outputs):
+            raise StateError(
+                f"what the function returns: expected the same names of all variants, got "
+                f"{', '.join(part.outputs)} from variant {start} on, elsewhere "
+                f"{', '.join(self.outputs)}"
+            )
         number = 0
         for name, values in part.outputs.items():
-            if name not in self.outputs:
-                self.outputs[name] = np.full(len(self.design), np.nan)
             number = len(values)
             self.outputs[name][start : start + number] = values
-        for status, times in part.statuses.items():
-            self.statuses[status] = self.statuses.get(status, 0) + times
+        if part.endings:
+            self.endings.take(start, part.outputs[STATUS], part.endings)
         if self.progress is not None:
-            self.progress(number)
+            self.progress(number - self._told)
+        self._within_part, self._told = 0.0, 0
+
+    def _within(self, more: float) -> None:
+        """Tell the whole variants of a part that is being computed."""
+        self._within_part += more
+        whole = int(self._within_part) - self._told
+        if self.progress is not None and whole > 0:
+            self._told += whole
+            self.progress(whole)
 
     def _elsewhere(self, executor: Executor, missing: Iterator[tuple[int, str]]) -> None:
         """Have the parts computed by an executor, some ahead of what is done."""

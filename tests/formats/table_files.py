@@ -19,7 +19,7 @@ def numbers(rows=5000):
     return values
 
 
-def write(path, values, columns=COLUMNS, attributes=ATTRIBUTES, pieces=1, gaps=False):
+def write(path, values, columns=COLUMNS, attributes=ATTRIBUTES, pieces=1, gaps=None):
     with TableWriter(path, columns, attributes, gaps=gaps) as out:
         for block in np.array_split(values, pieces):
             out.append(block)

@@ -62,7 +62,9 @@ def test_a_gap_is_written_only_if_that_is_said(tmp_path, kind, gap):
     path = tmp_path / f"t.{kind}"
     told = rf"row 8500 \(the first is 0\), column 'elbow.fx': .* got {gap}; .* gaps=True"
     with pytest.raises(FileError, match=told):
-        write(path, values, pieces=3)
+        write(path, values, pieces=3, gaps=False)
+    with pytest.raises(FileError, match=f"got {gap}; leave the row out$"):
+        write(path, values, pieces=3)  # whose caller has no such option
     assert not os.listdir(tmp_path)
     write(path, values, pieces=3, gaps=True)
     assert np.array_equal(OTHERS[kind](path), values, equal_nan=True)

@@ -3,14 +3,15 @@
 import os
 import shutil
 import zipfile
+from io import BytesIO
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.formats.seal import BLANK, seal
 from mbd_bridge.formats.whole_file import whole_path
-from mbd_bridge.simulate.run.checkpoint import SEAL_BYTES
 from mbd_bridge.simulate.run.lock import lock_of
 from tests.bounds import bounded
 from tests.machines import four_bar
@@ -204,19 +205,16 @@ def test_a_damaged_checkpoint_is_refused_soon(kept, tmp_path):
 
 def test_flags_of_a_zip_file_that_are_forged_are_refused(kept, tmp_path):
     """With a seal of their own: encrypted, compressed in ways that nobody knows, of any size."""
-    import hashlib
-
-    from mbd_bridge.simulate.run.checkpoint import SEAL
-
-    file, inside = tmp_path / "run.npz", bytearray(kept[1][:-SEAL_BYTES])
+    file, inside = tmp_path / "run.npz", bytearray(kept[1][: -len(BLANK)])
     first = inside.index(b"PK\x01\x02")
     for place, value in ((8, 0x01), (8, 0x20), (8, 0x40), (10, 0x63), (10, 0x0E), (10, 0x08)):
         for k, head in ((0, 2), (first, 0)):
             bad = bytearray(inside)
             bad[k + place - head] = value
             bad[first + place] = value
-            whole = bytes(bad) + SEAL + hashlib.sha256(bad).digest()
-            refused(file, whole)
+            whole = BytesIO(bytes(bad) + BLANK)
+            seal(whole)
+            refused(file, whole.getvalue())
 
 
 def test_a_checkpoint_is_still_an_npz_file(kept):

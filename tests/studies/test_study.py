@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from scipy import stats
 
 import mbd_bridge as mbd
 from mbd_bridge import studies
+from mbd_bridge.formats.tables import open_table
+from mbd_bridge.studies.endings import Ending
+from mbd_bridge.studies.parts import Part, Parts
 
 ROCKER: dict[str, Any] = {"duration": 0.02, "near": {"crank": 0.5}, "every": 4}
 FACTORS = {"coupler.mass": (0.5, 2.0), "crank.vel": (0.0, 5.0)}
@@ -220,10 +224,35 @@ def test_a_damaged_part_is_computed_again(tmp_path: Path, rocker: mbd.Mechanism)
     whole = part.read_bytes()
     for damaged in (b"", whole[:100], whole[: len(whole) // 2] + b"\0" * 40):
         part.write_bytes(damaged)
-        again = mbd.study(rocker, few, **options)
+        with pytest.warns(mbd.MbdWarning, match="1 part of the study in .* computed again"):
+            again = mbd.study(rocker, few, **options)
         assert again.reused == 0
         assert same(first, again)
     assert part.read_bytes() == whole
+
+
+def test_no_bit_of_a_part_that_has_changed_is_believed(tmp_path: Path) -> None:
+    part = Part(
+        {"a": np.array([1.0, 2.0]), "b": np.array([3.0, np.nan]), "status": np.array([0.0, 1.0])},
+        (Ending("finished", 0, "finished"), Ending("stopped", 1, "stopped")),
+    )
+    parts = Parts(tmp_path).made()
+    parts.store("key", part)
+    whole = parts.path("key").read_bytes()
+    assert parts.load("key", 2) is not None
+    rng = np.random.default_rng(0)
+    for place in rng.choice(8 * len(whole), 2000, replace=False).tolist():
+        changed = bytearray(whole)
+        changed[place // 8] ^= 1 << place % 8
+        parts.path("key").write_bytes(changed)
+        assert parts.load("key", 2) is None, place
+    parts.path("key").write_bytes(whole)
+    found = parts.load("key", 2)
+    assert found is not None and found.endings == part.endings
+    assert all(np.array_equal(found.outputs[k], x, equal_nan=True) for k, x in part.outputs.items())
+    assert parts.load("other", 2) is None and parts.load("key", 3) is None
+    frame = pandas.read_parquet(parts.path("key"))  # it is a plain Parquet file
+    assert frame["a"].tolist() == [1.0, 2.0]
 
 
 def test_loads_of_states_are_those_of_the_mechanism() -> None:
@@ -278,6 +307,116 @@ def test_a_variant_in_trouble_leaves_the_others_alone(rocker: mbd.Mechanism) -> 
     assert any("close" in status for status in found.statuses)
 
 
+def far(values: Any) -> dict[str, Any]:
+    """Return the options of a study of crank-rockers, whose loops close for 0.48 m and not for
+    several metres.
+    """
+    return {
+        "design": studies.table({"x": values}),
+        "variables": lambda f: {
+            "coupler_pin.predecessor.xyz": np.pad(f["x"][:, None], ((0, 0), (0, 2)))
+        },
+        "outputs": ["peak coupler_pin.force"],
+        **ROCKER,
+    }
+
+
+def test_variants_in_trouble_are_grouped_with_an_example(rocker: mbd.Mechanism) -> None:
+    values = [0.48, *np.linspace(5.0, 9.0, 40), 0.47]
+    for batch in (7, 4096):
+        found = mbd.study(rocker, **far(values), batch=batch)
+        assert list(found.statuses.values()) == [2, 40]
+        assert found["status"].tolist() == [0.0, *[1.0] * 40, 0.0]
+        (sentence,) = found.trouble()
+        assert "40 of 42 variants, such as that of x = 5: not started: " in sentence
+        assert "by 4.2 m" in sentence and "by 4.2 m" not in list(found.statuses)[1]
+        assert "'coupler_pin' by ... m" in list(found.statuses)[1]
+
+
+def test_variants_in_trouble_share_their_machine_code(
+    rocker: mbd.Mechanism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", str(tmp_path))
+    off = {
+        "variables": lambda f: {
+            "crank": f["x"],
+            "coupler.mass": 1.0 + f["x"],
+            "crank.vel": 0.0 * f["x"] + 2.0,
+        },
+        "prescribed": {"crank": "2*t"},
+    }
+    for more in ({}, off):
+        numbers, before = [], len(list(tmp_path.glob("*.kernel")))
+        machine = rocker.with_payload("coupler", 0.1 + len(more))  # nobody has its machine code
+        for values in ([0.48, 5.0, 6.0], [0.48, *np.linspace(7.0, 9.0, 9)]):
+            values = [0.0, *values] if more else values
+            mbd.study(machine, **{**far(values), **more})
+            numbers.append(len(list(tmp_path.glob("*.kernel"))))
+        assert numbers[0] > before
+        assert numbers[0] == numbers[1]
+
+
+def test_a_study_with_gaps_is_saved_with_their_reasons(
+    rocker: mbd.Mechanism, tmp_path: Path
+) -> None:
+    found = mbd.study(rocker, **far([0.48, 7.0]))
+    for suffix in (".csv", ".parquet", ".npz", ".h5"):
+        file = tmp_path / f"study{suffix}"
+        found.save(file)
+        assert "does not close the loops" in open_table(file).attributes["status 1"]
+    frame = pandas.read_csv(tmp_path / "study.csv", comment="#")
+    assert frame["status"].tolist() == [0.0, 1.0]
+    assert frame["peak coupler_pin.force [N]"].isna().tolist() == [False, True]
+
+
+def test_a_study_that_fails_from_the_first_variant_on_stops(rocker: mbd.Mechanism) -> None:
+    with pytest.raises(
+        mbd.MbdError,
+        match=r"none of the 17 variants tried first, .* That of x = 5: not started: .*coupler_pin",
+    ):
+        mbd.study(rocker, **far(np.linspace(5.0, 9.0, 100_000)))
+    found = mbd.study(rocker, **far([7.0, 8.0, 9.0, 0.48]))
+    assert found["finished"].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ([1.0, 2.0], "expected a mapping by name"),
+        ({}, "expected numbers by name, got none"),
+        ({"y": ["a", "b"]}, r"output 'y': expected \(1,\) numbers"),
+        ({"y": [[1.0], [2.0, 3.0]]}, r"output 'y': expected \(1,\) numbers"),
+        ({"y": 1.0}, r"got the shape \(\)"),
+        (None, "expected numbers by name, got none"),
+    ],
+)
+def test_functions_that_return_something_else_are_told_what_is_expected(
+    rocker: mbd.Mechanism, returned: Any, words: str
+) -> None:
+    with pytest.raises(mbd.MbdError, match=words):
+        mbd.study(lambda columns: returned, studies.table({"x": [1.0, 2.0]}))
+    words = words.replace("output", "variables:").replace("numbers by name", "values by name .*")
+    with pytest.raises(mbd.MbdError, match=words):
+        mbd.study(rocker, **{**far([0.48]), "variables": lambda columns: returned})
+
+
+def test_progress_is_told_within_a_part(
+    rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
+) -> None:
+    told: list[int] = []
+    found = mbd.study(rocker, design, outputs=OUTPUTS, progress=told.append, **ROCKER)
+    assert sum(told) == 48 and len(told) > 1 and min(told) >= 0
+    assert same(serial, found)
+
+
+def test_names_of_outputs_stay_the_same_over_the_parts() -> None:
+    def evaluate(columns: dict[str, Any]) -> dict[str, Any]:
+        return {"y" if columns["x"][0] < 2.0 else "z": columns["x"]}
+
+    with pytest.raises(mbd.MbdError, match="the same names of all variants, got z from variant 2"):
+        mbd.study(evaluate, studies.table({"x": np.arange(4.0)}), batch=1)
+
+
 def test_a_system_and_its_inputs_can_be_varied() -> None:
     robot = mbd.load(mbd.models()["pendulum"])
     name = robot.model.velocity_names[0]
@@ -307,8 +446,9 @@ class Broken:
         ({"outputs": []}, "expected one or more"),
         ({"outputs": ["peak nothing.force"]}, "no quantity named"),
         ({"outputs": ["worst rocker"]}, "no statistic named 'worst'"),
+        ({"outputs": {"status": "rocker"}}, "'status' is there anyway"),
         ({"outputs": ["a b c"]}, "a statistic and a quantity"),
-        ({"outputs": {"x": lambda batch: 1.0}}, "one for each motion"),
+        ({"outputs": {"x": lambda batch: 1.0}}, "one for each variant"),
         ({"duration": -1.0}, "more than 0"),
         ({"near": {"crnk": 0.5}}, "crnk"),
         ({"batch": 0}, "whole number from 1"),
@@ -332,11 +472,12 @@ def test_unknown_factors_are_named(rocker: mbd.Mechanism) -> None:
 
 def test_results_become_tables(serial: studies.StudyResult, tmp_path: Path) -> None:
     frame = serial.to_dataframe()
-    assert list(frame.columns) == [*FACTORS, *OUTPUTS, "finished"]
+    assert list(frame.columns) == [*FACTORS, *OUTPUTS, "finished", "status"]
     assert np.array_equal(frame["pin"], serial["pin"]) and list(serial) == list(frame.columns)
     units = frame.attrs["units"]
     known = {"coupler.mass": "kg", "crank.vel": "rad/s", "pin": "N", "moment": "N", "end": "rad"}
-    known |= {"speed": "rad/s", "energy": "J", "open": "", "finished": "", "variant": ""}
+    known |= {"speed": "rad/s", "energy": "J"}
+    known |= dict.fromkeys(("open", "finished", "status", "variant"), "")
     assert units == known and "48 variants" in serial._repr_html_()
     robot = mbd.load(mbd.models()["pendulum"])
     name = robot.coordinate_names[0]

@@ -196,7 +196,8 @@ class TableWriter:
     columns : names and units
     attributes : what the file is to say about itself: texts by key
     digits : significant digits of numbers in a text; None for all. The other kinds hold all
-    gaps : take nan and inf too. Without it they are refused: nothing here reads a file with gaps
+    gaps : take nan and inf too. Without it they are refused: nothing here reads a file with gaps.
+        False is what a caller's own option ``gaps=`` says, which the message then names
 
     Examples
     --------
@@ -211,7 +212,7 @@ class TableWriter:
         attributes: Mapping[str, object] | None = None,
         *,
         digits: int | None = None,
-        gaps: bool = False,
+        gaps: bool | None = None,
     ) -> None:
         self._file: TextIO | None = None
         if isinstance(path, str | os.PathLike):
@@ -226,7 +227,8 @@ class TableWriter:
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()
         _check_kind(self.path)
-        self._digits, self._gaps = _significant(digits), flag("gaps", gaps)
+        self._digits = _significant(digits)
+        self._gaps = gaps if gaps is None else flag("gaps", gaps)
         self._waiting, self._cells = list[Floats](), 0
 
     def __enter__(self) -> TableWriter:
@@ -260,9 +262,10 @@ class TableWriter:
             )
         if not (self._gaps or np.isfinite(values).all()):
             row, place = np.argwhere(~np.isfinite(values))[0]
+            option = ", or pass gaps=True for a file that other programs are to read"
             raise place_error(
-                f"expected a finite number to write, got {values[row, place]}; leave the row out, "
-                f"or pass gaps=True for a file that other programs are to read",
+                f"expected a finite number to write, got {values[row, place]}; leave the row out"
+                f"{'' if self._gaps is None else option}",
                 self.path,
                 self.rows + int(row),
                 self.columns[place].name,

@@ -13,7 +13,6 @@ the run was killed or not: so nothing but the state has to be kept, and the digi
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
@@ -22,23 +21,19 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.seal import BLANK, is_sealed, seal
 from mbd_bridge.formats.whole_file import parts_of, whole_path
 from mbd_bridge.simulate.run.identity import Identity, differences
 from mbd_bridge.simulate.run.lock import locked
 from mbd_bridge.spatial import Array
 
-FORM = 3
+FORM = 4
 """Of the file; another one cannot be read."""
-
-SEAL = b"mbd_bridge checkpoint, sealed: "
-"""At the end of the file, before the SHA-256 of all that comes before it."""
-
-SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size
 
 DAMAGE = (
     *(KeyError, ValueError, OSError, EOFError, RuntimeError, OverflowError, TypeError),
@@ -130,7 +125,7 @@ class Checkpoint:
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise self._no_checkpoint("it is no plain file")
-            if not _is_sealed(file):
+            if not is_sealed(file):
                 raise self._no_checkpoint("it is damaged, or of another version")
             try:
                 with np.load(file, allow_pickle=False) as arrays:
@@ -167,19 +162,5 @@ class Checkpoint:
         counts = np.array([FORM, kept.done, kept.steps, kept.detours])
         with whole_path(self.path) as name, name.open("w+b") as file:
             np.savez(file, counts=counts, probe=self._probe, **columns)
-            file.seek(0)
-            digest = hashlib.file_digest(file, "sha256").digest()
-            file.seek(0, os.SEEK_END)
-            file.write(SEAL + digest)
-
-
-def _is_sealed(file: BinaryIO) -> bool:
-    """Return whether nothing of a file was changed; go back to its start."""
-    left = os.fstat(file.fileno()).st_size - SEAL_BYTES
-    digest = hashlib.sha256()
-    while left > 0 and (block := file.read(min(left, 2**20))):
-        digest.update(block)
-        left -= len(block)
-    stored = file.read(SEAL_BYTES)
-    file.seek(0)
-    return left == 0 and stored == SEAL + digest.digest()
+            file.write(BLANK)
+            seal(file)

@@ -20,10 +20,15 @@ from mbd_bridge.simulate.inputs.element_forces import ElementForces
 from mbd_bridge.simulate.inputs.signal import Constant, Expression, Sampled, Signal, Table, jets
 from mbd_bridge.simulate.run.problem import Problem
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import Trajectory
 from mbd_bridge.spatial import Array
 
 Identity = dict[str, str]
 """Digests by what they are of, in words for messages."""
+
+
+class _UntoldError(Exception):
+    """Something cannot be told from something else."""
 
 
 def identity_of(problem: Problem, *method: object) -> Identity:
@@ -39,21 +44,36 @@ def identity_of(problem: Problem, *method: object) -> Identity:
         "start": hashlib.sha256(start).hexdigest(),
         "duration, step or every": repr((problem.h, problem.steps, problem.every)),
         "method or integrator": repr(method),
-        **acting_identity(problem.trajectory.system, problem.trajectory.forces),
+        **acting_identity(problem.trajectory.system, "checkpoint", problem.trajectory),
     }
 
 
-def acting_identity(system: System, forces: tuple[ForceElement, ...] | None = None) -> Identity:
+def acting_identity(system: System, option: str, trajectory: Trajectory | None = None) -> Identity:
     """Return the identity of a mechanism and of what acts on it, and of the program.
 
     Parameters
     ----------
-    forces : the system's force elements with the numbers of one trajectory; None: those it has
+    option : for which it is asked, "checkpoint" or "folder": messages name it
+    trajectory : the one that is meant; None: all that the system has
+
+    Raises
+    ------
+    StateError
+        A function cannot be traced, and so not be told from another one.
     """
-    model = system.model
-    each = zip(system.forces if forces is None else forces, system.states.places, strict=True)
-    effects = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
-    parts = [(name, _signal(model, signal)) for name, signal in system.signals]
+    model, numbers = system.model, system.parameters
+    forces = system.forces if trajectory is None else trajectory.forces
+    each = zip(forces, system.states.places, strict=True)
+    values = () if numbers is None else (numbers.names, _sha(numbers.values))
+    if numbers is not None and trajectory is not None:
+        values = numbers.names, _sha(numbers.values[trajectory.number])
+    try:
+        effects = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
+        parts = [(name, _signal(model, signal)) for name, signal in system.signals]
+    except _UntoldError as problem:
+        raise StateError(
+            f"{option}: {problem}. Give numbers, tables or formulas, or leave the {option} out"
+        ) from problem
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
     acts = [part for part in parts if part not in prescribed]
     pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
@@ -61,18 +81,16 @@ def acting_identity(system: System, forces: tuple[ForceElement, ...] | None = No
     return {
         "mechanism": digest(model),
         "torque, external or forces": repr((acts, places, effects, system.effort)),
+        "parameters": repr(values),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
-        "program": _program(),
+        "program": program(),
     }
 
 
 def _signal(model: Model, signal: Signal) -> str:
     """Return what tells a signal from all others."""
     if isinstance(signal, Sampled):
-        raise StateError(
-            "checkpoint: a Sampled function cannot be told from another one when the run goes on. "
-            "Give numbers, tables or formulas, or leave the checkpoint out"
-        )
+        raise _UntoldError("a Sampled function cannot be told from another one afterwards")
     if isinstance(signal, ElementForces):
         return "the forces of elements"
     if isinstance(signal, Expression):
@@ -86,6 +104,10 @@ def _signal(model: Model, signal: Signal) -> str:
     else:
         content = np.asarray(signal.value, dtype=np.float64).tobytes()
     return f"{type(signal).__name__} {hashlib.sha256(content).hexdigest()}"
+
+
+def _sha(values: Array) -> str:
+    return hashlib.sha256(values.tobytes()).hexdigest()
 
 
 def differences(one: Identity, other: Identity) -> list[str]:
@@ -125,15 +147,14 @@ def _hash(function: Traceable, inputs: dict[str, int]) -> str:
     try:
         graph = trace(function, inputs)
     except (MbdError, ValueError, ArithmeticError, LookupError) as problem:
-        raise StateError(
-            f"checkpoint: what cannot be traced cannot be told from something else when the run "
-            f"goes on ({problem}). Give numbers, tables or formulas, or leave the checkpoint out"
+        raise _UntoldError(
+            f"what cannot be traced cannot be told from something else afterwards ({problem})"
         ) from problem
     content = repr((graph.nodes, graph.outputs, graph.shapes))
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _program() -> str:
+def program() -> str:
     """Return what the program is; its source is not known everywhere."""
     from importlib.metadata import version  # here: it takes long to import
 
