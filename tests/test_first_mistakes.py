@@ -69,8 +69,8 @@ def test_warnings_point_at_the_line_that_loads(tmp_path):
         '<robot name="odd"><link name="a"><inertial><mass value="0"/>'
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
     )
-    model = pin.buildModelFromUrdf(str(PENDULUM))
-    model.armature = np.ones(1)
+    model = pin.buildModelFromUrdf(str(PENDULUM), pin.JointModelFreeFlyer())
+    model.armature = np.arange(7.0)
     for load in (
         lambda: mbd.load(tmp_path / "odd.urdf"),
         lambda: mbd.Mechanism.from_pinocchio(model),

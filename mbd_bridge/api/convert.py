@@ -13,7 +13,7 @@ from mbd_bridge.api.functions import load
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.arguments import file_path
 from mbd_bridge.errors import ModelError
-from mbd_bridge.forces.joint_spring import JointSpring
+from mbd_bridge.forces.urdf import file_elements
 from mbd_bridge.formats import Description, Joint, Link
 from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS
 from mbd_bridge.formats.flex_sidecar import SUFFIX as FLEX
@@ -93,6 +93,8 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
         described = replace(described, gravity=(gravity[0], gravity[1], gravity[2]))
     left_out = LeftOut(path, kind, "cannot say all of it")
     is_urdf = kind in ("URDF", "URDF+")
+    if is_urdf and model.rotors is not None:
+        left_out.add("that rotors act (load it with joint_dynamics=True)")
     if model.floating:
         if is_urdf:
             left_out.add("that the base floats (load it with floating=True)")
@@ -105,8 +107,9 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
         if not kept.get(suffix):
             refuse_stale(sidecar_path(Path(path), suffix))
     if not is_urdf:
+        in_joints = {(one.kind, one.name) for one in file_elements(model)}
         for element in robot.forces:
-            if not _is_of_file(element, described):
+            if (element.kind, element.name) not in in_joints:
                 left_out.add("force elements", element.name)
         if robot.stated_actuators is not None:
             left_out.add("actuators (NAME.actuators.yaml)")
@@ -126,14 +129,6 @@ def _on_a_free_joint(described: Description) -> Description:
     return replace(
         described, links=(Link(WORLD), *described.links), joints=(free, *described.joints)
     )
-
-
-def _is_of_file(element: object, described: Description) -> bool:
-    """Return whether a force element is the spring of a joint, which these formats can say."""
-    if not isinstance(element, JointSpring):
-        return False
-    springs = {joint.name for joint in described.joints if joint.stiffness}
-    return element.joint in springs and element.name == f"{element.joint} spring"
 
 
 def _sidecars(robot: Mechanism, path: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fsdecode
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.sources import describe
-from mbd_bridge.arguments import file_path, finite_numbers
+from mbd_bridge.arguments import file_path, finite_numbers, flag
 from mbd_bridge.crosscheck import Report
 from mbd_bridge.crosscheck import crosscheck as compare
 from mbd_bridge.errors import ModelError
@@ -69,6 +70,7 @@ def load(
     actuators: str | PathLike[str] | Actuators | Iterable[Actuator] | None = None,
     bearings: str | PathLike[str] | BearingsGiven | None = None,
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
+    joint_dynamics: bool | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF, SDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
 
@@ -89,16 +91,22 @@ def load(
         surroundings, ROS_PACKAGE_PATH and GZ_SIM_RESOURCE_PATH are searched too
     arguments : values of the arguments of a xacro file, ``{"payload": 7}``
     forces : the mechanism's force elements, or the file with them; None for ``NAME.forces.yaml``,
-        if it is there, and springs in the file's joints (MJCF, SDF); () for none. They act by
-        default (`Mechanism.forces`)
+        if it is there, and what acts in the file's joints (see `joint_dynamics`); () for none. They
+        act by default (`Mechanism.forces`)
     actuators : motors and gears, or the file with them; None for ``NAME.actuators.yaml``, if it is
         there, () for none. They have no part in the dynamics (`Mechanism.motors`)
     bearings : rolling bearings by joint, or the file with them; None for ``NAME.bearings.yaml``, if
         it is there, {} for none (`Mechanism.bearings`)
     flexible : links that bend, or the file with them; None for ``NAME.flex.yaml``, if it is there,
         () for none: a rigid machine
+    joint_dynamics : whether what the file says of its joints acts: springs, damping and friction as
+        force elements, rotor inertia (MJCF: armature) in the mass matrix. None: as in the program
+        that the format belongs to, which is yes for MJCF and SDF; a URDF belongs to none
     """
     description = describe(path, package_path=package_path, arguments=arguments)
+    if joint_dynamics is not None:
+        acts = flag("joint_dynamics", joint_dynamics)
+        description = replace(description, joint_dynamics=acts)
     if flexible is None:
         flexible = existing_sidecar(path, flex_sidecar.SUFFIX) or ()
     if isinstance(flexible, str | PathLike):
@@ -111,18 +119,17 @@ def load(
         cuts=cuts,
         rank_tolerance=rank_tolerance,
     )
-    springs: list[ForceElement] = []
+    from_file = forces is None
     if forces is None:
-        from mbd_bridge.forces.urdf import file_springs  # it imports elements
-
-        springs = file_springs(model)
         forces = existing_sidecar(path, SUFFIX) or ()
     if isinstance(forces, str | PathLike):
         from mbd_bridge.forces.files import load_forces  # it imports all elements
 
         forces = load_forces(forces, model)
-    if springs:
-        forces = (*springs, *forces)
+    if from_file and model.description.joint_dynamics:
+        from mbd_bridge.forces.urdf import file_elements  # it imports elements
+
+        forces = (*file_elements(model, forces), *forces)
     if actuators is None:
         actuators = existing_sidecar(path, ACTUATORS_SUFFIX)
     if isinstance(actuators, str | PathLike):

@@ -14,6 +14,7 @@ from mbd_bridge.arguments import an_instance, flag, name_list
 from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.external import ExternalGiven, external_forces
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.mechanism import Model
 from mbd_bridge.motions import Motion
 from mbd_bridge.solve.wrenches import Axes
 from mbd_bridge.spatial import Array
@@ -144,9 +145,9 @@ class MechanismMotors(MechanismKinematics):
         return MotorsCounter(self.model, actuators, partial(self._actuation, inputs))
 
     def _actuation(self, inputs: LoadInputs, motion: Motion, check: bool) -> Array:
-        """Return what the actuators do along a motion, (N, nv)."""
+        """Return what the actuators do along a motion, (N, nv), less what their rotors need."""
         external = inputs.external
-        return self.inverse_dynamics(
+        tau = self.inverse_dynamics(
             motion.q,
             motion.v,
             motion.a,
@@ -158,3 +159,12 @@ class MechanismMotors(MechanismKinematics):
             forces=inputs.forces,
             t=motion.time,
         )
+        return without_rotors(self.model, tau, motion.a)
+
+
+def without_rotors(model: Model, tau: Array, a: Array) -> Array:
+    """Return forces (N, nv) along velocities less what accelerates the rotors in M.
+
+    Motors count their rotors themselves (`actuators.motor_side`).
+    """
+    return tau if model.rotors is None else tau - model.rotors * a

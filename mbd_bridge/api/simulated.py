@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.motors import without_rotors
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.motions import Motion, MotionParts
@@ -51,7 +52,7 @@ def simulated_history(
     if motors or (motors is None and mechanism.has_motors):
         from mbd_bridge.actuators import MotorsCounter
 
-        tau = efforts(run)
+        tau = without_rotors(run.model, efforts(run), run.a)
 
         def given(piece: Motion, check: bool) -> Array:
             return tau

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
     from mbd_bridge.crosscheck import Row
 
-SUMMARY = "compare loads and dynamics with pinocchio and pybullet"
+SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
 DESCRIPTION = """\
 Compare every joint's load and actuation, the mass matrix, the bias forces and the forward dynamics
 with pinocchio and, where it is installed, pybullet, on random states; and check Newton's and
-Euler's equations for every free link.
+Euler's equations for every free link. Of an MJCF file MuJoCo is asked too, about springs and
+damping as well.
 
   mbd check urdf/kuka_iiwa.urdf --states 50
 

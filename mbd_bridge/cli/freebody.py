@@ -73,7 +73,6 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.errors import count
     from mbd_bridge.loads.free_body.files import check_output
-    from mbd_bridge.motions.warnings import left_out
 
     motion_file.check_given(options)
     if options.output is not None:
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
                 options.link, motion, external=forces, threads=options.threads, **actuation
             )
             instants.add(body)
-    screen.say_all((*pieces.notes, left_out(robot.model, "these loads")))
+    screen.say_all((*pieces.notes, screen.unused_in_file(robot, "these loads")))
     wanted = () if options.at == ["peak"] or _are_times(options.at) else options.at
     body = instants.body(*wanted)
     if options.output is not None:

@@ -33,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.forces.base import replaced_by
-    from mbd_bridge.motions.warnings import left_out
     from mbd_bridge.reports import outline
 
     robot, remarks = screen.robot_and_remarks(options)
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         screen.show(console, "", "links that bend", _flexible(model))
     if robot.forces:
         screen.show(console, "", "force elements", _forces(robot.forces))
-    unused = left_out(model, "loads and dynamics", replaced_by(model, robot.forces))
+    unused = screen.unused_in_file(robot, "loads and dynamics")
     if unused:
         screen.show(console, "", f"note: {unused}")
     for remark in remarks:

@@ -103,8 +103,6 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import loop_tables, screen
     from mbd_bridge.cli.motors import tables as motor_tables
-    from mbd_bridge.forces.base import replaced_by
-    from mbd_bridge.motions.warnings import left_out
 
     motion_file.check_given(options)
     shared.check_table(options)
@@ -132,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         notes += () if forces is None else forces.said
         notes += () if efforts is None else tuple(map(str, efforts.entries))
-        unused = left_out(model, "these loads", replaced_by(model, robot.forces))
+        unused = screen.unused_in_file(robot, "these loads")
         notes += (*screen.forces_said(robot), unused)
     else:
         notes = tuple(note for note in notes if note not in assumed.texts)

@@ -218,6 +218,12 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     forces.add_argument(
         "--no-forces", action="store_true", help="without the force elements of that file"
     )
+    machine.add_argument(
+        "--joint-dynamics",
+        action=argparse.BooleanOptionalAction,
+        help="whether damping, friction and springs of joints and the inertia of rotors that ROBOT "
+        "gives act; by default those of MJCF and SDF, as in MuJoCo and Gazebo",
+    )
     flexible = machine.add_mutually_exclusive_group()
     flexible.add_argument(
         "--flexible",

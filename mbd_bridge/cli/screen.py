@@ -160,7 +160,7 @@ def robot_and_remarks(
 
     given = {
         name: value
-        for name in ("gravity", "rank_tolerance")
+        for name in ("gravity", "rank_tolerance", "joint_dynamics")
         if (value := getattr(options, name)) is not None
     }
     with warnings.catch_warnings(record=True) as caught:
@@ -184,6 +184,14 @@ def robot_and_remarks(
     name = basename(options.robot)
     remarks = dict.fromkeys(str(w.message).replace(options.robot, name) for w in wanted)
     return robot, tuple(remarks)
+
+
+def unused_in_file(robot: Mechanism, of: str) -> str:
+    """Return what the file says of its joints and no force element of the robot stands for."""
+    from mbd_bridge.forces.base import replaced_by
+    from mbd_bridge.motions.warnings import left_out
+
+    return left_out(robot.model, of, replaced_by(robot.model, robot.forces))
 
 
 def forces_said(robot: Mechanism) -> tuple[str, ...]:

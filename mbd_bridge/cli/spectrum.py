@@ -85,13 +85,12 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.formats.whole_file import whole_file
     from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
-    from mbd_bridge.motions.warnings import left_out
 
     if options.plot is not None:
         picture_suffix(options.plot)
     robot = loop_loads.load_robot(options)
     history = _count(robot, options)
-    screen.say_all((*history.notes, left_out(robot.model, "these loads")))
+    screen.say_all((*history.notes, screen.unused_in_file(robot, "these loads")))
     if options.resultants:
         screen.say(RESULTANTS_MISLEAD, "warning")
     spectra = history.spectra

@@ -12,7 +12,17 @@ from mbd_bridge.arguments import flag
 from mbd_bridge.crosscheck.closed_loops import closed_loop_rows
 from mbd_bridge.crosscheck.report import Report, Row
 from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.errors import MissingPackageError, ModelError, SolveError, StateError, whole_number
+from mbd_bridge.errors import (
+    MissingPackageError,
+    ModelError,
+    SolveError,
+    StateError,
+    count,
+    whole_number,
+)
+from mbd_bridge.forces.base import bound
+from mbd_bridge.forces.joint_friction import JointFriction
+from mbd_bridge.forces.urdf import file_elements
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve import ForwardDynamics, prepare
@@ -51,6 +61,13 @@ class Sensing(Referee, Protocol):
         """Return the loads (J, 6) that they tell."""
 
 
+class Passive(Referee, Protocol):
+    """A referee that knows the springs and the damping of a file."""
+
+    def passive(self, q: Array, v: Array) -> Array:
+        """Return their generalised forces (nv,)."""
+
+
 class FullReferee(Referee, Protocol):
     """A referee that knows accelerations and the motion of each link as well."""
 
@@ -65,6 +82,8 @@ def crosscheck(
     model: Model, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
 ) -> Report:
     """Compare loads, actuators, M, bias and forward dynamics with other engines.
+
+    Of a machine from an MJCF file MuJoCo is asked too, about springs and damping as well.
 
     Parameters
     ----------
@@ -98,6 +117,11 @@ def crosscheck(
             if pybullet:
                 raise
             absent.append(str(reason))
+    if model.description.format == "MJCF":
+        try:
+            rows += _ask_mujoco(model, sample, names)
+        except (MissingPackageError, ModelError) as reason:
+            absent.append(str(reason))
     if model.has_loops:
         absent += _about_loops(model, int(states), seed, pybullet, rows, names)
     found = tuple(row for row in rows if row is not None)
@@ -122,6 +146,15 @@ def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
         return [*sample.against(other), *sample.sensed(other, sensed)]
     finally:
         other.close()
+
+
+def _ask_mujoco(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
+    from mbd_bridge.bridges.mujoco.referee import MujocoReferee
+
+    own = MujocoReferee(model)
+    names.append(own.name)
+    rows = sample.against(own)
+    return [*rows, sample.passive(own)] if model.description.joint_dynamics and model.nv else rows
 
 
 def _about_loops(
@@ -202,6 +235,24 @@ class _Sample:
         difference = self.loads[: len(states), places] - theirs
         row = _row("joint loads", referee, difference, _size(theirs), joints)
         return [replace(row, note=f"its force sensors, in {len(states)} of the states")]
+
+    def passive(self, referee: Passive) -> Row:
+        """Compare the springs and damping of the file; dry friction has other laws elsewhere."""
+        elements = [
+            replace(one, coulomb=0.0) if isinstance(one, JointFriction) else one
+            for one in file_elements(self.model)
+        ]
+        theirs = np.array([referee.passive(q, v) for q, v in zip(self.q, self.v, strict=True)])
+        ours = np.zeros_like(theirs)
+        for one in bound(self.model, elements):
+            for k, (q, v) in enumerate(zip(self.q, self.v, strict=True)):
+                for place, force in one.effect(self.model, 0.0, q, v).forces.items():
+                    ours[k, place] += force
+        names = self.model.velocity_names
+        row = _row("springs and damping", referee, ours - theirs, _size(theirs), names)
+        dry = [joint for joint in self.model.description.joints if joint.friction]
+        note = f"dry friction of {count(len(dry), 'joint')} is not compared" if dry else ""
+        return replace(row, note=note)
 
     def forward(self, referee: FullReferee) -> Row | None:
         """Compare accelerations under random actuators, unless M is singular.

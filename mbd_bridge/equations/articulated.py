@@ -9,7 +9,7 @@ body i carried by p, what its velocities add to the parent's acceleration (notat
 Inward, the force that an acceleration of i needs with all that it carries, joints given way:
 
     [f; n] = I_A [r̈; ω̇] + p_A,      I_A = [A, B; Bᵀ, C]
-    U = I_A S,  D = Sᵀ U,  u = τ - Sᵀ p_A,    S = [T; H]
+    U = I_A S,  D = Sᵀ U + J,  u = τ - Sᵀ p_A,    S = [T; H],  J: inertia of the joint's rotor
     to the parent: I_A - U D⁻¹ Uᵀ   and   p_A + (I_A - U D⁻¹ Uᵀ) [c; e]₀ + U D⁻¹ u
 
 and outward again q̈ = D⁻¹ (u - Uᵀ [r̈; ω̇]₀), where [...]₀ leaves the joint's own v̇ out. D are the
@@ -78,12 +78,13 @@ def articulated_accelerations(
         body, motion = model.bodies[i], motions[i]
         given = None
         if body.type.nv:
-            given = _give_way(found[i], motion, tau[body.v], model.joints[body.joint].name)
+            name = model.joints[body.joint].name
+            given = _give_way(found[i], motion, tau[body.v], body.rotor, name)
         if given is not None:
             passed[i] = given
             for k in range(body.type.nv):
                 S = np.concatenate([motion.linear[:, k], motion.angular[:, k]])
-                pivots[body.v.start + k] = given.U[:, k] @ S
+                pivots[body.v.start + k] = given.U[:, k] @ S + body.rotor
         if body.parent >= 0:
             onward = _without_joint(found[i], given, drifts[i])
             found[body.parent] = found[body.parent].plus(_in_parent(onward, motion))
@@ -119,14 +120,16 @@ def _rigid(mass: MassMoments, omega: Array, push: Array) -> Articulated:
     return Articulated(mass.mass * np.eye(3), -skew(h), np.trace(S) * np.eye(3) - S, bias)
 
 
-def _give_way(own: Articulated, motion: JointMotion, tau: Array, name: str) -> _JointFactors:
+def _give_way(
+    own: Articulated, motion: JointMotion, tau: Array, rotor: float, name: str
+) -> _JointFactors:
     """Return U, D⁻¹ U and D⁻¹ u of a joint."""
     count = motion.angular.shape[1]
     S = np.concatenate([motion.linear, motion.angular])
     U = zeros((6, count), *own, S)
     for k in range(count):
         U[:, k] = own.times(S[:, k])
-    D = S.T @ U
+    D = S.T @ U + rotor * np.eye(count)
     if any(isinstance(D[k, k], float) and D[k, k] == 0.0 for k in range(count)):
         raise SolveError(massless(name))
     inverse = _inverse(D)

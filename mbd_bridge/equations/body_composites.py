@@ -89,7 +89,12 @@ def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
         for k in range(part.v.stop - part.v.start):
             force, torque = own_inertia.force[:, k], own_inertia.torque[:, k]
             inward.put(M, part.v.start + k, force, torque, part.body, 1.0, None)
-    return M
+    return with_rotors(model, M)
+
+
+def with_rotors(model: Model, M: Array) -> Array:
+    """Return M (nv, nv) with the inertia of rotors on its diagonal."""
+    return M if model.rotors is None else M + np.diag(model.rotors)
 
 
 class _Inward(NamedTuple):

@@ -1,6 +1,6 @@
 """Kinetic and potential energy of a mechanism, zero potential at the world's origin.
 
-E = Σ m ṙ_c² / 2 + ωᵀ J ω / 2 - m g · r_c, and what flexible links add
+E = Σ m ṙ_c² / 2 + ωᵀ J ω / 2 - m g · r_c, and what flexible links and rotors add
 """
 
 from __future__ import annotations
@@ -34,4 +34,6 @@ def energies_of(model: Model, q: Array, v: Array) -> tuple[Any, Any]:
         h = part.integrals.first.T @ amplitudes(part, q, v).alpha
         weight = model.gravity @ (part.integrals.mass * at.position + at.rotation @ h)
         kinetic, potential = kinetic + moving, potential + elastic - weight
+    if model.rotors is not None:
+        kinetic = kinetic + 0.5 * (model.rotors @ (v * v))
     return kinetic, potential

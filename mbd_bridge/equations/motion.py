@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mbd_bridge.equations.body_composites import with_rotors
 from mbd_bridge.equations.composite import Composite, modal_rows
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.mechanism import Model
@@ -39,7 +40,7 @@ def mass_matrix(model: Model, state: MechanismState, found: Sequence[Composite])
             M[carrier.v, part.v] = M[carrier.v, part.v] + block
             M[part.v, carrier.v] = M[part.v, carrier.v] + block.T
             inner = carrier.parent
-    return M
+    return with_rotors(model, M)
 
 
 def generalised_forces(model: Model, state: MechanismState, found: Sequence[Composite]) -> Array:

@@ -102,6 +102,8 @@ def recursive_loads(
     forces = _generalised(model, actuations, *(own.modal for own in flexible))
     for part, loads in zip(model.flexible, flexible, strict=True):
         forces[part.v] = forces[part.v] + loads.modal
+    if model.rotors is not None:
+        forces = forces + model.rotors * a
     return Loads(wrenches, own_actuation, forces)
 
 

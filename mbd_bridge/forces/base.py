@@ -140,7 +140,9 @@ class ForceElement(ABC):
         return ()
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
-        """Return what it stands for in a file: ("damping", "friction" or "limits", joint)."""
+        """Return what it stands for in a file: (a kind, joint), kinds being "damping", "friction",
+        "stiffness" and "limits".
+        """
         return frozenset()
 
     def changed(self, **numbers: Any) -> Self:

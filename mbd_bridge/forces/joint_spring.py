@@ -67,6 +67,7 @@ class JointSpring(JointElement):
         return {"deflection": place.unit}
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
-        """Return the file's damping of the joint, if it has some itself."""
-        damped = self.damping != (0.0,)
-        return frozenset({("damping", self.coordinate(model).joint)} if damped else ())
+        """Return the file's damping and spring of the joint, if it has some itself."""
+        joint = self.coordinate(model).joint
+        kinds = {"damping": self.damping, "stiffness": self.stiffness}
+        return frozenset((kind, joint) for kind, law in kinds.items() if law != (0.0,))

@@ -1,16 +1,23 @@
-"""Force elements for what a file says of its joints: damping, friction, limits, springs."""
+"""Force elements for what a file says of its joints: damping, friction, limits, springs.
+
+A URDF belongs to no program, and exporters write damping where nothing is known: what it says acts
+on request (`from_urdf`). MJCF and SDF say how a machine moves in MuJoCo and Gazebo, so what they
+say acts (`file_elements`, `Description.joint_dynamics`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mbd_bridge.arguments import flag
 from mbd_bridge.errors import StateError
-from mbd_bridge.forces.base import ForceElement, model_in
+from mbd_bridge.forces.base import ForceElement, bound, model_in, replaced_by
 from mbd_bridge.forces.joint_friction import SMOOTHING, JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.joints import joint_coordinates
+from mbd_bridge.formats.description import Joint
 from mbd_bridge.mechanism import Model
 
 
@@ -43,35 +50,52 @@ def from_urdf(
             f"limits: expected (stiffness, damping) of the stops, such as (1e4, 10.0), got "
             f"{limits!r:.60}"
         )
-    described = {joint.name: joint for joint in model.description.joints}
     found: list[ForceElement] = []
-    for name, place in joint_coordinates(model).items():
-        joint = described.get(place.joint)
-        if joint is None:
-            continue
+    for name, joint in _described(model):
         viscous = joint.damping if damping else 0.0
         coulomb = joint.friction if friction else 0.0
-        if viscous or coulomb:
-            label = f"{name} friction"
-            found.append(
-                JointFriction(
-                    name,
-                    coulomb,
-                    viscous=viscous,
-                    smoothing_velocity=smoothing_velocity,
-                    name=label,
-                )
-            )
+        found += _friction(name, coulomb, viscous, smoothing_velocity)
         ends = joint.limits.lower, joint.limits.upper
         if limits is not None and ends != (None, None):
             found.append(JointStop(name, *ends, *limits, name=f"{name} stop"))
     return found
 
 
-def file_springs(model: Model) -> list[ForceElement]:
-    """Return the springs that stand in a file's joints (MJCF, SDF), which act by default."""
-    return [
-        JointSpring(joint.name, joint.stiffness, rest=joint.rest, name=f"{joint.name} spring")
-        for joint in model.description.joints
-        if joint.stiffness
-    ]
+def file_elements(model: Model, others: Iterable[ForceElement] = ()) -> list[ForceElement]:
+    """Return what acts in a file's joints by default: springs, damping, friction.
+
+    Parameters
+    ----------
+    others : elements that act too; where they stand for the file's damping or friction, it does not
+        count a second time
+    """
+    if not model.description.joint_dynamics:
+        return []
+    taken = replaced_by(model, bound(model, others))
+    found: list[ForceElement] = []
+    for name, joint in _described(model):
+        if joint.stiffness:
+            label = f"{name} spring"
+            found.append(JointSpring(name, joint.stiffness, rest=joint.rest, name=label))
+        coulomb = 0.0 if ("friction", joint.name) in taken else joint.friction
+        viscous = 0.0 if ("damping", joint.name) in taken else joint.damping
+        found += _friction(name, coulomb, viscous, SMOOTHING)
+    return found
+
+
+def _described(model: Model) -> Iterator[tuple[str, Joint]]:
+    """Yield the coordinates that elements may act on, with the file's joints that have them."""
+    described = {joint.name: joint for joint in model.description.joints}
+    for name, place in joint_coordinates(model).items():
+        if place.joint in described:
+            yield name, described[place.joint]
+
+
+def _friction(
+    name: str, coulomb: float, viscous: float, smoothing: float
+) -> Iterator[ForceElement]:
+    if coulomb or viscous:
+        label = f"{name} friction"
+        yield JointFriction(
+            name, coulomb, viscous=viscous, smoothing_velocity=smoothing, name=label
+        )

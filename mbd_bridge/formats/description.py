@@ -86,9 +86,10 @@ class Joint:
     axis2 : the second axis of a universal joint, unit vector in the child's frame; None where
         the file gives none: then it is square to the first
     pitch : advance of a helical joint, m/rad
-    damping, friction : N m s/rad or N s/m, and N m or N: kept, not used by the dynamics
+    damping, friction : N m s/rad or N s/m, and N m or N: they become force elements where
+        `Description.joint_dynamics` says so (`forces.file_elements`)
     stiffness, rest : of a spring in the joint, N m/rad or N/m, and its coordinate where it is
-        relaxed: it becomes a force element (`forces.file_springs`)
+        relaxed: likewise
     child_frame : Frame of the joint on the child link; a file's own joints have the link's frame
     turned : the tree walks this joint from what was described as its child (`mechanism.recut`):
         parent, child, frames and axes here are as walked, its load keeps the described sense
@@ -216,7 +217,9 @@ class Description:
     actuated : actuated joints, as the sidecar or the file's transmissions say; None where
         neither does
     payloads : what was added to links afterwards; their inertia is part of `links` already
-    transmissions : gears between motors and joints; no part in the dynamics
+    transmissions : gears between motors and joints
+    joint_dynamics : whether damping, friction and springs of joints and the inertia of rotors act:
+        as in the program that the format belongs to (MJCF, SDF); a URDF belongs to none
     planar : whether loads out of the machine's plane are declared to be zero
     format : of the file: "URDF", "xacro", "MJCF", "SDF", ...; empty without a file
     gravity : m/s², in the root's axes, where the file says it
@@ -238,3 +241,13 @@ class Description:
     format: str = ""
     gravity: Vector3 | None = None
     configurations: Configurations = field(default_factory=dict)
+    joint_dynamics: bool = False
+
+    @property
+    def rotors(self) -> dict[str, float]:
+        """Inertia of rotors as their joints feel it, by joint: J N², kg m² (of a slide kg)."""
+        return {
+            one.joint: one.rotor_inertia * (one.reduction or 1.0) ** 2
+            for one in self.transmissions
+            if one.rotor_inertia and not one.problem
+        }

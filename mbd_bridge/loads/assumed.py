@@ -161,6 +161,17 @@ def losses(model: Model, elements: Iterable[ForceElement]) -> Assumption:
     return Assumption("friction", text, neglected=True)
 
 
+def _rotors(basis: LoadBasis) -> Assumption:
+    model = basis.model
+    names = model.description.rotors
+    stated = f" (which the file gives for {count(len(names), 'joint')})" if names else ""
+    text = f"not counted: actuation is at the joint, without rotor inertia{stated}, gear ratio and "
+    text += "efficiency"
+    if model.rotors is not None and model.has_loops:
+        text += "; what loops pass on to accelerate rotors counts"
+    return Assumption("rotors", text, neglected=True)
+
+
 def _rigid(basis: LoadBasis) -> Assumption:
     model = basis.model
     bent = [f"{model.links[one.link].name} ({len(one.stiffness)} modes)" for one in model.flexible]
@@ -221,11 +232,6 @@ KINDS = ("damping", "friction")
 UNKNOWN = "not known: the loads were read from a file that does not say"
 
 FIXED = (
-    Assumption(
-        "rotors",
-        "not counted: actuation is at the joint, without rotor inertia, gear ratio and efficiency",
-        neglected=True,
-    ),
     Assumption("limits", "of position, speed and effort: compared with, never enforced"),
     Assumption("completed", "all as given, none held or completed"),
     Assumption("rates", "velocities and accelerations as given"),
@@ -245,6 +251,7 @@ PROVIDERS: dict[str, Assumption | Callable[[LoadBasis], Assumption]] = {
     "external": _external,
     "elements": _elements,
     "friction": _friction,
+    "rotors": _rotors,
     "rigid": _rigid,
     "planar": _planar,
     "loops": _loops,

@@ -221,13 +221,13 @@ class _Builder:
         for link in self.links:
             parts[link.body].append(link.inertia)
         bodies = []
+        rotors = self.description.rotors if self.description.joint_dynamics else {}
         for (parent, j, entry, placement), inertias in zip(self.bodies, parts, strict=True):
             leader, ratio, offset = couplings.get(j, (j, 1.0, 0.0))
             q, v = places[leader]
-            inertia = lump(inertias)
-            bodies.append(
-                Body(parent, j, entry, placement, inertia, q, v, j in couplings, ratio, offset)
-            )
+            inertia, rotor = lump(inertias), rotors.get(self.joints[j][0].name, 0.0)
+            follows = j in couplings, ratio, offset
+            bodies.append(Body(parent, j, entry, placement, inertia, q, v, *follows, rotor))
         return Model(
             self.description.name,
             tuple(bodies),

@@ -42,7 +42,7 @@ def digest(model: Model) -> str:
             sink.update(f"|{kind.__module__} {kind.__qualname__} {_source(kind)}".encode())
     for body in model.bodies:
         sink.update(f"|{body.parent} {body.joint} {body.type!r} {body.q} {body.v}".encode())
-        sink.update(f" {body.coupled} {body.ratio!r} {body.offset!r}".encode())
+        sink.update(f" {body.coupled} {body.ratio!r} {body.offset!r} {body.rotor!r}".encode())
         frame(body.placement)
         inertia(body.inertia)
     for link in model.links:

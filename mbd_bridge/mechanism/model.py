@@ -48,6 +48,8 @@ class Body:
     q, v : its places in the mechanism's coordinates and velocities
     coupled : whether it follows another joint's coordinate (``<mimic>``)
     ratio, offset : its own coordinate is then ratio * q + offset
+    rotor : inertia of what turns faster than the joint (kg m², of a slide kg), as each of its own
+        velocities feels it
     """
 
     parent: int
@@ -60,6 +62,7 @@ class Body:
     coupled: bool = False
     ratio: float = 1.0
     offset: float = 0.0
+    rotor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,6 +322,17 @@ class Model:
             if not body.coupled:
                 scale[body.v] = np.where(body.type.slides(), self.size, 1.0)
         return scale
+
+    @cached_property
+    def rotors(self) -> Array | None:
+        """Inertia of rotors along each velocity (nv,), kg m² or kg: M has it on its diagonal.
+
+        None if there are none.
+        """
+        found = np.zeros(self.nv)
+        for body in self.bodies:
+            found[body.v] += body.ratio**2 * body.rotor
+        return found if found.any() else None
 
     @cached_property
     def masses(self) -> tuple[float, ...]:

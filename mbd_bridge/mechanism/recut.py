@@ -11,7 +11,8 @@ leads through a joint from its child to its parent, it is *turned*:
 
 So coordinates keep their names and their meaning, but for turned spherical and planar joints, whose
 coordinates are those of the described parent in the described child. Loads keep the described sense
-(`ModelJoint.turned`). What a cut does not know is lost with it: limits, damping and friction.
+(`ModelJoint.turned`). What a cut does not know is lost with it: limits, damping, friction, springs,
+rotors; where it would act, there is a warning.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mbd_bridge.arguments import name_list
-from mbd_bridge.errors import ModelError, unknown_name
+from mbd_bridge.errors import ModelError, some, unknown_name, warn
 from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
 from mbd_bridge.formats.turn import turn_round
 from mbd_bridge.mechanism.cut_table import CUT_ROWS
@@ -78,15 +79,28 @@ def recut(description: Description, cuts: Cuts) -> Description:
     root = _root(description)
     kept = _shortest(description, ways, root) if isinstance(cuts, str) else _all_but(ways, cuts)
     turned = _walk(description, ways, kept, root)
-    joints, loops = [], []
+    joints, loops, lost = [], [], list[str]()
     for index, way in enumerate(ways):
         if index not in turned:
             assert way.loop is not None
             loops.append(way.loop)
+            lost += [way.name] if _has_dynamics(description, way.joint) else []
         else:
             assert way.joint is not None
             joints.append(turn_round(way.joint) if turned[index] else way.joint)
+    if lost:
+        warn(
+            f"springs, damping, friction and rotors of cut joints do not act: {some(lost, 4)}; "
+            f"keep these joints in the tree (cuts='authored'), or name others to be cut"
+        )
     return replace(description, joints=tuple(joints), loops=tuple(loops))
+
+
+def _has_dynamics(description: Description, joint: Joint | None) -> bool:
+    """Return whether a joint has springs, damping, friction or a rotor that act."""
+    if joint is None or not description.joint_dynamics:
+        return False
+    return any((joint.stiffness, joint.damping, joint.friction, joint.name in description.rotors))
 
 
 def _ways(description: Description) -> list[_Way]:

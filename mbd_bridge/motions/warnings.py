@@ -34,33 +34,39 @@ SENTENCES: Mapping[Kind, str] = {
 }
 """What is said of the stretches of a kind."""
 
+OF_JOINTS = {"damping": "damping", "friction": "friction", "stiffness": "springs"}
+"""What a file says of a joint's dynamics, by the name of the field."""
+
 Replaced = frozenset[tuple[str, str]]
 """What of the file acts, as ("damping", "friction" or "limits", joint)."""
 
 
 def left_out(model: Model, of: str, replaced: Replaced = frozenset()) -> str:
     """Return a sentence about what the file gives and nothing here uses, "" if there is nothing."""
+    described = model.description
     unused = {
-        kind: {
+        word: {
             joint.name
-            for joint in model.description.joints
+            for joint in described.joints
             if getattr(joint, kind) and (kind, joint.name) not in replaced
         }
-        for kind in ("damping", "friction")
+        for kind, word in OF_JOINTS.items()
     }
+    unused["rotor inertia"] = set() if described.joint_dynamics else set(described.rotors)
     kinds = [kind for kind, names in unused.items() if names]
     joints = set().union(*unused.values())
     if not joints:
         return ""
-    verb = "is" if len(kinds) == 1 else "are"
-    return f"{' and '.join(kinds)} of {count(len(joints), 'joint')} {verb} not part of {of}"
+    verb = "is" if kinds in (["damping"], ["friction"], ["rotor inertia"]) else "are"
+    what = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
+    return f"{what} of {count(len(joints), 'joint')} {verb} not part of {of}"
 
 
 def warn_left_out(model: Model, replaced: Replaced = frozenset()) -> None:
     """Warn that a motion is computed without what the file gives, if it gives something."""
     unused = left_out(model, "this motion", replaced)
     if unused:
-        warn(f"{unused}; to use the file's: forces=mbd.forces.from_urdf(robot)")
+        warn(unused)
 
 
 def motion_notes(

@@ -192,10 +192,24 @@ def test_a_floating_model_stays_floating():
     assert ours.coordinate_names[0] == "root_joint.x"
 
 
-def test_armature_is_not_dropped_in_silence():
+def test_armature_acts_as_in_pinocchio():
     model = pin.buildModelFromUrdf(str(OWN / "kuka_iiwa.urdf"))
-    model.armature = np.full(model.nv, 0.1)
-    with pytest.warns(MbdWarning, match="armature"):
+    model.armature = np.linspace(0.1, 0.5, model.nv)
+    ours, data = mbd.Mechanism.from_pinocchio(model), model.createData()
+    q, v, a = np.random.default_rng(4).normal(size=(3, model.nv))
+    assert ours.inverse_dynamics(q, v, a) == pytest.approx(pin.rnea(model, data, q, v, a))
+    assert ours.forward_dynamics(q, v, a) == pytest.approx(pin.aba(model, data, q, v, a))
+    M = np.triu(pin.crba(model, data, q))
+    assert ours.mass_matrix(q) == pytest.approx(M + np.triu(M, 1).T)
+    assert ours.to_pinocchio().armature == pytest.approx(model.armature)
+    assert ours.crosscheck(states=2).passed
+
+
+def test_armature_that_differs_along_a_joint_is_not_dropped_in_silence():
+    root = pin.JointModelFreeFlyer()
+    model = pin.buildModelFromUrdf(str(OWN / "kuka_iiwa.urdf"), root)
+    model.armature = np.linspace(0.1, 0.5, model.nv)
+    with pytest.warns(MbdWarning, match="armature .* differs .* root_joint"):
         mbd.Mechanism.from_pinocchio(model)
 
 

@@ -8,13 +8,12 @@ import mujoco
 import numpy as np
 
 from mbd_bridge.bridges.mujoco.compiled import Compiled
-from mbd_bridge.bridges.mujoco.places import Names
+from mbd_bridge.bridges.mujoco.twin import Twin as States
 from mbd_bridge.equations.composite import composites
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import quaternion_matrix
 
 STACKS = (
     ("hinge",),
@@ -31,7 +30,7 @@ STACKS = (
 """Joints of one body, one after the other."""
 
 
-FLAGS = ("gravity", "equality", "spring", "constraint", "contact")
+FLAGS = ("gravity", "equality", "spring", "damper", "constraint", "contact")
 """What a file may disable."""
 
 
@@ -52,13 +51,18 @@ def random_mjcf(rng: np.random.Generator) -> str:
     tendons = coupled = ""
     if len(hinges) > 2 and rng.random() < 0.3:
         tendons, coupled = _tendons(rng, hinges)
+    motors = ""
+    for name in hinges:
+        if rng.random() < 0.2:
+            own = f'gear="{rng.uniform(-5, 5):.6g}" armature="{rng.uniform(0, 0.1):.6g}"'
+            motors += f'<motor joint="{name}" {own} damping="{rng.uniform(0, 0.1):.6g}"/>'
     off = [name for name in FLAGS if rng.random() < 0.06]
     flags = "<flag " + " ".join(f'{name}="disable"' for name in off) + "/>"
     return (
         '<mujoco model="random"><compiler angle="radian"/>'
         f'<option gravity="{gravity}">{flags}</option>'
         f'<worldbody><site name="s0" pos="{numbers(rng.normal(0, 1, 3))}"/>{bodies}</worldbody>'
-        f"{tendons}<equality>{equalities}{coupled}</equality></mujoco>"
+        f"{tendons}<equality>{equalities}{coupled}</equality><actuator>{motors}</actuator></mujoco>"
     )
 
 
@@ -79,7 +83,9 @@ def _body(rng, k: int, children, hinges: list[str], *, top: bool) -> str:
             if rng.random() < 0.4:
                 joints += f' stiffness="{rng.uniform(1, 50):.6g}" springref="{rng.normal():.6g}"'
             if rng.random() < 0.3:
-                joints += f' armature="{rng.uniform(0.1, 1):.6g}"'
+                joints += f' damping="{rng.uniform(0.1, 2):.6g}"'
+        if rng.random() < 0.3:
+            joints += f' armature="{rng.uniform(0.1, 1):.6g}"'
         joints += "/>"
     own = (
         f'<inertial pos="{numbers(rng.normal(0, 0.2, 3))}" mass="{rng.uniform(0.5, 3):.6g}" '
@@ -136,7 +142,7 @@ class Theirs(NamedTuple):
     bias: np.ndarray
     rows: np.ndarray
     open: np.ndarray
-    springs: np.ndarray
+    passive: np.ndarray
 
 
 class Ours(NamedTuple):
@@ -149,48 +155,8 @@ class Ours(NamedTuple):
     gamma: np.ndarray
 
 
-class Twin:
+class Twin(States):
     """One MJCF model in both programs; q and v are ours."""
-
-    def __init__(self, theirs: mujoco.MjModel, model: Model) -> None:
-        self.theirs, self.data, self.model = theirs, mujoco.MjData(theirs), model
-        self.joints = []
-        for k, name in enumerate(Names(Compiled(mujoco, theirs, {})).joints):
-            body = next(one for one in model.bodies if model.joints[one.joint].name == name)
-            self.joints.append(
-                (int(theirs.jnt_type[k]), theirs.jnt_qposadr[k], theirs.jnt_dofadr[k], body)
-            )
-
-    def q_of(self, qpos: np.ndarray) -> np.ndarray:
-        """Return our coordinates of MuJoCo's."""
-        q = self.model.neutral()
-        for kind, at, _, body in self.joints:
-            x = qpos[at : at + (7, 4, 1, 1)[kind]]
-            q[body.q] = np.concatenate([x[: len(x) - 4], x[-3:], x[-4:-3]]) if kind < 2 else x
-        return q
-
-    def qpos_of(self, q: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's coordinates of ours."""
-        qpos = np.zeros(self.theirs.nq)
-        for kind, at, _, body in self.joints:
-            x = q[body.q]
-            x = np.concatenate([x[:-4], x[-1:], x[-4:-1]]) if kind < 2 else x
-            qpos[at : at + len(x)] = x
-        return qpos
-
-    def turn(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return T with theirs = T ours for velocities, and Ṫ v."""
-        T, rate = np.zeros((self.theirs.nv, self.model.nv)), np.zeros(self.theirs.nv)
-        for kind, _, dof, body in self.joints:
-            n = body.v.stop - body.v.start
-            block = np.eye(n)
-            if kind == 0:  # the linear velocity is in the body's axes here, in the world's there
-                R = quaternion_matrix(q[body.q][3:])
-                block[:3, :3] = R
-                own = v[body.v]
-                rate[dof : dof + 3] = R @ np.cross(own[3:], own[:3])
-            T[dof : dof + n, body.v] = block
-        return T, rate
 
     def _rows(self) -> np.ndarray:
         """Return the Jacobian of MuJoCo's constraints, dense."""
@@ -207,14 +173,8 @@ class Twin:
 
     def at(self, q: np.ndarray, v: np.ndarray) -> tuple[Theirs, Ours]:
         """Return what both say at one state."""
-        T, rate = self.turn(q, v)
-        data, theirs = self.data, self.theirs
-        data.qpos[:], data.qvel[:] = self.qpos_of(q), T @ v
-        mujoco.mj_forward(theirs, data)
-        M = np.zeros((theirs.nv, theirs.nv))
-        for row, unit in zip(M, np.eye(theirs.nv), strict=True):
-            mujoco.mj_mulM(theirs, data, row, unit)  # mj_fullM has other arguments since 3.10
-        M -= np.diag(theirs.dof_armature)
+        T, rate = self.put(q, v)
+        data, M = self.data, self.inertia()
         equal = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         rows, residual = self._rows()[equal], data.efc_pos[equal]
         state = state_vectors(self.model, q, v)
@@ -226,7 +186,7 @@ class Twin:
                 T.T @ (data.qfrc_bias + M @ rate),
                 rows @ T,
                 residual,
-                T.T @ data.qfrc_spring,
+                T.T @ (data.qfrc_spring + data.qfrc_damper),
             ),
             Ours(
                 mass_matrix(self.model, state, found),
@@ -239,10 +199,12 @@ class Twin:
 
 
 def twin(path, model: Model, *, bare: bool = False) -> Twin:
-    """Return a file's model in both programs; `bare`: there without springs and armature."""
+    """Return a file's model in both programs; `bare`: there without springs and damping."""
     spec = mujoco.MjSpec.from_file(str(path))
     for joint in spec.joints if bare else ():
-        joint.armature = 0.0
+        joint.damping = np.zeros_like(joint.damping)
         joint.stiffness = np.zeros_like(joint.stiffness)
+    for actuator in spec.actuators if bare else ():
+        actuator.damping = np.zeros_like(actuator.damping)
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
-    return Twin(spec.compile(), model)
+    return Twin(Compiled(mujoco, spec.compile(), {}), model)

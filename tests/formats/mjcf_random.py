@@ -1,9 +1,9 @@
 """Random MJCF models, ours against MuJoCo: ``python -m tests.formats.mjcf_random [--count N]``.
 
-Of each model, at its reference and at a state nearby with loops closed: M, bias, constraint
-residuals, what the constraints hold (the space of their rows), accelerations and constraint forces
-of the closed model, springs. MuJoCo's constraints are soft: its matrices are solved exactly here;
-its own solver with stiff constraints is compared too.
+Of each model, at its reference and at a state nearby with loops closed: M with armature, bias,
+constraint residuals, what the constraints hold (the space of their rows), accelerations and
+constraint forces of the closed model, springs and damping. MuJoCo's constraints are soft: its
+matrices are solved exactly here; its own solver with stiff constraints is compared too.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def check(rng: np.random.Generator, folder: Path) -> dict[str, float]:
         v = null(theirs.rows, robot.nv) @ rng.normal(0, 1, null(theirs.rows, robot.nv).shape[1])
         theirs, ours = pair.at(q, v)
         found = compare(theirs, ours)
-        found["springs"] = apart(theirs.springs, springs(robot, q, v))
+        found["passive"] = apart(theirs.passive, passive(robot, q, v))
         gamma = gamma_of(pair, q, v)
         if "rank" not in found and gamma is not None and len(gamma) == len(theirs.rows):
             a, force = accelerations(theirs.M, theirs.bias, theirs.rows, gamma)
@@ -156,8 +156,8 @@ def check(rng: np.random.Generator, folder: Path) -> dict[str, float]:
     return dict(worst)
 
 
-def springs(robot: mbd.Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the generalised forces of the springs."""
+def passive(robot: mbd.Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the generalised forces of springs and damping."""
     total = np.zeros(robot.nv)
     for one in robot.forces:
         body = next(b for b in robot.model.bodies if robot.model.joints[b.joint].name == one.joint)

@@ -101,8 +101,11 @@ def test_what_has_a_place_here_is_kept(tmp_path):
     assert (joints["lift"].damping, joints["turn"].friction) == (2.0, 0.3)
     (rotor,) = described.transmissions
     assert (rotor.joint, rotor.rotor_inertia, rotor.reduction) == ("turn", 0.2, None)
-    (spring,) = robot.forces
-    assert (spring.joint, spring.rest) == ("turn", pytest.approx(np.radians(10)))
+    acting = {element.name: element for element in robot.forces}
+    assert [*acting] == ["lift friction", "turn spring", "turn friction"]
+    assert acting["turn spring"].rest == pytest.approx(np.radians(10))
+    assert (acting["lift friction"].viscous, acting["turn friction"].coulomb) == (2.0, 0.3)
+    assert robot.model.rotors.tolist() == [0.0, 0.2, 0.0, *[0.0] * 6]
     assert described.links[2].visuals[0].size == (0.05, 0.4)
     assert described.links[2].visuals[0].colour == (1.0, 0.0, 0.0, 1.0)
 
@@ -229,7 +232,7 @@ def test_sums_of_coordinates_that_tendons_hold_are_couplings(tmp_path):
     assert "spatial tendons, polynomials, flexes and distances (r, p)" in said
     assert "tendons (rope)" in said
     path.write_text(TENDONS.replace("{bodies}", bodies).replace("{more}", 'stiffness="3"'))
-    assert "tendons (lock, rope)" in load_file(path)[1]
+    assert "springs of tendons (lock); tendons (rope)" in load_file(path)[1]
 
 
 def load_file(path):

@@ -9,8 +9,8 @@ from mbd_bridge.formats.description import Transmission
 ON_JOINTS = (0, 1)
 """Transmissions of actuators, by MuJoCo's numbers: joint, and joint in the parent's frame."""
 
-SLIDE = 2
-"""The first of MuJoCo's joint types that has one coordinate; the other is the hinge."""
+BALL, SLIDE = 1, 2
+"""MuJoCo's joint types: before a ball the free joint, behind a slide the hinge."""
 
 
 def joint_of(compiled: Compiled, actuator: int) -> int | None:
@@ -56,11 +56,28 @@ def is_motor(compiled: Compiled, actuator: int) -> bool:
 
 
 def rotors(compiled: Compiled, names: Names) -> tuple[Transmission, ...]:
-    """Return the armatures of hinges and slides as inertias of rotors at the joint."""
+    """Return the armatures of joints, and of actuators on them, as inertias of rotors at the joint.
+
+    MuJoCo adds them to the diagonal of M. That of a free joint is along the world's axes there,
+    along the body's here.
+    """
     model = compiled.model
+    of_actuators = through_gears(compiled, "actuator_armature")
     return tuple(
         Transmission(f"armature of {names.joints[k]}", names.joints[k], None, armature)
         for k in range(model.njnt)
-        if int(model.jnt_type[k]) >= SLIDE
-        and (armature := float(model.dof_armature[model.jnt_dofadr[k]]))
+        if int(model.jnt_type[k]) >= BALL
+        and (armature := float(model.dof_armature[model.jnt_dofadr[k]]) + of_actuators.get(k, 0.0))
     )
+
+
+def through_gears(compiled: Compiled, name: str) -> dict[int, float]:
+    """Return what actuators have by an array of that name, as hinges and slides feel it."""
+    model = compiled.model
+    found: dict[int, float] = {}
+    for k, value in enumerate(getattr(model, name, ())):  # MuJoCo has them since 4.0
+        joint = joint_of(compiled, k)
+        if joint is not None and int(model.jnt_type[joint]) >= SLIDE and value:
+            gear = float(model.actuator_gear[k][0])
+            found[joint] = found.get(joint, 0.0) + gear**2 * float(value)
+    return found

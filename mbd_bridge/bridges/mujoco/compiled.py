@@ -101,6 +101,8 @@ def _disabled(bits: Any, model: Any) -> Iterator[Any]:
         "SPRING": (model.jnt_stiffness, model.tendon_stiffness),
         "DAMPER": (model.dof_damping, model.tendon_damping),
     }
+    if hasattr(model, "actuator_damping"):  # since 4.0
+        forces["DAMPER"] += (model.actuator_damping,)
     forces["CONSTRAINT"] = (*forces["EQUALITY"], *forces["FRICTIONLOSS"], *forces["CONTACT"])
     for name, arrays in forces.items():
         if model.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}")):

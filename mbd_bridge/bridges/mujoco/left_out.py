@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mbd_bridge.bridges.mujoco.actuators import is_motor, joint_of
+from mbd_bridge.bridges.mujoco.actuators import BALL, SLIDE, is_motor, joint_of
 from mbd_bridge.bridges.mujoco.compiled import Compiled
 from mbd_bridge.bridges.mujoco.equalities import linear
 from mbd_bridge.bridges.mujoco.places import Names
 from mbd_bridge.formats.left_out import LeftOut
 
-ACTING = ("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_limited")
+ACTING = {
+    "tendon_stiffness": "springs",
+    "tendon_damping": "damping",
+    "tendon_frictionloss": "friction",
+    "tendon_armature": "armature",
+    "tendon_limited": "limits",
+}
 """What a tendon does beside coupling joints."""
+
+OF_ACTUATORS = {"actuator_armature": "armature", "actuator_damping": "damping"}
+"""Arrays of newer versions: what actuators add where they act."""
+
+OF_JOINTS = {"dof_damping": "damping", "dof_frictionloss": "friction"}
+"""What hinges and slides have, and joints of several coordinates may have too."""
 
 POLYNOMIALS = {
     "jnt_stiffnesspoly": "springs that are not linear",
     "jnt_springyield": "springs that yield",
     "dof_dampingpoly": "damping that is not linear",
+    "actuator_dampingpoly": "damping of actuators that is not linear",
 }
 """Arrays that newer versions of MuJoCo have, and what is listed where one is not zero."""
 
@@ -28,8 +39,12 @@ def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
     model = compiled.model
     coupling = _only_couple(compiled)
     for k in range(model.ntendon):
-        if k not in coupling:
-            left_out.add("tendons", compiled.name("tendon", k) or f"tendon {k}")
+        name = compiled.name("tendon", k) or f"tendon {k}"
+        acting = [what for array, what in ACTING.items() if np.any(getattr(model, array)[k])]
+        for what in acting:
+            left_out.add(f"{what} of tendons", name)
+        if k not in coupling and not acting:
+            left_out.add("tendons", name)
     touching = np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0))
     if touching > 1 or model.npair:
         left_out.add(f"contacts of {touching} geoms")
@@ -39,7 +54,12 @@ def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
             left_out.add("actuators that act on no joint", name)
         elif not is_motor(compiled, k):
             left_out.add("dynamics and control laws of actuators", name)
-    _joints(model, names, left_out)
+        acts_on = joint_of(compiled, k)
+        if acts_on is None or int(model.jnt_type[acts_on]) < SLIDE:
+            for array, what in OF_ACTUATORS.items():
+                if np.any(getattr(model, array, np.zeros(model.nu))[k]):
+                    left_out.add(f"{what} of actuators that act on no hinge or slide", name)
+    _joints(compiled, names, left_out)
     for body in range(model.nbody):
         if model.body_gravcomp[body]:
             left_out.add("compensation of gravity", names.links[body])
@@ -70,15 +90,22 @@ def _only_couple(compiled: Compiled) -> set[int]:
     return {k for k in found if k >= 0 and not any(np.any(getattr(model, a)[k]) for a in ACTING)}
 
 
-def _joints(model: Any, names: Names, left_out: LeftOut) -> None:
+def _joints(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
+    model = compiled.model
     for joint in range(model.njnt):
-        dof = int(model.jnt_dofadr[joint])
-        if int(model.jnt_type[joint]) < 2 and model.dof_armature[dof]:
-            left_out.add("armature of ball and free joints", names.joints[joint])
+        dof, kind = int(model.jnt_dofadr[joint]), int(model.jnt_type[joint])
+        if kind < BALL and model.dof_armature[dof]:
+            left_out.add("armature of free joints", names.joints[joint])
+        for array, what in OF_JOINTS.items() if kind < SLIDE else ():
+            if getattr(model, array)[dof]:
+                left_out.add(f"{what} of ball and free joints", names.joints[joint])
     for array, what in POLYNOMIALS.items():
         values = np.asarray(getattr(model, array, ()))
         if not values.any():
             continue
         for row in np.flatnonzero(values.reshape(len(values), -1).any(axis=1)):
+            if array.startswith("actuator"):
+                left_out.add(what, compiled.name("actuator", int(row)) or f"actuator {row}")
+                continue
             joint = int(model.dof_jntid[row]) if array.startswith("dof") else int(row)
             left_out.add(what, names.joints[joint])

@@ -14,12 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.bridges.mujoco.actuators import actuated_joints, effort_limits, rotors
+from mbd_bridge.bridges.mujoco.actuators import (
+    actuated_joints,
+    effort_limits,
+    rotors,
+    through_gears,
+)
 from mbd_bridge.bridges.mujoco.compiled import Compiled, compile_mjcf
 from mbd_bridge.bridges.mujoco.equalities import read_equalities
 from mbd_bridge.bridges.mujoco.left_out import list_left_out
 from mbd_bridge.bridges.mujoco.places import Names, motion, place
 from mbd_bridge.bridges.mujoco.shapes import read_shapes
+from mbd_bridge.bridges.mujoco.twin import SIZES
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.checks import check_couplings, check_loops, check_tree
 from mbd_bridge.formats.description import Configurations, Description, Joint, Limits, Link
@@ -34,9 +40,6 @@ TYPES = ("floating", "spherical", "prismatic", "revolute")
 """MuJoCo's joint types by number: free, ball, slide, hinge."""
 
 FREE, BALL, SLIDE, HINGE = range(4)
-
-SIZES = (7, 4, 1, 1)
-"""How many coordinates these have."""
 
 FINITE = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
@@ -89,6 +92,7 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
         format="MJCF",
         gravity=(x, y, z),
         configurations=_keyframes(compiled, names),
+        joint_dynamics=True,
     )
 
 
@@ -181,6 +185,8 @@ def _joint(
     kind = int(model.jnt_type[index])
     dof, at = int(model.jnt_dofadr[index]), int(model.jnt_qposadr[index])
     stiffness = float(model.jnt_stiffness[index])
+    damping, friction = float(model.dof_damping[dof]), float(model.dof_frictionloss[dof])
+    damping += through_gears(compiled, "actuator_damping").get(index, 0.0)
     if kind == FREE:
         origin = anchor = Frame.identity()  # its coordinates are the pose in the world
     else:
@@ -195,6 +201,8 @@ def _joint(
     elif stiffness:
         left_out.add("springs of ball and free joints", name)
         stiffness = 0.0
+    if kind in (FREE, BALL):
+        damping = friction = 0.0  # listed as left out
     if kind == BALL and model.jnt_limited[index]:
         left_out.add("limits of ball joints", name)
     x, y, z = axis.tolist() if kind in (SLIDE, HINGE) else (1.0, 0.0, 0.0)
@@ -205,8 +213,8 @@ def _joint(
         origin,
         (x, y, z),
         limits=limits,
-        damping=float(model.dof_damping[dof]),
-        friction=float(model.dof_frictionloss[dof]),
+        damping=damping,
+        friction=friction,
         stiffness=stiffness,
         rest=rest if stiffness else 0.0,
         child_frame=anchor,

@@ -19,8 +19,9 @@ import pinocchio as pin
 from mbd_bridge.arguments import an_instance
 from mbd_bridge.bridges.pinocchio.constraints import constraint_loops, on_ground
 from mbd_bridge.bridges.pinocchio.twin import Place, Twin
-from mbd_bridge.errors import ModelError, StateError, warn
+from mbd_bridge.errors import ModelError, StateError, some, warn
 from mbd_bridge.formats import Description, Joint, Link, Mimic
+from mbd_bridge.formats.description import Transmission
 from mbd_bridge.mechanism import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
 from mbd_bridge.spatial import Array, Frame, Inertia
 
@@ -56,13 +57,15 @@ def adopt(
     if on_ground(constraints):
         reader.floating = False  # the ground is a link then, which the constraints hold on to
     reader.read()
-    if np.any(model.armature != 0.0):
-        warn(
-            "the pinocchio model has armature (rotor inertia); it is not part of the mechanism "
-            "here: add armature * a to the actuators yourself"
-        )
     loops = constraint_loops(constraints, reader.first, {joint.name for joint in reader.joints})
-    description = Description(model.name, tuple(reader.links), tuple(reader.joints), loops)
+    description = Description(
+        model.name,
+        tuple(reader.links),
+        tuple(reader.joints),
+        loops,
+        transmissions=reader.rotors(),
+        joint_dynamics=True,
+    )
     gravity = np.array(model.gravity.linear)
     ours = build_model(
         description,
@@ -186,6 +189,26 @@ class _Reader:
             )
             self.places[own] = slice(q, q + nq), slice(v, v + nv), j
             q, v, carrier, origin = q + nq, v + nv, link, Frame.identity()
+
+    def rotors(self) -> tuple[Transmission, ...]:
+        """Return the armatures of joints that have the same along all their velocities."""
+        kinds = {joint.name: joint.type for joint in self.joints}
+        found, left_out = list[Transmission](), list[str]()
+        for name, (_, v, _) in self.places.items():
+            values = np.unique(self.model.armature[v])
+            if not values.any():
+                continue
+            if len(values) > 1 or kinds.get(name) == "planar":
+                left_out.append(name)
+                continue
+            found.append(Transmission(f"armature of {name}", name, None, float(values[0])))
+        if left_out:
+            warn(
+                f"the pinocchio model has armature (rotor inertia) that differs along the "
+                f"velocities of a joint, or of a planar joint: {some(left_out, 4)}; it is not part "
+                f"of the mechanism here: add armature * a to the actuators yourself"
+            )
+        return tuple(found)
 
     def _mimic(self, j: int, joint: Any) -> Part:
         """Return a joint that follows another: pinocchio tells its motion, not its type."""

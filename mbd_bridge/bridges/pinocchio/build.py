@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from mbd_bridge.bridges.pinocchio.twin import Place, Twin, place
+from mbd_bridge.bridges.pinocchio.twin import Place, Twin, armature, place
 from mbd_bridge.errors import ModelError
 from mbd_bridge.formats import Limits
 from mbd_bridge.mechanism import Body, Model
@@ -62,6 +62,7 @@ def to_pinocchio(ours: Model) -> Twin:
         places.append(replace(place(body, joint.name, model, number), turn=turn))
         _limit(model, number, limits.get(joint.name))
     _frames(ours, model, numbers, frames)
+    model.armature = armature(places, model.nv)
     return Twin(ours, model, tuple(places))
 
 

@@ -10,6 +10,7 @@ pinocchio's velocities v' = G(q) v, its forces τ' give ours:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +77,7 @@ class Twin:
             places.append(place(body, joint.name, model, index))
         if sum(p.v.stop - p.v.start for p in places) != model.nv:
             raise ModelError("pinocchio's model has joints that ours has not")
+        model.armature = armature(places, model.nv)
         return Twin(ours, model, tuple(places))
 
     def q(self, q: ArrayLike) -> Array:
@@ -153,6 +155,14 @@ class Twin:
                 return None
             order[at.v] = np.arange(at.body.v.start, at.body.v.stop)
         return order
+
+
+def armature(places: Sequence[Place], nv: int) -> Array:
+    """Return the inertia of rotors along each of pinocchio's velocities (nv,)."""
+    found = np.zeros(nv)
+    for at in places:
+        found[at.v] = at.body.rotor
+    return found
 
 
 def place(body: Body, name: str, model: Any, index: int) -> Place:

@@ -187,6 +187,7 @@ def _assembled(
         loops=tuple(as_loop(joint) for joint in cut),
         couplings=couplings,
         format="SDF",
+        joint_dynamics=True,
     )
 
 

@@ -64,11 +64,6 @@ class _Writer:
             self.outward[joint.parent].append(joint)
         loops = self.description.loops
         self.held = {end.link for one in loops for end in (one.predecessor, one.successor)}
-        self.armature = {
-            one.joint: one.rotor_inertia * (one.reduction or 1.0) ** 2
-            for one in self.description.transmissions
-            if one.rotor_inertia and not one.problem
-        }
 
     def text(self) -> str:
         """Return the MJCF."""
@@ -252,9 +247,9 @@ class _Writer:
 
     def _numbers(self, element: Element, joint: Joint, *, single: bool) -> None:
         values = {"damping": joint.damping, "frictionloss": joint.friction}
+        values["armature"] = self.description.rotors.get(joint.name, 0.0)
         if single:
             values |= {"stiffness": joint.stiffness, "springref": joint.rest}
-            values["armature"] = self.armature.get(joint.name, 0.0)
             limits = joint.limits
             if limits.lower is not None and limits.upper is not None:
                 if limits.lower < limits.upper:
