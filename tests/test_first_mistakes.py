@@ -121,7 +121,7 @@ def test_what_was_given_in_the_wrong_order_is_said(tmp_path):
 def test_a_motion_is_shown_in_a_line():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)
-    assert repr(motion) == "Motion(201 states from 0 to 2 s; 7 coordinates; 1 note)"
+    assert repr(motion) == "Motion(201 states from 0 to 2 s; 7 coordinates; 2 notes)"
 
 
 def test_one_name_more_is_a_name():

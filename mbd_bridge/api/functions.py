@@ -154,6 +154,7 @@ def load_motion(
     unit: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     gaps: Gaps = "refuse",
+    unwrap: Iterable[str] | str | None = None,
     topic: str | None = None,
     clock: Clock | None = None,
     near: InitialGuess = None,
@@ -177,6 +178,8 @@ def load_motion(
         "rpm" for angular velocities alone
     ignore : names of columns that are no part of the motion; * and ? stand for any characters
     gaps : "refuse" rows with cells that hold no number or a time stamp again, or "drop" them
+    unwrap : joints whose angles are counted on where they jump by more than half a turn; "all", or
+        "none". None: continuous joints, as far as their angles are within one turn (an encoder's)
     topic : of a bag: with joint states; None if there is one of them only
     clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
     near : of a file with a part of the coordinates of a machine with loops, or poses of frames:
@@ -194,6 +197,7 @@ def load_motion(
         unit=unit,
         ignore=ignore,
         gaps=gaps,
+        unwrap=unwrap,
         near=near,
         frames=frames,
         given=given,
@@ -271,6 +275,7 @@ def load_history(
     unit: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     gaps: Gaps = "refuse",
+    unwrap: Iterable[str] | str | None = None,
     progress: Callable[[float], None] | None = None,
     on: On = "child",
     at: At | Point = "joint",
@@ -296,7 +301,7 @@ def load_history(
     joints : names; None for all
     output : write the loads there, too: .parquet, .csv, .npz or .h5
     exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
-    rest, rename, unit, ignore, gaps : see `load_motion`
+    rest, rename, unit, ignore, gaps, unwrap : see `load_motion`
     progress : is called with the bytes read since the last call
     on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
     external, external_in : forces on links: numbers (6,), tables, files; see there
@@ -316,6 +321,7 @@ def load_history(
         unit=unit,
         ignore=ignore,
         gaps=gaps,
+        unwrap=unwrap,
         near=near,
         frames=frames,
         given=given,

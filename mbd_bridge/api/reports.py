@@ -76,6 +76,7 @@ def report(
     unit: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     gaps: Gaps = "refuse",
+    unwrap: Iterable[str] | str | None = None,
     near: InitialGuess = None,
     frames: Frames = None,
     given: Iterable[str] | str | None = None,
@@ -107,7 +108,7 @@ def report(
     motors : say what motors have to do; None: if actuators are stated, or the URDF says gears
     bearings : by joint a `Bearing` or two: what they carry, and their lives; None: those that the
         machine states (``NAME.bearings.yaml``)
-    rest, rename, unit, ignore, gaps, near, frames, given, smooth, cutoff : of files; see
+    rest, rename, unit, ignore, gaps, unwrap, near, frames, given, smooth, cutoff : of files; see
         `load_motion`
     exponents : Woehler exponents of the damage-equivalent loads
     picture : draw the machine and its loads at the largest force (with pybullet)
@@ -145,6 +146,7 @@ def report(
         unit=unit,
         ignore=ignore,
         gaps=gaps,
+        unwrap=unwrap,
         near=near,
         frames=frames,
         given=given,

@@ -12,6 +12,7 @@ from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
     from mbd_bridge.api import Mechanism
+    from mbd_bridge.mechanism import Model
     from mbd_bridge.spatial import Array
 
 FormulaOrTable: TypeAlias = "str | tuple[Array, Array]"
@@ -54,7 +55,8 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
 
     of_q, _ = model_units(robot.model)
     measures = dict(zip(robot.coordinate_names, of_q, strict=True))
-    return {name: _what(name, text, measures) for name, text in _named(words, "prescribe")}
+    found = {name: _what(name, text, measures) for name, text in _named(words, "prescribe")}
+    return {name: _counted_on(name, what, robot.model) for name, what in found.items()}
 
 
 def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
@@ -91,6 +93,22 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
     if name not in measures:  # a joint that is not there is told later
         return times(table), np.array(table.column(column))
     return times(table), in_si(table, column, measures[name])
+
+
+def _counted_on(name: str, what: FormulaOrTable, model: Model) -> FormulaOrTable:
+    """Return a table with its angle counted on where it begins again after a turn, and say so."""
+    from mbd_bridge.cli import screen
+    from mbd_bridge.formats.table import Column
+    from mbd_bridge.motions.unwrap import Unwrapping
+
+    if isinstance(what, str):
+        return what
+    columns = (Column(name, "rad"),)
+    unwrapping = Unwrapping(columns, model, None)
+    values = unwrapping.add(what[1][:, None], columns)[:, 0]
+    for assumption in unwrapping.assumed:
+        screen.say(assumption.text)
+    return what[0], values
 
 
 def _file(text: str) -> tuple[str | None, str | None]:

@@ -80,6 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
         help="rows in which a cell holds no number, or with the time stamp of the row before, are "
         "refused (default) or left out",
     )
+    parser.add_argument(
+        "--unwrap",
+        nargs="+",
+        action=Names,
+        metavar="JOINT",
+        help="joints whose angles are counted on where they jump by more than half a turn; all or "
+        "none; default: continuous joints, as far as their angles are within one turn",
+    )
     part = parser.add_argument_group("of a part of a motion")
     if near:
         add_near(part)
@@ -243,6 +251,7 @@ def reading(options: argparse.Namespace, model: Model) -> Reading:
         unit=options.unit or (),
         ignore=[*(options.ignore or ()), *(f"{one}*" for one in sensors_of(options).values())],
         gaps=options.gaps,
+        unwrap=options.unwrap,
         near=near(options, model),
         frames=frames(options.frame),
         given=options.given,

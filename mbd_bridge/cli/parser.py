@@ -52,7 +52,7 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
   mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
   mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
-  mbd cases robot.urdf --case a=a.csv b=b.csv         several motions with weights, variants
+  mbd cases robot.urdf a=a.csv b=b.csv                several motions with weights, variants
   mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd sections arm.urdf motion.csv --link forearm     loads and stress inside a flexible link
   mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses

@@ -16,6 +16,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
 from mbd_bridge.mechanism import Model
 from mbd_bridge.motions.table import COMPONENTS
+from mbd_bridge.motions.warnings import LIMITS
 from mbd_bridge.readable import quantity
 
 NAMED = 6
@@ -232,7 +233,7 @@ KINDS = ("damping", "friction")
 UNKNOWN = "not known: the loads were read from a file that does not say"
 
 FIXED = (
-    Assumption("limits", "of position, speed and effort: compared with, never enforced"),
+    LIMITS,
     Assumption("completed", "all as given, none held or completed"),
     Assumption("rates", "velocities and accelerations as given"),
     Assumption(

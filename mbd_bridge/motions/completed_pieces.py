@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbd_bridge.assumptions import Assumption
+from mbd_bridge.assumptions import Assumption, replaced
 from mbd_bridge.formats.table import Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.mechanism import Model
@@ -18,7 +18,7 @@ from mbd_bridge.motions.names import named_columns
 from mbd_bridge.motions.partial import PartialMotion
 from mbd_bridge.motions.pieces import MotionPieces, Pieces
 from mbd_bridge.motions.reading import Reading
-from mbd_bridge.motions.warnings import MotionWarnings
+from mbd_bridge.motions.warnings import MotionWarnings, without_unit
 
 AS_IT_IS = Reading()
 """Nothing is said of the file."""
@@ -47,7 +47,13 @@ def motion_pieces(
     )
     if options.given is None and not is_partial(empty, model, options.frames):
         return MotionPieces(
-            source, model, rest=rest, rows=rows, smoothing=smoothing, progress=progress
+            source,
+            model,
+            rest=rest,
+            rows=rows,
+            smoothing=smoothing,
+            progress=progress,
+            unwrapping=source.unwrapping,
         )
     columns = GivenColumns(model, without_efforts(empty, model)[0], options.frames)
     recorded = MotionPieces(
@@ -58,17 +64,21 @@ def motion_pieces(
         progress=progress,
         of=columns.of,
         machine=model,
+        unwrapping=source.unwrapping,
     )
-    return CompletedPieces(recorded, PartialMotion(model, columns, reading))
+    return CompletedPieces(recorded, PartialMotion(model, columns, reading), without_unit(empty))
 
 
 class CompletedPieces:
     """The pieces of a recorded part of a motion, each completed."""
 
-    def __init__(self, recorded: MotionPieces, partial: PartialMotion) -> None:
+    def __init__(
+        self, recorded: MotionPieces, partial: PartialMotion, unitless: frozenset[str]
+    ) -> None:
         self.name, self.model = recorded.name, partial.model
         self._recorded, self._partial = recorded, partial
         self._warnings = MotionWarnings(partial.model)
+        self._warnings.unitless = unitless
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,10 +89,11 @@ class CompletedPieces:
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """What was done to the motion so far."""
-        return (*self._recorded.assumed, *self._partial.assumed)
+        assumed = (*self._recorded.assumed, *self._partial.assumed)
+        return replaced(assumed, self._warnings.assumed)
 
     def __iter__(self) -> Iterator[Motion]:
         for piece in self._recorded:
             motion = self._partial.complete(piece)
-            self._warnings.add(motion.time, motion.q, ())
+            self._warnings.add(motion.time, motion.q, (), v=motion.v)
             yield replace(motion, notes=())

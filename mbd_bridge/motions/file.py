@@ -16,6 +16,7 @@ from mbd_bridge.motions.names import named_columns
 from mbd_bridge.motions.partial import whole_motion
 from mbd_bridge.motions.pieces import MotionParts, Pieces
 from mbd_bridge.motions.reading import Reading
+from mbd_bridge.motions.unwrap import Unwrapping
 from mbd_bridge.motions.warnings import NAMED
 
 
@@ -38,7 +39,8 @@ def motion_from_file(
         source = named_columns(open_table(path), model, reading.naming, frames=frames, rest=rest)
         table = read_source(source, progress=progress)
         motion = whole_motion(table, model, reading)
-        return replace(motion, notes=(*source.notes, *motion.notes))
+        assumed = (*source.unwrapping.assumed, *motion.assumed)
+        return replace(motion, notes=(*source.notes, *motion.notes), assumed=assumed)
     joints = {there: here or None for there, here in reading.naming.rename.items()}
     followers = [joint.name for joint in model.joints if joint.follows is not None]
     names = (*model.coordinate_names, *followers)
@@ -58,8 +60,12 @@ def motion_from_file(
             f"is missing at zero with --rest (rest=True)",
             fspath(path),
         )
-    motion = whole_motion(found.table, model, reading)
-    return replace(motion, notes=(*found.notes, *motion.notes))
+    columns = found.table.columns
+    unwrapping = Unwrapping(columns, model, reading.naming.unwrap)
+    table = replace(found.table, values=unwrapping.add(found.table.values, columns))
+    motion = whole_motion(table, model, reading)
+    notes = (*found.notes, *unwrapping.notes, *motion.notes)
+    return replace(motion, notes=notes, assumed=(*unwrapping.assumed, *motion.assumed))
 
 
 def pieces_from_file(

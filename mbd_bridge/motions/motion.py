@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
-from mbd_bridge.assumptions import Assumption
+from mbd_bridge.assumptions import Assumption, replaced
 from mbd_bridge.errors import StateError, count, some
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Body, Model, ModelJoint
@@ -51,7 +51,7 @@ from mbd_bridge.motions.smoothing import (
 )
 from mbd_bridge.motions.smoothing.notes import noise_notes
 from mbd_bridge.motions.table import save_motion
-from mbd_bridge.motions.warnings import NAMED, MotionWarnings
+from mbd_bridge.motions.warnings import NAMED, MotionWarnings, without_unit
 from mbd_bridge.tabular import AlongTime
 from mbd_bridge.units import find_unit
 
@@ -175,9 +175,10 @@ def motion_from_table(
     reader = _Reader(table, model, rest)
     motion = onto_loops(reader.motion(Smoothing() if smoothing is None else smoothing, found))
     motion = motion if efforts is None else replace(motion, efforts=efforts)
-    return (
-        motion if warnings is not None else replace(motion, notes=(*motion.notes, *found.notes()))
-    )
+    if warnings is not None:
+        return motion
+    assumed = replaced(motion.assumed, found.assumed)
+    return replace(motion, notes=(*motion.notes, *found.notes()), assumed=assumed)
 
 
 def measured_states(
@@ -218,7 +219,8 @@ class _Reader:
         measured = self.q.copy()
         smoothed, noise, uncertainty = self._smooth(smoothing, warnings)
         derived = [*smoothed, *self._derive()]
-        warnings.add(self.time, self.q, derived, measured)
+        warnings.unitless = without_unit(self.table)
+        warnings.add(self.time, self.q, derived, measured, self.v)
         names = model.coordinate_names, model.velocity_names
         states = self.time, self.q, self.v, self.a
         notes, assumed = tuple(self.notes), tuple(self.assumed)

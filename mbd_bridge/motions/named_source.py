@@ -11,6 +11,7 @@ from mbd_bridge.errors import count
 from mbd_bridge.formats.table import Column, check_finite
 from mbd_bridge.formats.tables.source import Block, TableSource
 from mbd_bridge.motions.efforts import EFFORT
+from mbd_bridge.motions.unwrap import Unwrapping
 
 
 class NamedColumns(TableSource):
@@ -21,6 +22,7 @@ class NamedColumns(TableSource):
     dropped : rows that were left out, since a column that is read has no number there
     repeated : rows that were left out, since they are copies of the row before (with `drop_gaps`:
         since they have its time stamp)
+    unwrapping : what counts angles on that begin again after a turn
     """
 
     def __init__(
@@ -30,15 +32,19 @@ class NamedColumns(TableSource):
         columns: Sequence[Column],
         notes: Sequence[str],
         drop_gaps: bool,
+        unwrapping: Unwrapping,
     ) -> None:
         super().__init__(source.path, columns, source.attributes, source.rows)
         self._source, self._places, self._drop = source, list(places), drop_gaps
         self._said = self.notes = (*source.notes, *notes)
         self.dropped, self.repeated, self.once = 0, 0, source.once
+        self.unwrapping = unwrapping
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of rows of the columns at some places."""
         self.dropped, self.repeated, needed = 0, 0, self._needed(places)
+        self.unwrapping.begin()
+        columns = [self.columns[k] for k in places]
         last = np.empty((0, len(needed)))
         clock = [k for k, p in enumerate(needed) if self.columns[places[p]].name == "time"]
         for block in self._source.blocks(rows, [self._places[k] for k in places]):
@@ -49,12 +55,12 @@ class NamedColumns(TableSource):
                 keep[keep] = ~again
                 self.repeated += int(again.sum())
                 last = block.values[keep][-1:, needed] if keep.any() else last
-            self.notes = (*self._said, *self._left_out())
-            if keep.all():
-                yield block
-                continue
-            lines = None if block.lines is None else block.lines[keep]
-            yield Block(block.values[keep], lines, block.size)
+            lines, values = block.lines, block.values
+            if not keep.all():
+                lines, values = None if lines is None else lines[keep], values[keep]
+            values = self.unwrapping.add(values, columns)
+            self.notes = (*self._said, *self._left_out(), *self.unwrapping.notes)
+            yield Block(values, lines, block.size)
 
     def check(self, block: Block, places: Sequence[int], start: int) -> None:
         """Refuse gaps, but for efforts, which may not have been measured."""

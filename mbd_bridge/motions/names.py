@@ -11,7 +11,7 @@ goes into the notes, and so does what was left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -37,6 +37,7 @@ from mbd_bridge.motions.spellings import (
     unit_and_base,
 )
 from mbd_bridge.motions.table import LOAD, is_load
+from mbd_bridge.motions.unwrap import Unwrapping
 from mbd_bridge.units import find_unit, units_of
 
 NAMED = 8
@@ -67,12 +68,14 @@ class Naming:
         these is there too), "mm" of lengths, "ms" of times
     drop_gaps : leave out rows in which a column that is read has no number, and rows with the time
         stamp of the row before
+    unwrap : angles that are counted on where they begin again after a turn; see `Unwrapping`
     """
 
     rename: Mapping[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     drop_gaps: bool = False
+    unwrap: tuple[str, ...] | None = None
 
     @staticmethod
     def of(
@@ -80,6 +83,7 @@ class Naming:
         ignore: Sequence[str] | str = (),
         unit: Sequence[str] | str = (),
         gaps: Gaps = "refuse",
+        unwrap: Iterable[str] | str | None = None,
     ) -> Naming:
         """Return a checked one."""
         renamed = by_name("rename", rename, "{'q1': 'elbow'}")
@@ -97,7 +101,9 @@ class Naming:
                 )
         if gaps not in ("refuse", "drop"):
             raise StateError(f"gaps: expected 'refuse' or 'drop', got {gaps!r}")
-        return Naming(renamed, name_list("ignore", ignore, "columns"), units, gaps == "drop")
+        turning = None if unwrap is None else name_list("unwrap", unwrap, "names of joints")
+        ignored = name_list("ignore", ignore, "columns")
+        return Naming(renamed, ignored, units, gaps == "drop", turning)
 
 
 def named_columns(
@@ -169,7 +175,9 @@ def named_columns(
     if others:
         notes.append(f"columns left out, which are no part of the motion: {some(others, NAMED)}")
     source.gaps |= any(name.endswith(EFFORT) for name in names)
-    return NamedColumns(source, list(found), list(found.values()), notes, naming.drop_gaps)
+    columns = list(found.values())
+    unwrapping = Unwrapping(columns, model, naming.unwrap)
+    return NamedColumns(source, list(found), columns, notes, naming.drop_gaps, unwrapping)
 
 
 class _Words:

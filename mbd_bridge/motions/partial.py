@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.arguments import name_list
-from mbd_bridge.assumptions import Assumption, Number
+from mbd_bridge.assumptions import Assumption, Number, replaced
 from mbd_bridge.errors import ModelError, SolveError, count, some, unknown_name
 from mbd_bridge.formats.table import Table
 from mbd_bridge.kinematics.completion import Completed, Completion
@@ -27,7 +27,7 @@ from mbd_bridge.motions.given_columns import GivenColumns, is_partial
 from mbd_bridge.motions.given_motion import frame_rows, given_motion
 from mbd_bridge.motions.motion import Motion, motion_from_table
 from mbd_bridge.motions.reading import Reading
-from mbd_bridge.motions.warnings import NAMED, MotionWarnings
+from mbd_bridge.motions.warnings import NAMED, MotionWarnings, without_unit
 from mbd_bridge.solve.assembly import check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.spatial import Array
@@ -217,6 +217,7 @@ def completed_motion(table: Table, model: Model, reading: Reading, *, check: boo
         given = motion_from_table(columns.of(table), columns.stand_in, smoothing=reading.smoothing)
         motion = partial.complete(replace(given, efforts=efforts), check=check)
     warnings = MotionWarnings(model)
+    warnings.unitless = without_unit(table)
     assert motion.completed is not None
     reached = motion.completed.reached
     numbers = np.concatenate([motion.q, motion.v, motion.a], axis=1)
@@ -226,8 +227,12 @@ def completed_motion(table: Table, model: Model, reading: Reading, *, check: boo
             f"row {overflown[0]} (t = {motion.time[overflown[0]]:g} s): numbers so large that the "
             f"machine's rates overflow; check the columns' units"
         )
-    warnings.add(motion.time[reached], motion.q[reached], ())
-    return replace(motion, notes=(*motion.notes, *warnings.beyond_limits()))
+    warnings.add(motion.time[reached], motion.q[reached], (), v=motion.v[reached])
+    return replace(
+        motion,
+        notes=(*motion.notes, *warnings.beyond_limits()),
+        assumed=replaced(motion.assumed, warnings.assumed),
+    )
 
 
 class _Facts:

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.assumptions import Assumption
+from mbd_bridge.assumptions import Assumption, replaced
 from mbd_bridge.formats.table import Column, Table
 from mbd_bridge.formats.tables import TableSource
 from mbd_bridge.formats.tables.source import Block
@@ -28,6 +28,7 @@ from mbd_bridge.motions.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motions.smoothing.plan import BLOCKS, WHOLE
 from mbd_bridge.motions.smoothing.plan import ROWS as SAMPLED
 from mbd_bridge.motions.table import is_load
+from mbd_bridge.motions.unwrap import Unwrapping
 from mbd_bridge.motions.warnings import MotionWarnings
 
 Floats = NDArray[np.float64]
@@ -103,6 +104,7 @@ class MotionPieces:
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
     machine : whose efforts are measured; None: the model's
+    unwrapping : what the source does to angles
 
     Attributes
     ----------
@@ -123,8 +125,9 @@ class MotionPieces:
         progress: Callable[[float], None] | None = None,
         of: Callable[[Table], Table] | None = None,
         machine: Model | None = None,
+        unwrapping: Unwrapping | None = None,
     ) -> None:
-        self._of, self._machine = of, machine or model
+        self._of, self._machine, self._unwrapping = of, machine or model, unwrapping
         self.name, self.model = source.path, model
         self._source, self._rest = source, rest
         self._smoothing = Smoothing() if smoothing is None else smoothing
@@ -146,7 +149,8 @@ class MotionPieces:
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """What was done to the motion."""
-        return self._assumed
+        unwrapped = () if self._unwrapping is None else self._unwrapping.assumed
+        return replaced((*unwrapped, *self._assumed), self._warnings.assumed)
 
     def _apart(self) -> str:
         return (

@@ -62,6 +62,7 @@ class Reading:
         unit: Sequence[str] | str = (),
         ignore: Sequence[str] | str = (),
         gaps: Gaps = "refuse",
+        unwrap: Iterable[str] | str | None = None,
         near: InitialGuess = None,
         frames: Frames = None,
         given: Iterable[str] | str | None = None,
@@ -71,7 +72,7 @@ class Reading:
         clock: Clock | None = None,
     ) -> Reading:
         """Return a checked reading; the arguments are those of `mbd.load_motion`."""
-        naming = Naming.of(rename, ignore, unit, gaps)
+        naming = Naming.of(rename, ignore, unit, gaps, unwrap)
         smoothing = Smoothing.of(smooth, cutoff)
         said = {
             "rest": rest is not False,
@@ -79,6 +80,7 @@ class Reading:
             "unit": bool(naming.units),
             "ignore": bool(naming.ignore),
             "gaps": naming.drop_gaps,
+            "unwrap": unwrap is not None,
             "near": near is not None,
             "frames": frames is not None,
             "given": given is not None,

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import count, some, warn
+from mbd_bridge.formats.bags import CLOCK
+from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Model, ModelJoint
 from mbd_bridge.mechanism.units import velocity_units
 from mbd_bridge.motions.smoothing.guard import Kind, Stretch
@@ -36,6 +39,9 @@ SENTENCES: Mapping[Kind, str] = {
 
 OF_JOINTS = {"damping": "damping", "friction": "friction", "stiffness": "springs"}
 """What a file says of a joint's dynamics, by the name of the field."""
+
+LIMITS = Assumption("limits", "of position, speed and effort: compared with, never enforced")
+"""What is said of the limits of the file, and of motions that are beyond them."""
 
 Replaced = frozenset[tuple[str, str]]
 """What of the file acts, as ("damping", "friction" or "limits", joint)."""
@@ -69,14 +75,21 @@ def warn_left_out(model: Model, replaced: Replaced = frozenset()) -> None:
         warn(unused)
 
 
+def without_unit(table: Table) -> frozenset[str]:
+    """Return the columns of a table that do not say their units; those of a bag have ROS's."""
+    if CLOCK in table.attributes:
+        return frozenset()
+    return frozenset(column.name for column in table.columns if column.unit is None)
+
+
 def motion_notes(
-    model: Model, time: Floats, q: Floats, replaced: Replaced = frozenset()
+    model: Model, time: Floats, q: Floats, v: Floats, replaced: Replaced = frozenset()
 ) -> tuple[str, ...]:
     """Return sentences about what the file gives and a simulated motion knows nothing of.
 
     Parameters
     ----------
-    time, q : (K,) s and (K, nq); what is nan is passed over
+    time, q, v : (K,) s, (K, nq) and (K, nv); rows with nan are passed over
     replaced : what of the file acts
     """
     there = np.isfinite(q).all(axis=1)
@@ -84,7 +97,7 @@ def motion_notes(
     found = [unused] if unused else []
     if there.any():
         seen = MotionWarnings(model)
-        seen.add(time[there], q[there], ())
+        seen.add(time[there], q[there], (), v=v[there])
         found += [f"{said}; nothing stops it there" for said in seen.beyond_limits(False, replaced)]
     return tuple(found)
 
@@ -94,12 +107,18 @@ class MotionWarnings:
     of a motion that comes in pieces.
 
     Pieces that overlap are seen whole: nothing is lost where they meet.
+
+    Attributes
+    ----------
+    unitless : columns that do not say their units, whose angles may be degrees
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._lowest = np.full(model.nq, np.inf)
         self._highest = np.full(model.nq, -np.inf)
+        self._fastest = np.zeros(model.nv)
+        self.unitless: frozenset[str] = frozenset()
         self._jumps: dict[int, tuple[float, float]] = {}
         self._rates: dict[int, tuple[float, float, float]] = {}
         self._gap, self._steps, self._rows = 0.0, list[float](), 0
@@ -135,6 +154,7 @@ class MotionWarnings:
         q: Floats,
         derived: Sequence[ModelJoint],
         measured: Floats | None = None,
+        v: Floats | None = None,
     ) -> None:
         """Take in a piece of a motion.
 
@@ -143,7 +163,10 @@ class MotionWarnings:
         time, q : (N,) s and (N, nq)
         derived : the joints whose positions were differentiated: jumps matter to these
         measured : (N, nq) positions before they were smoothed, in which jumps show
+        v : (N, nv) velocities
         """
+        if v is not None:
+            self._fastest = np.maximum(self._fastest, np.abs(v).max(axis=0, initial=0.0))
         self._lowest = np.minimum(self._lowest, q.min(axis=0))
         self._highest = np.maximum(self._highest, q.max(axis=0))
         if not derived:
@@ -217,7 +240,8 @@ class MotionWarnings:
     def _wrapped(self) -> list[str]:
         return [
             f"{self._model.coordinate_names[place]} jumps by {jump:.4g} rad at {time:g} s; if its "
-            f"angle is wrapped, unwrap it first (numpy.unwrap)"
+            f"angle is wrapped: --unwrap {self._model.coordinate_names[place]} "
+            f"(unwrap={self._model.coordinate_names[place]!r})"
             for place, (jump, time) in self._jumps.items()
         ]
 
@@ -235,33 +259,44 @@ class MotionWarnings:
             f"there"
         ]
 
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What limits are compared with, where the motion is beyond them; nothing where not."""
+        beyond = "; ".join(self.beyond_limits())
+        return (Assumption(LIMITS.topic, f"{LIMITS.text}; {beyond}"),) if beyond else ()
+
     def beyond_limits(self, advice: bool = True, stopped: Replaced = frozenset()) -> list[str]:
         """Return a sentence about joints beyond their limits; `advice`: maybe in degrees.
 
-        Joints with stops (("limits", joint) in `stopped`) are passed over.
+        Positions of joints with stops (("limits", joint) in `stopped`) are passed over.
         """
         model = self._model
         limits = {joint.name: joint.limits for joint in model.description.joints}
-        found, degrees = list[str](), ""
+        beyond, degrees = list[str](), list[str]()
         for joint in model.joints:
-            if joint.name not in limits or ("limits", joint.name) in stopped:
+            if joint.name not in limits or joint.type.nq != 1 or joint.follows is not None:
                 continue
-            if joint.type.nq != 1 or joint.follows is not None:
-                continue
-            limit = limits[joint.name]
-            place = model.bodies[joint.body].q.start
-            low, high = self._lowest[place], self._highest[place]
-            if limit.upper is not None and high > limit.upper + BEYOND:
-                found.append(f"{joint.name} ({high:.4g} above {limit.upper:.4g})")
-            elif limit.lower is not None and low < limit.lower - BEYOND:
-                found.append(f"{joint.name} ({low:.4g} below {limit.lower:.4g})")
-            else:
-                continue
-            if velocity_units(joint.type) == ("rad",) and max(high, -low) > TURNS:
-                degrees = degrees or joint.name
-        if not found:
-            return []
-        sentence = f"beyond the limits of the file: {some(found, NAMED)}"
+            limit, body = limits[joint.name], model.bodies[joint.body]
+            low, high = self._lowest[body.q.start], self._highest[body.q.start]
+            fastest = float(self._fastest[body.v.start])
+            unit = velocity_units(joint.type)[0]
+            stops = ("limits", joint.name) in stopped
+            if limit.upper is not None and high > limit.upper + BEYOND and not stops:
+                beyond.append(f"{joint.name} ({high:.4g} above {limit.upper:.4g})")
+            elif limit.lower is not None and low < limit.lower - BEYOND and not stops:
+                beyond.append(f"{joint.name} ({low:.4g} below {limit.lower:.4g})")
+            if limit.velocity and fastest > limit.velocity + BEYOND:
+                beyond.append(
+                    f"{joint.name}.vel ({fastest:.4g} above {limit.velocity:.4g} {unit}/s)"
+                )
+            far = max(high, -low, high - low) > TURNS
+            if unit == "rad" and far and joint.name in self.unitless:
+                degrees.append(joint.name)
+        found = [f"beyond the limits of the file: {some(beyond, NAMED)}"] if beyond else []
         if advice and degrees:
-            sentence += f"; are these degrees? Then the header says '{degrees} [deg]'"
-        return [sentence]
+            found.append(
+                f"without a unit the angles of {some(degrees, NAMED)} are radians, more than "
+                f"{TURNS / (2.0 * np.pi):g} turns; are these degrees? Then the header says "
+                f"'{degrees[0]} [deg]', or --unit deg (unit='deg'); if not, '{degrees[0]} [rad]'"
+            )
+        return found

@@ -97,7 +97,7 @@ def test_columns_that_are_there_are_taken_as_they_are(model):
     assert np.array_equal(motion.v, v)
     assert np.array_equal(motion.a, a)
     assert np.allclose(motion.q, q, rtol=0, atol=1e-15)
-    assert motion.notes == ()
+    assert motion.notes == ("beyond the limits of the file: rail.vel (2 above 1 m/s)",)
 
 
 def test_the_order_of_the_columns_has_no_meaning(model):

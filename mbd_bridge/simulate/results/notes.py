@@ -34,9 +34,10 @@ def notes_of(
     samples : (K, H) what one trajectory held, where Python was called; without them nothing is said
         of efforts
     """
-    q = states[0]
-    times, flat = np.tile(time, len(q)), q.reshape(-1, q.shape[2])
-    said = motion_notes(system.model, times, flat, system.replaced)
+    q, v, _ = states
+    times = np.tile(time, len(q))
+    flat = q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])
+    said = motion_notes(system.model, times, *flat, system.replaced)
     return (*said, *_efforts(system, time, states, members, samples))
 
 
