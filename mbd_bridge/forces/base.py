@@ -192,6 +192,11 @@ class ForceElement(ABC):
         parts = {k: "a parameter" if is_traced(x) else x for k, x in parts.items()}
         return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()
 
+    def unit_of(self, name: str) -> str:
+        """Return the unit of a number of a bound element's, "" where it has none."""
+        known: dict[str, str] = vars(self).get("_units", {})
+        return known.get(name, "")
+
     def number(
         self,
         name: str,
@@ -205,6 +210,7 @@ class ForceElement(ABC):
         if is_traced(value):
             symbol: float = value
             return symbol
+        vars(self).setdefault("_units", {})[name] = unit
         where = f"{self.label}: {name}"
         kind = "number above 0" if positive else "number"
         expected = f"one {kind}, {unit}" if unit else f"one {kind}"

@@ -12,9 +12,11 @@ A parameter is named after what it belongs to, with the file's own word for it:
     LOOP.length, LOOP.radius                 m, of a distance joint; of a rolling wheel
     gravity                 (3,)             m/s², in the world's axes
 
-Each replaces exactly the number of this name in the description, and nothing else: a longer link
-does not move its centre of mass. The model is then built from the description as ever, with numbers
-for one variant, or with symbols: a kernel that takes the parameters as one more input.
+One number of a vector is JOINT.xyz.x, JOINT.rpy.yaw, LINK.inertia.xx, gravity.z; the others then
+stay as the file has them. Each replaces exactly the number of this name in the description, and
+nothing else: a longer link does not move its centre of mass. The model is then built from the
+description as ever, with numbers for one variant, or with symbols: a kernel that takes the
+parameters as one more input.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.formats.description import Description, Joint, Loop, LoopEnd
+from mbd_bridge.formats.description import Description, Joint, LoopEnd
 from mbd_bridge.mechanism.build import build_model
 from mbd_bridge.mechanism.deflection import DEFLECTION
 from mbd_bridge.mechanism.model import Model
@@ -47,6 +49,9 @@ SIDES = ("predecessor", "successor")
 COMPONENTS = {"rpy": ("roll", "pitch", "yaw"), "inertia": ("xx", "yy", "zz", "xy", "xz", "yz")}
 """What the numbers of a parameter are called where it is not x, y and z."""
 
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Where the components of an inertia are in its matrix."""
+
 PARAMETER_UNIT = {
     "mass": "kg",
     "centre": "m",
@@ -58,6 +63,24 @@ PARAMETER_UNIT = {
     GRAVITY: "m/s^2",
 }
 """By the last word of a parameter's name."""
+
+VECTORS = ("centre", "inertia", *OF_FRAME, GRAVITY)
+"""Last words of parameters that are several numbers."""
+
+
+def split_component(name: str) -> tuple[str, int] | None:
+    """Return of "elbow.xyz.y" the parameter "elbow.xyz" and 1; None if it is no such name."""
+    whole, _, last = name.rpartition(".")
+    word = whole.rpartition(".")[2]
+    parts = COMPONENTS.get(word, tuple("xyz")) if word in VECTORS else ()
+    return (whole, parts.index(last)) if last in parts else None
+
+
+def parameter_unit(name: str) -> str:
+    """Return the unit of a parameter of a mechanism, or of one of its numbers; "" of others."""
+    whole, _ = split_component(name) or (name, 0)
+    return PARAMETER_UNIT.get(whole.rpartition(".")[2], "")
+
 
 ParameterValues = Mapping[str, ArrayLike]
 """Values by the parameter's name: one for all variants, or N of them."""
@@ -146,7 +169,8 @@ class Parameters:
             There is no such number, or a value that it cannot have.
         """
         entries, columns = [], []
-        for name, value in by_name("parameters", given, "{'rod.mass': 2.0}").items():
+        given = _whole(model, by_name("parameters", given, "{'rod.mass': 2.0}"))
+        for name, value in given.items():
             entry, rows = _entry(model.description, name, value)
             entries.append(entry)
             columns.append(rows)
@@ -265,12 +289,42 @@ def _remade(
     return found.with_beside(names, columns, beside) if names else found
 
 
+def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
+    """Return values with single numbers of vectors as vectors, their others from the file."""
+    found = dict[str, ArrayLike]()
+    for name, value in given.items():
+        component = split_component(name)
+        if component is None:
+            found[name] = value
+            continue
+        whole, place = component
+        if whole in given:
+            raise ModelError(f"parameters {whole!r} and {name!r}: give the whole or its numbers")
+        rows = value_rows(name, value, 1)
+        is_inertia = whole.endswith(".inertia")
+        if whole not in found:
+            entry, _ = _entry(model.description, whole, np.zeros((1, 3, 3) if is_inertia else 3))
+            found[whole] = entry.now(_Draft(model))[None]
+        before = np.asarray(found[whole])
+        if len(rows) > 1 and len(before) not in (1, len(rows)):
+            raise ModelError(
+                f"parameters: expected the same number of variants, got {len(rows)} of {name!r}, "
+                f"{len(before)} of another number of {whole!r}"
+            )
+        values = np.repeat(before, len(rows) if len(before) == 1 else 1, axis=0)
+        for i, j in {PAIRS[place], PAIRS[place][::-1]} if is_inertia else {(place, None)}:
+            values[(slice(None), i) if j is None else (slice(None), i, j)] = rows[:, 0]
+        found[whole] = values
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One parameter: its size, and how its numbers come into a description."""
+    """One parameter: its size, how its numbers come into a description, and those there now."""
 
     size: int
     put: Callable[[_Draft, Array], None]
+    now: Callable[[_Draft], Array] = lambda draft: np.zeros(0)
 
 
 class _Draft:
@@ -295,7 +349,7 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
         def pull(draft: _Draft, p: Array) -> None:
             draft.gravity = p
 
-        return _Entry(3, pull), value_rows(name, value, 3)
+        return _Entry(3, pull, lambda draft: np.array(draft.gravity)), value_rows(name, value, 3)
     if word in OF_LINK:
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
@@ -304,6 +358,7 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
         return _of_loop(description, name, owner, word, value)
     words = [*(f"LINK.{word}" for word in OF_LINK), *(f"JOINT.{word}" for word in OF_FRAME)]
     words += [f"LOOP.{side}.{word}" for side in SIDES for word in OF_FRAME]
+    words += ["one of their numbers, such as JOINT.xyz.x"]
     raise ModelError(
         f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length, LOOP.radius and "
         f"{GRAVITY}, with the names of links, joints and loops"
@@ -337,7 +392,11 @@ def _of_link(
             own = replace(own, central=matrix(p))
         draft.links[index] = replace(draft.links[index], inertia=own)
 
-    return _Entry(rows.shape[1], put), rows
+    def now(draft: _Draft) -> Array:
+        own = draft.links[index].inertia or Inertia.zero()
+        return np.array(own.central if word == "inertia" else own.centre)
+
+    return _Entry(rows.shape[1], put, now), rows
 
 
 def _of_frame(
@@ -357,24 +416,30 @@ def _of_frame(
             return Frame(frame.rotation, p)
         return Frame(matrix_from_rpy(*p), frame.translation)
 
-    def put_joint(draft: _Draft, p: Array) -> None:
+    def end_of(draft: _Draft) -> tuple[Joint | LoopEnd, str]:
+        """Return what has the frame, and under which name."""
+        if place >= len(joints):
+            return getattr(draft.loops[place - len(joints)], side), "frame"
         joint: Joint = draft.joints[place]
         # a joint that the tree walks backward sits with its described parent's frame on its child
-        if (side == SIDES[0]) != joint.turned:
-            draft.joints[place] = replace(joint, origin=moved(joint.origin, p))
-        else:
-            draft.joints[place] = replace(joint, child_frame=moved(joint.child_frame, p))
+        return joint, "origin" if (side == SIDES[0]) != joint.turned else "child_frame"
 
-    def put_loop(draft: _Draft, p: Array) -> None:
-        loop: Loop = draft.loops[place - len(joints)]
-        end: LoopEnd = getattr(loop, side)
-        end = replace(end, frame=moved(end.frame, p))
-        at_first = side == SIDES[0]
-        loop = replace(loop, predecessor=end) if at_first else replace(loop, successor=end)
-        draft.loops[place - len(joints)] = loop
+    def put(draft: _Draft, p: Array) -> None:
+        whose, key = end_of(draft)
+        changes: dict[str, Any] = {key: moved(getattr(whose, key), p)}
+        if isinstance(whose, Joint):
+            draft.joints[place] = replace(whose, **changes)
+            return
+        changes = {side: replace(whose, **changes)}
+        index = place - len(joints)
+        draft.loops[index] = replace(draft.loops[index], **changes)
 
-    put = put_joint if place < len(joints) else put_loop
-    return _Entry(3, put), rows
+    def now(draft: _Draft) -> Array:
+        whose, key = end_of(draft)
+        frame: Frame = getattr(whose, key)
+        return np.array(frame.translation if word == "xyz" else frame.rpy())
+
+    return _Entry(3, put, now), rows
 
 
 def _on_rigid_links(description: Description, name: str, joint: str) -> None:

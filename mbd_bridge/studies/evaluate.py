@@ -18,12 +18,13 @@ import numpy as np
 
 from mbd_bridge.arguments import by_name
 from mbd_bridge.errors import ModelError, StateError, unknown_name
+from mbd_bridge.forces.base import ForceElement, by_names
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
-from mbd_bridge.mechanism.units import state_units
+from mbd_bridge.mechanism.parameters import parameter_unit
+from mbd_bridge.mechanism.units import FORCE_UNIT, state_units, velocity_units
 from mbd_bridge.simulate.batch.result import SimulationBatch
 from mbd_bridge.simulate.batch.run import simulate_batch
 from mbd_bridge.simulate.machine import HasModel, model_of
@@ -42,6 +43,21 @@ Columns: TypeAlias = Mapping[str, Array]
 
 Output: TypeAlias = str | Callable[[Any], Array]
 """A phrase (`quantities`), or a function of the motions (`SimulationBatch`) that returns (N,)."""
+
+
+def factor_unit(model: Model, elements: Mapping[str, ForceElement], name: str) -> str:
+    """Return the SI unit of a factor: a coordinate, a rate, a number of the mechanism or of a
+    force element, which was bound; "" where it has none.
+    """
+    owner, _, word = name.rpartition(".")
+    if owner in elements:
+        element = elements[owner]
+        joint = getattr(element, "joint", None)
+        along = velocity_units(model.joint(joint).type)[0] if isinstance(joint, str) else "m"
+        laws = {"stiffness": FORCE_UNIT[along], "damping": f"{FORCE_UNIT[along]} s"}
+        law = f"{laws[word]}/{along}" if word in laws else ""
+        return element.unit_of(word) or law
+    return state_units(model).get(name) or parameter_unit(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +116,13 @@ class Variants:
 
     def units(self, factors: Iterable[str]) -> dict[str, str]:
         """Return the units of factors and outputs by name, "" where it is not known."""
-        model, known = self.model, state_units(self.model)
-        elements = {element.name for element in self.system.forces}
-        found = dict.fromkeys((*factors, *self.outputs), "")
+        model, found = self.model, dict.fromkeys((*factors, *self.outputs), "")
         if self.variables is None:
-            known |= {one.name: one.unit for one in Inputs.of(self.system).inputs}
-            for name in factors:
-                owner, _, word = name.rpartition(".")
-                number = "" if owner in elements else PARAMETER_UNIT.get(word, "")
-                found[name] = known.get(name, number)
+            elements = by_names(self.given.get("forces", getattr(self.machine, "forces", ())))
+            inputs = {one.name: one.unit for one in Inputs.of(self.system).inputs}
+            found |= {
+                name: inputs.get(name) or factor_unit(model, elements, name) for name in factors
+            }
         states = dict(zip(self.system.states.names, self.system.states.units, strict=True))
         return found | {
             name: quantity.unit(model, states) for name, quantity in self.quantities.items()

@@ -4,7 +4,7 @@
 
     machine: crank_rocker.urdf          # beside this file
     duration: 0.5                       # s; without it: joint loads at one state each
-    step: 0.001                         # s
+    step: 1ms                           # numbers may have units, 0.001 is in s as well
     every: 5                            # record every 5th step
     near: {crank: 30deg}                # start, where loops are closed from
     torque: {crank: 0.2}                # numbers or formulas of t, by velocity
@@ -12,7 +12,7 @@
     design: {kind: sobol, number: 10000, seed: 0}
     vary:
       coupler.mass: [0.5, 2.0]          # all values in between are equally likely
-      rocker: [-10deg, 10deg]           # rad, m and their rates may have units
+      rocker.xyz.x: [390mm, 410mm]      # one number of a vector
       crank.vel: {mean: 5, deviation: 0.1}                # a normal distribution
     outputs:
       pin: peak coupler_pin.force       # or a list of phrases
@@ -31,13 +31,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.errors import MbdError
+from mbd_bridge.forces.base import by_names
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import PARAMETER_UNIT
-from mbd_bridge.mechanism.units import state_units
+from mbd_bridge.mechanism.units import FORCE_UNIT, model_units
 from mbd_bridge.simulate.machine import HasModel
 from mbd_bridge.studies.design import Design, grid, latin_hypercube, saltelli, sobol
-from mbd_bridge.units import in_si, measured
+from mbd_bridge.studies.evaluate import factor_unit
+from mbd_bridge.units import find_unit, in_si, measured
 
 KEYS = (
     *("machine", "duration", "step", "every", "near", "torque", "prescribed"),
@@ -67,22 +67,56 @@ class StudyFile(NamedTuple):
 
 
 class _Numbers:
-    """Numbers in SI units, of what a model calls so."""
+    """Numbers in SI units, of what a machine calls so."""
 
-    def __init__(self, model: Model) -> None:
-        self._units = state_units(model)
+    def __init__(self, machine: HasModel) -> None:
+        self._model = machine.model
+        self._elements = by_names(getattr(machine, "forces", ()))
+        for element in self._elements.values():
+            element.bind(self._model)  # which tells the units of its numbers
 
     def of(self, name: str, said: Node) -> float:
         """Return a number of a coordinate, a rate or a parameter, "30deg" or plain."""
+        unit = factor_unit(self._model, self._elements, name)
+        known = unit or name.rpartition(".")[0] in self._elements
+        return in_unit(name, said, unit) if known else unchecked(said)
+
+    def acting(self, key: str, name: str, said: Node) -> float | str:
+        """Return a torque or a prescribed motion: a number with a unit, or else a formula of t."""
+        of_q, of_v = model_units(self._model)
+        units = dict(zip(self._model.coordinate_names, of_q, strict=True))
+        if key == "torque":
+            pairs = zip(self._model.velocity_names, of_v, strict=True)
+            units = {name: FORCE_UNIT[unit] for name, unit in pairs}
         try:
-            number, unit = measured(str(said.value))
+            unit = measured(said.text())[1]
         except ValueError:
             unit = ""
-        if not unit:
-            return said.number()
-        expected = self._units.get(name, PARAMETER_UNIT.get(name.rpartition(".")[2], ""))
-        with said.placed(ValueError):
-            return in_si(name, number, unit, expected)
+        if unit and find_unit(unit) is not None and name in units:
+            return in_unit(name, said, units[name])
+        return said.text()
+
+
+def unchecked(said: Node) -> float:
+    """Return a number of what does not exist: the study says so, and what does."""
+    try:
+        number, unit = measured(str(said.value))
+    except ValueError:
+        return said.number()
+    known = find_unit(unit)
+    return number if known is None else number * known.factor
+
+
+def in_unit(name: str, said: Node, expected: str) -> float:
+    """Return a number in its SI unit, as "0.5", which is in it, or with a unit of its own."""
+    try:
+        number, unit = measured(str(said.value))
+    except ValueError:
+        unit = ""
+    if not unit:
+        return said.number()
+    with said.placed(ValueError):
+        return in_si(name, number, unit, expected)
 
 
 def read_study(path: str | Path, load: Callable[[Path], HasModel]) -> StudyFile:
@@ -99,9 +133,9 @@ def read_study(path: str | Path, load: Callable[[Path], HasModel]) -> StudyFile:
         if key not in said:
             raise root.error(f"expected the key {key!r}, it is not there; see mbd study --help")
     machine = load(Path(path).parent / said["machine"].text())
-    numbers = _Numbers(machine.model)
+    numbers = _Numbers(machine)
     options: dict[str, Any] = {
-        key: said[key].number() for key in ("duration", "step") if key in said
+        key: in_unit(key, said[key], "s") for key in ("duration", "step") if key in said
     }
     if "every" in said:
         options["every"] = said["every"].whole_number(0)
@@ -111,7 +145,9 @@ def read_study(path: str | Path, load: Callable[[Path], HasModel]) -> StudyFile:
         }
     for key in ("torque", "prescribed"):
         if key in said:
-            options[key] = {name: one.text() for name, one in _named(said[key]).items()}
+            options[key] = {
+                name: numbers.acting(key, name, one) for name, one in _named(said[key]).items()
+            }
     outputs = said["outputs"]
     options["outputs"] = (
         [one.text() for one in outputs.items()]

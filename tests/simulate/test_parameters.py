@@ -264,8 +264,45 @@ def test_zeros_in_every_variant_cost_nothing():
 
 
 @pytest.mark.parametrize(
+    ("single", "whole"),
+    [
+        ({"elbow.xyz.z": [0.9, 1.1]}, {"elbow.xyz": [[0, 0, 0.9], [0, 0, 1.1]]}),
+        (
+            {"elbow.xyz.z": 0.9, "elbow.xyz.x": [0.1, 0.2]},
+            {"elbow.xyz": [[0.1, 0, 0.9], [0.2, 0, 0.9]]},
+        ),
+        (
+            {"pin.predecessor.rpy.pitch": [0.1, 0.2]},
+            {"pin.predecessor.rpy": [[0, 0.1, 0], [0, 0.2, 0]]},
+        ),
+        ({"gravity.x": [1.0, 2.0]}, {"gravity": [[1.0, 0, -9.81], [2.0, 0, -9.81]]}),
+    ],
+)
+def test_single_numbers_of_vectors_vary_alone(single, whole):
+    model = four_bar(1, 2, 1.5, 2.5).model
+    found, expected = Parameters.of(model, single), Parameters.of(model, whole)
+    assert found.names == expected.names
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-15)
+
+
+def test_single_numbers_of_an_inertia_leave_the_others():
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    link = "lbr_iiwa_link_4"
+    (own,) = (x.inertia.central.copy() for x in arm.model.description.links if x.name == link)
+    own[0, 1] = own[1, 0] = 1e-3
+    own[2, 2] *= 1.5
+    single = {f"{link}.inertia.xy": 1e-3, f"{link}.inertia.zz": own[2, 2]}
+    expected = Parameters.of(arm.model, {f"{link}.inertia": own[None]})
+    assert np.array_equal(Parameters.of(arm.model, single).values, expected.values)
+
+
+@pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"elbow.xyz.w": 1.0}, "such as JOINT.xyz.x"),
+        ({"elbo.xyz.x": 1.0}, "did you mean 'elbow'"),
+        ({"elbow.xyz.x": 1.0, "elbow.xyz": (0, 0, 1)}, "the whole or its numbers"),
+        ({"elbow.xyz.x": [1.0, 2.0], "elbow.xyz.z": [1.0, 2.0, 3.0]}, "same number of variants"),
         ({"coupler.weight": 1.0}, "no parameter 'coupler.weight'"),
         ({"copler.mass": 1.0}, "did you mean 'coupler'"),
         ({"elbo.xyz": (0, 0, 1)}, "did you mean 'elbow'"),

@@ -86,6 +86,74 @@ def test_numbers_may_have_units(study: Path) -> None:
     assert columns[f"{name}.vel"].mean() == pytest.approx(np.pi / 3, abs=0.05)
 
 
+ROCKER = """\
+machine: crank_rocker.urdf
+duration: 20ms
+step: 500us
+every: 4
+torque: {crank: 200 N mm, rocker: 2 mm N sin(t)}
+near: {crank: 30deg}
+design: {kind: sobol, number: 4}
+vary:
+  coupler_pin.predecessor.xyz.x: [440mm, 46cm]
+  rocker.rpy.pitch: [-1deg, 1deg]
+  coupler.inertia.yy: [0.0240 kg m^2, 240.5 kg cm^2]
+  gravity.z: [-9.82m/s^2, -9.80 m/s2]
+  spring.stiffness: {mean: 1.5kN/m, deviation: 10N/m}
+  crank.vel: [50rpm, 60 1/min]
+outputs: [peak coupler_pin.force]
+"""
+
+
+def sprung(folder: Path, text: str) -> Path:
+    """Return the file of a study of a crank-rocker with a spring."""
+    shutil.copy(mbd.models()["crank_rocker"], folder)
+    (folder / "crank_rocker.forces.yaml").write_text(
+        "units: SI\nforces:\n- {name: spring, type: PointSpring, links: [ground, rocker],\n"
+        "   points: [[0, 0, 0.5], [0, 0, 0.2]], stiffness: 1000, free_length: 0.3}\n"
+    )
+    (folder / "study.yaml").write_text(text)
+    return folder / "study.yaml"
+
+
+def test_lengths_and_all_numbers_of_a_file_have_units(tmp_path: Path) -> None:
+    said = read_study(sprung(tmp_path, ROCKER), mbd.load)
+    values = dict(zip(said.design.names, said.design.values.T, strict=True))
+    bounds = {
+        "coupler_pin.predecessor.xyz.x": (0.44, 0.46),
+        "rocker.rpy.pitch": (-np.pi / 180.0, np.pi / 180.0),
+        "coupler.inertia.yy": (0.0240, 0.02405),
+        "gravity.z": (-9.82, -9.80),
+        "spring.stiffness": (1450.0, 1550.0),
+        "crank.vel": (50.0 * np.pi / 30.0, 2.0 * np.pi),
+    }
+    for name, (low, high) in bounds.items():
+        assert np.all((low <= values[name]) & (values[name] <= high)), name
+    assert said.options["duration"] == 0.02 and said.options["step"] == pytest.approx(5e-4)
+    assert said.options["torque"] == {"crank": pytest.approx(0.2), "rocker": "2 mm N sin(t)"}
+    found = mbd.study(said.machine, said.design, **said.options)
+    assert found["finished"].all()
+    names = list(bounds)
+    assert [found.units[name] for name in names] == ["m", "rad", "kg m^2", "m/s^2", "N/m", "rad/s"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("20ms", "20mm", "yaml:2: .*duration is in s, which 'mm' is not"),
+        ("200 N mm", "200 N", "yaml:5: .*crank is in N m, which 'N' is not"),
+        ("46cm", "46deg", "xyz.x is in m, which 'deg' is not"),
+        ("10N/m", "10N", "spring.stiffness is in N/m, which 'N' is not"),
+        ("xyz.x", "xyz.w", "no parameter 'coupler_pin.predecessor.xyz.w'.*such as JOINT.xyz.x"),
+    ],
+)
+def test_units_of_something_else_are_refused_with_their_line(
+    tmp_path: Path, old: str, new: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", str(sprung(tmp_path, ROCKER.replace(old, new)))]) == 2
+    assert re.search(words, capsys.readouterr().err)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
