@@ -9,6 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.errors import StateError
 from mbd_bridge.motions.smoothing import BAND, OFF, Smoothing
 from mbd_bridge.motions.smoothing.rows import glitches, measured_rows
+from tests.noise.kinds import through
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 from tests.noise.study import minimum_jerk
 
@@ -82,6 +83,38 @@ def test_measured_velocities_help(arm):
     assert "with the measured velocities" in both.notes[0]
     (noise, *_) = both.noise.coordinates
     assert abs(noise.sigma / 1e-3 - 1.0) < 0.1 and abs(noise.velocity_sigma / 1e-3 - 1.0) < 0.1
+
+
+def robot_velocities(how, time, truth, q):
+    """Return what a controller makes of velocities."""
+    rate = 1.0 / (time[1] - time[0])
+    if how == "late":
+        return ur5_motion(time - 0.02).v
+    filtered = through(np.gradient(q, time, axis=0), 15.0, rate)
+    return {"filtered": filtered, "rounded": np.round(filtered / 1e-3) * 1e-3}[how]
+
+
+@pytest.mark.parametrize("how", ["late", "filtered", "rounded"])
+def test_velocities_that_do_not_agree_with_the_positions_are_not_used(arm, how):
+    """At 1 kHz, as robots tell them: with them, accelerations would be 2 to 6 times worse."""
+    time = np.arange(5000) / 1000
+    truth = ur5_motion(time)
+    q = np.round(truth.q * 2**19 / (2.0 * np.pi)) * 2.0 * np.pi / 2**19
+    v = robot_velocities(how, time, truth, q)
+    both, alone = recorded(arm, time, q, v), recorded(arm, time, q)
+    assert "measured velocities of" in both.notes[0] and "are not used" in both.notes[0]
+    assert np.array_equal(both.a, alone.a)
+    apart = np.sqrt(np.mean((v - truth.v) ** 2, axis=0))
+    for one, size in zip(both.noise.coordinates, apart, strict=True):
+        assert one.velocity_sigma is None and one.velocity_apart == pytest.approx(size, rel=0.1)
+
+
+def test_exact_velocities_that_are_late_are_not_used(arm):
+    time = np.arange(1250) / UR5_RATE
+    truth = ur5_motion(time)
+    motion = recorded(arm, time, truth.q, ur5_motion(time - 0.008).v)
+    assert np.abs(motion.a - truth.a).max() < 1e-3 * np.abs(truth.a).max()
+    assert any("are not used" in note for note in motion.notes)
 
 
 def test_a_free_body_is_smoothed_along_and_about_its_axes():

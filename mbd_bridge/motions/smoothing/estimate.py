@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbd_bridge.motions.smoothing.basis import Floats
+from mbd_bridge.motions.smoothing.fusion import Compared, agreement, exact_apart
 from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
 from mbd_bridge.motions.smoothing.noise import (
     FEWEST,
@@ -38,8 +39,6 @@ smoothed."""
 INTERPOLATED = 4.4, 1.8
 """What an interpolating spline makes of white noise of size 1 at steps of 1: standard deviations of
 its second (π²/√5) and of its first derivative (π/√3)."""
-APART = 2.0
-"""Ratio of the squares of these differences to what noise explains from which on they count."""
 FIRST_REPEATS = 0.1
 """s, over which equal values count as one, before the cut-off is known."""
 
@@ -54,6 +53,8 @@ class SignalPlan:
     sigma : standard deviation of its noise
     step : to which it was rounded, or 0
     rate_sigma : standard deviation of measured rates, None if none are used
+    rate_step : to which these were rounded, or 0
+    apart : how far measured rates are from the positions' (RMS), if they are not used for that
     choice : of the spline, for data with the weights of `data_of`
     lumped : rows over which equal values count as one
     held : whether a recorder wrote values again until new ones came; the copies count nothing
@@ -68,6 +69,8 @@ class SignalPlan:
     lumped: float = 1.0
     held: bool = False
     glitches: int = 0
+    rate_step: float = 0.0
+    apart: float = 0.0
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -90,6 +93,8 @@ def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
     if plan.rate_sigma is None or signal.rates is None:
         return [Data(time, column, weights) for column in signal.values.T]
     more = np.where(fresh, plan.rate_sigma**-2.0, 0.0)
+    if plan.rate_step > 0.0 and plan.lumped > 1.0:
+        more = more / np.minimum(repeats(signal.rates[:, 0]), plan.lumped)
     return [
         Data(time, column, weights, rate, more)
         for column, rate in zip(signal.values.T, signal.rates.T, strict=True)
@@ -126,24 +131,35 @@ def estimate(
     white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
     size = max(1.0, *(float(np.abs(s.values).max()) for s in signals))
     sigma = max(white, UNIFORM * step)
-    rates = None
+    rates, rate_step, apart = None, 0.0, 0.0
     if signals[0].rates is not None:
-        rates = _noise([(t, s.rates) for t, s in pairs if s.rates is not None], signals[0].freedom)
+        measured = [(t, s.rates) for t, s in pairs if s.rates is not None]
+        rate_step = max(rounding_step(t, rate[:, 0]) for t, rate in measured)
+        rates = max(_noise(measured, signals[0].freedom), UNIFORM * rate_step)
     quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
     forced = options.method == "spline" or options.cutoff is not None
-    if ((quiet or exact_rates) and not (forced or left_out)) or len(pairs[0][0]) < FEWEST:
+    if len(pairs[0][0]) < FEWEST:
         return SignalPlan(False, sigma, step)
-    pairs = every
+    if rates is not None and (quiet or exact_rates):
+        apart = max(
+            exact_apart(t, s.values, s.rates, sigma) for t, s in pairs if s.rates is not None
+        )
+    if (quiet or exact_rates) and not (forced or left_out or apart):
+        return SignalPlan(False, sigma, step)
+    pairs, forced = every, forced or left_out
     plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held, glitches=glitches)
     plan = _chosen(plan, pairs, options)
-    if rates is not None:
-        rates = max(rates, _apart(plan, pairs))
-    if not (forced or left_out) and not _matters(plan, pairs, rates):
+    if rates is not None and not apart:
+        rates, apart = _agreement(plan, pairs, rates)
+    if apart:
+        return replace(plan, apart=apart)
+    if not forced and not _matters(plan, pairs, rates):
         return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
     if rates is None:
         return plan
     floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
-    return _chosen(replace(plan, rate_sigma=max(rates, floor)), pairs, options)
+    plan = replace(plan, rate_sigma=max(rates, floor), rate_step=rate_step)
+    return _chosen(plan, pairs, options)
 
 
 def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:
@@ -204,23 +220,24 @@ def _matters(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], rates: fl
     return noise > MATTERS * largest
 
 
-def _apart(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]]) -> float:
-    """Return how far measured rates are from those of the smoothed positions, beyond their errors.
-
-    White noise is one part of it; the filters and delays of a drive are another.
-    """
+def _agreement(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], white: float
+) -> tuple[float, float]:
+    """Return the noise with which measured rates count, and how far apart they are (`fusion`)."""
     assert plan.choice is not None
-    squares, known, count = 0.0, 0.0, 0
+    parts = []
     for time, signal, splines in _fits(plan, pairs):
-        knots, covariance = splines[0].covariance()
-        variance = at_times(time, knots, covariance)[:, 1, 1] * plan.choice.scale**2
         assert signal.rates is not None
+        knots, covariance = splines[0].covariance()
+        known = at_times(time, knots, covariance) * plan.choice.scale**2
+        variances = np.stack([known[:, 1, 1], known[:, 2, 2]])
+        used = data_of(plan, time, signal)[0].weights > 0.0
         for spline, rates in zip(splines, signal.rates.T, strict=True):
-            left = rates - spline(time, (1,))[0]
-            squares += float(np.sum(left * left))
-            known += float(np.sum(variance))
-            count += len(time)
-    return math.sqrt((squares - known) / count) if squares > APART * known else 0.0
+            derived = np.array(spline(time, (1, 2, 3)))
+            parts.append(Compared(rates[used], derived[:, used], variances[:, used]))
+    rows = max(1, round(0.5 / (plan.choice.cutoff * usual_step([t for t, _ in pairs]))))
+    first = pairs[0][1]
+    return agreement(parts, white, rows, first.values.shape[1] / first.freedom)
 
 
 def exact(times: Sequence[Floats], rates: Sequence[Floats]) -> bool:

@@ -60,6 +60,12 @@ def _sentence(
         text += (
             f"; with the measured velocities, known to {_range(both, 'velocity_sigma')} {unit}/s"
         )
+    if late := [one for one in part if one.velocity_apart > 0.0]:
+        text += (
+            f"; measured velocities of {some([one.name for one in late], NAMED)} are not used: "
+            f"they are {_range(late, 'velocity_apart')} {unit}/s (RMS) from the positions' rates, "
+            f"more than their noise (filtered, late, or in other units?)"
+        )
     return text
 
 

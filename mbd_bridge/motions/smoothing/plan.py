@@ -309,6 +309,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
                     0.0 if choice is None else choice.cutoff,
                     signal.held,
                     signal.glitches,
+                    signal.apart * angle,
                 )
             )
     return tuple(found)

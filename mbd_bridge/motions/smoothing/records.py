@@ -28,6 +28,8 @@ class CoordinateNoise:
     sigma : standard deviation of the noise in its positions, white
     step : to which positions were rounded, 0 if none shows
     velocity_sigma : standard deviation of the noise in measured velocities, per s; None: none used
+    velocity_apart : how far (RMS) measured velocities are from the positions' rates, where this is
+        too far for them to be used; else 0
     smoothed : whether it was smoothed; noise too small to matter is not
     order, cutoff : of the smoothing spline: derivative that is penalised, and frequency, Hz, at
         which a sine is halved
@@ -45,6 +47,7 @@ class CoordinateNoise:
     cutoff: float
     held: bool = False
     glitches: int = 0
+    velocity_apart: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
