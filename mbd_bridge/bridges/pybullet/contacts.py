@@ -93,6 +93,28 @@ def _constraints(body: LoadedBody, placement: Placement) -> Iterator[Touch]:
         yield Touch(name, other, other_link, place, sign * force, sign * moment)
 
 
+class Inside(NamedTuple):
+    """Constraints between links of one body, whose forces pass inside of it.
+
+    Attributes
+    ----------
+    geared : names of the joints along which gears act
+    others : whether there are such of which it is not told what they do to joints
+    """
+
+    geared: frozenset[str]
+    others: bool
+
+
+def inside(body: LoadedBody) -> Inside:
+    """Return which constraints of pybullet are between links of a body."""
+    gear = body.client.engine.JOINT_GEAR
+    rows = [row for row, _ in _constraints_of(body.client) if row[0] == row[2] == body.number]
+    numbers = {number for row in rows if row[4] == gear for number in (row[1], row[3])}
+    geared = frozenset(joint.name for joint in body.joints if joint.number in numbers)
+    return Inside(geared, any(row[4] != gear for row in rows))
+
+
 def _turn_of(client: Client, body: int, link: int) -> Array:
     """Return the rotation of pybullet's frame of any link, at its centre of mass, in the world."""
     if link == BASE:

@@ -7,6 +7,7 @@ neither ``<mimic>`` nor loops: each of its joints has a coordinate of its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from mbd_bridge.bridges.pybullet.client import Client
 from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.errors import ModelError, StateError, some, warn
-from mbd_bridge.mechanism import Body, Model
+from mbd_bridge.mechanism import Body, Model, rebuilt
 from mbd_bridge.mechanism.joint_table import quaternion_product
 from mbd_bridge.spatial import Array, Frame, Inertia, quaternion_matrix
 from mbd_bridge.spatial.inertia import lump
@@ -43,12 +44,43 @@ class Moving(NamedTuple):
     ball: bool
 
 
+SAME_STATE = 1e-9
+"""How far pybullet's state may be from the one that was written, rad, m and their rates: rounding
+of quaternions and of the base's frame."""
+
+
+class TreeState(NamedTuple):
+    """A state of the open tree, as pybullet has it.
+
+    Attributes
+    ----------
+    q, v : (nq,), (nv,) of `LoadedBody.tree`
+    motors : (nv,) what pybullet's motors gave in its last step, N m or N
+    """
+
+    q: Array
+    v: Array
+    motors: Array
+
+
+def open_tree(model: Model) -> Model:
+    """Return what pybullet knows of a model: its tree, in which nothing mimics."""
+    if not model.has_loops and not any(body.coupled for body in model.bodies):
+        return model
+    free = tuple(replace(joint, mimic=None) for joint in model.description.joints)
+    return rebuilt(model, replace(model.description, joints=free, loops=(), couplings=()))
+
+
 class LoadedBody:
     """One body of a pybullet client and the model that describes it.
 
     Attributes
     ----------
     model, client, number : the mechanism, the connection, pybullet's number of the body
+    tree : the same without loops and couplings, as pybullet knows it
+    rates : (nv of the tree, nv) the tree's velocities are these times the mechanism's
+    leaders : where the mechanism's coordinates and velocities are in the tree's
+    followers : where joints are there that mimic others
     joints : those that move, in pybullet's order
     links : our link's index by pybullet's link number
     """
@@ -67,6 +99,7 @@ class LoadedBody:
             )
         self.links = {k: model.link_index[name] for k, name in names.items()}
         self.joints = self._moving(rows)
+        self._centres: dict[int, Frame] = {}
         fixed = client.getDynamicsInfo(number, BASE)[0] == 0.0
         if fixed == model.floating:
             ours, theirs = ("free", "fixed") if fixed else ("fixed", "free")
@@ -75,6 +108,41 @@ class LoadedBody:
                 f"pair floating=True with useFixedBase=False, and floating=False with "
                 f"useFixedBase=True"
             )
+        self.tree = open_tree(model)
+        self._index_tree()
+
+    def _index_tree(self) -> None:
+        """Find where pybullet's joints are in the tree, and the mechanism's coordinates there."""
+        model, tree = self.model, self.tree
+        self._numbers, self._neutral = [joint.number for joint in self.joints], tree.neutral()
+        bodies = [tree.bodies[tree.joint(joint.name).body] for joint in self.joints]
+        self._q = [k for body in bodies for k in range(tree.nq)[body.q]]
+        self._v = [k for body in bodies for k in range(tree.nv)[body.v]]
+        self.rates = np.zeros((tree.nv, model.nv))
+        self.followers: dict[str, int] = {}
+        leaders = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
+        for body in model.bodies:
+            if not body.type.nv:
+                continue
+            own = tree.bodies[tree.joint(model.joints[body.joint].name).body]
+            self.rates[own.v, body.v] = (body.ratio if body.coupled else 1.0) * np.eye(own.type.nv)
+            if body.coupled:
+                self.followers[model.joints[body.joint].name] = own.q.start
+                continue
+            leaders[0][body.q], leaders[1][body.v] = range(tree.nq)[own.q], range(tree.nv)[own.v]
+        self.leaders = leaders
+
+    def opened(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the tree's coordinates and velocities in a state of the mechanism."""
+        model, tree = self.model, self.tree
+        if not (self.followers or model.has_loops):
+            return q, v
+        own = tree.neutral()
+        for body in model.bodies:
+            own[tree.bodies[tree.joint(model.joints[body.joint].name).body].q] = joint_coordinates(
+                body, q
+            )
+        return own, self.rates @ v
 
     def _moving(self, rows: list[Any]) -> tuple[Moving, ...]:
         """Return the moving joints, paired by name."""
@@ -123,11 +191,7 @@ class LoadedBody:
         return name.decode()
 
     def release_joints(self) -> None:
-        """Take away what would move the body beside our forces: motors, damping, stops.
-
-        Masses stay, since contacts feel them; links without inertia lose the kilogram that
-        pybullet gives them.
-        """
+        """Take away what would move the body beside our forces: motors, damping, stops."""
         client, number = self.client, self.number
         engine = client.engine
         for joint in self.joints:
@@ -141,9 +205,18 @@ class LoadedBody:
             client.changeDynamics(number, joint.number, jointLowerLimit=-FREE, jointUpperLimit=FREE)
             # in a call of its own: together with the limits it takes them back
             client.changeDynamics(number, joint.number, maxJointVelocity=FREE)
+        for link in self.links:
+            client.changeDynamics(number, link, jointDamping=0)
 
+    def take_away_air(self) -> None:
+        """Take away pybullet's resistance of the air, and what it adds to links without inertia.
+
+        Masses stay, since contacts feel them; links without inertia lose the kilogram that
+        pybullet gives them.
+        """
+        client, number = self.client, self.number
         for link, ours in self.links.items():
-            client.changeDynamics(number, link, linearDamping=0, angularDamping=0, jointDamping=0)
+            client.changeDynamics(number, link, linearDamping=0, angularDamping=0)
             if link != BASE and self.model.links[ours].inertia.is_zero():
                 client.changeDynamics(number, link, mass=0, localInertiaDiagonal=[0, 0, 0])
 
@@ -151,8 +224,10 @@ class LoadedBody:
 
     def centre(self, link: int) -> Frame:
         """Return pybullet's frame of a link, at its centre of mass, in the link's own frame."""
-        row = self.client.getDynamicsInfo(self.number, link)
-        return Frame(quaternion_matrix(np.array(row[4])), np.array(row[3]))
+        if link not in self._centres:
+            row = self.client.getDynamicsInfo(self.number, link)
+            self._centres[link] = Frame(quaternion_matrix(np.array(row[4])), np.array(row[3]))
+        return self._centres[link]
 
     def base(self) -> Frame:
         """Return the frame of the root link in pybullet's world."""
@@ -168,27 +243,26 @@ class LoadedBody:
 
     def read(self) -> tuple[Array, Array]:
         """Return q and v as they are in pybullet; couplings are taken from their leaders."""
-        model, client = self.model, self.client
-        q, v = model.neutral(), np.zeros(model.nv)
-        for joint in self.joints:
-            if not joint.body.coupled:
-                q[joint.body.q], v[joint.body.v] = self.joint_state(joint)
-        if model.floating:
-            root, place = model.bodies[0], self.base().translation
-            turned = np.array(client.getBasePositionAndOrientation(self.number)[1])
-            own = np.array(client.getDynamicsInfo(self.number, BASE)[4])
+        state = self.tree_state()
+        return state.q[self.leaders[0]], state.v[self.leaders[1]]
+
+    def tree_state(self) -> TreeState:
+        """Return the tree's state as it is in pybullet."""
+        tree, client, number = self.tree, self.client, self.number
+        q, v, motors = self._neutral.copy(), np.zeros(tree.nv), np.zeros(tree.nv)
+        if self._numbers:
+            rows = client.getJointStatesMultiDof(number, self._numbers)
+            q[self._q] = [x for row in rows for x in row[0]]
+            v[self._v] = [x for row in rows for x in row[1]]
+            motors[self._v] = [x for row in rows for x in row[3]]
+        if tree.floating:
+            root, place = tree.bodies[0], self.base().translation
+            turned = np.array(client.getBasePositionAndOrientation(number)[1])
+            own = np.array(client.getDynamicsInfo(number, BASE)[4])
             turn = quaternion_product(turned, own * [-1.0, -1.0, -1.0, 1.0])
             q[root.q] = root.type.normalise(np.concatenate([place, turn]))
             v[root.v] = self.root_twist(q[root.q])
-        return q, v
-
-    def joint_state(self, joint: Moving) -> tuple[Any, Any]:
-        """Return a joint's own coordinates and velocities in pybullet."""
-        if joint.ball:
-            row = self.client.getJointStateMultiDof(self.number, joint.number)
-        else:
-            row = self.client.getJointState(self.number, joint.number)
-        return row[0], row[1]
+        return TreeState(q, v, motors)
 
     def root_twist(self, pose: Array) -> Array:
         """Return the velocities (6,) of a free root link in pybullet, in a pose's (7,) axes."""
@@ -211,14 +285,16 @@ class LoadedBody:
             client.resetBasePositionAndOrientation(number, place.tolist(), turned.tolist())
             speed = turn @ (twist[:3] + np.cross(twist[3:], centre))
             client.resetBaseVelocity(number, speed.tolist(), (turn @ twist[3:]).tolist())
-        for joint in self.joints:
-            own, rate = joint_coordinates(joint.body, q), joint_velocities(joint.body, v)
-            if joint.ball:
-                client.resetJointStateMultiDof(
-                    number, joint.number, own.tolist(), targetVelocity=rate.tolist()
+        if self._numbers:
+            pairs = [
+                (
+                    joint_coordinates(joint.body, q).tolist(),
+                    joint_velocities(joint.body, v).tolist(),
                 )
-            else:
-                client.resetJointState(number, joint.number, float(own[0]), float(rate[0]))
+                for joint in self.joints
+            ]
+            places, rates = map(list, zip(*pairs, strict=True))
+            client.resetJointStatesMultiDof(number, self._numbers, places, rates)
 
     def push(self, actuation: dict[str, Array], root: Array, base: Frame) -> None:
         """Give pybullet's body forces for its next step.
@@ -230,16 +306,18 @@ class LoadedBody:
         base : frame of the root link
         """
         client, number, engine = self.client, self.number, self.client.engine
+        simple = [joint for joint in self.joints if not joint.ball]
+        if simple:
+            client.setJointMotorControlArray(
+                number, [joint.number for joint in simple], engine.TORQUE_CONTROL,
+                forces=[float(actuation[joint.name][0]) for joint in simple],
+            )  # fmt: skip
         for joint in self.joints:
-            force = actuation[joint.name].tolist()
             if joint.ball:
                 client.setJointMotorControlMultiDof(
-                    number, joint.number, engine.TORQUE_CONTROL, force=force
-                )
-            else:
-                client.setJointMotorControl2(
-                    number, joint.number, engine.TORQUE_CONTROL, force=force[0]
-                )
+                    number, joint.number, engine.TORQUE_CONTROL,
+                    force=actuation[joint.name].tolist(),
+                )  # fmt: skip
         if self.model.floating and np.any(root):
             force, moment = base.rotation @ root[:3], base.rotation @ root[3:]
             place = base.translation.tolist()

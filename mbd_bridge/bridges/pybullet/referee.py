@@ -101,6 +101,7 @@ def load_as_described(model: Model, client: Client) -> LoadedBody:
         raise ModelError(f"pybullet does not load the file: {problem}") from None
     body = LoadedBody(model, client, number)
     body.release_joints()
+    body.take_away_air()
     return body
 
 

@@ -24,6 +24,11 @@ SHORTER_IMPLICIT = (
 )
 
 
+def readvised(message: str, advice: str) -> str:
+    """Return a message for callers whose steps have another length: with their own advice."""
+    return message.replace(SHORTER_IMPLICIT, advice).replace(SHORTER, advice)
+
+
 def step_too_long(h: float) -> str:
     """Say that steps of h seconds are too long, and what to try."""
     return f"the step of {h:.3g} s is too long for this motion; {SHORTER}"

@@ -138,6 +138,8 @@ class CoupledStep:
         self._leeway = np.inf if timeless else SAME_TIME
         self.system, self.z = coupled(given), given.states.start(z)[0]
         self.trajectory = Trajectory(self.system)
+        inputs = self.system.inputs_by_name
+        self._places = inputs[f"{OWN}torque"][0], inputs[f"{OWN}body 0"][0].start
         self.model = self.trajectory.model
         self._accelerations = Accelerations(self.model, self.system.prescribed_velocities)
         self._loops = LoopChecker(self.model) if self.model.has_loops else None
@@ -231,9 +233,9 @@ class CoupledStep:
         return self._accelerations(q[None], v[None], whole[None], wanted)
 
     def _hold(self, tau: Array, wrenches: Array) -> None:
-        places, held = self.system.inputs_by_name, self.trajectory.held
-        held[places[f"{OWN}torque"][0]] = tau
-        held[places[f"{OWN}body 0"][0].start :][: wrenches.size] = wrenches.reshape(-1)
+        held, (torque, first) = self.trajectory.held, self._places
+        held[torque] = tau
+        held[first : first + wrenches.size] = wrenches.reshape(-1)
 
     def _taken(self, now: Now, h: float) -> Now:
         """Return the state after a step, in parts that end where tables of forces jump or bend."""
