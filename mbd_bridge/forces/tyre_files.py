@@ -134,7 +134,7 @@ def _by_name(node: Node) -> dict[str, float]:
 
 
 def _file(node: Node) -> str:
-    return str(Path(node.file).parent / beside(node))
+    return str(beside(node))
 
 
 READERS: dict[Any, Callable[[Node], Any]] = {

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.extras import needed
+from mbd_bridge.formats.input_files import file_beside, regular_file
 from mbd_bridge.formats.table import Column, Floats, Table, check_finite
 from mbd_bridge.formats.tables.source import cannot_read
 from mbd_bridge.formats.whole_file import note_input
@@ -112,7 +113,13 @@ def read_bag(
     name = os.fspath(path)
     if clock not in ("header", "bag"):
         raise FileError(f'clock={clock!r} is not known; use "header" or "bag"', name)
-    note_input(name)
+    if os.path.isdir(name):
+        note_input(name)
+        metadata = Path(name) / METADATA
+        for part in sorted(Path(name).iterdir()):
+            file_beside(part, metadata)
+    else:
+        regular_file(name)
     reader = _Reader(name, wanted, dict(joints or {}))
     states = []
     for state in reader.states(topic):

@@ -15,7 +15,12 @@ SHOWN = 3
 """How many places a warning names before it says how many more there are."""
 
 NO_MESH = "meshes not found (pass package_path, or set ROS_PACKAGE_PATH)"
-"""A kind of remark that concerns pictures only."""
+REFUSED_MESH = (
+    "meshes not read, being devices or behind links out of the folder (copy them there, or pass "
+    "package_path)"
+)
+PICTURES = (NO_MESH, REFUSED_MESH)
+"""Kinds of remarks that concern pictures only."""
 
 QUOTED = 80
 """How much of a faulty value or name a message repeats, characters."""
@@ -125,7 +130,7 @@ class Document:
         messages = []
         for kind, places in self.remarks.items():
             messages.append(f"{self.file}: {kind}: {some(places, SHOWN, '; ')}")
-            warn(messages[-1], MissingMeshWarning if kind == NO_MESH else MbdWarning)
+            warn(messages[-1], MissingMeshWarning if kind in PICTURES else MbdWarning)
         return tuple(messages)
 
     def child(self, element: Element, tag: str) -> Element | None:

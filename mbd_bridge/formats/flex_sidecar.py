@@ -135,7 +135,7 @@ def _section(node: Node) -> Section | SectionTable:
         with inside.placed():
             return make(*numbers)
     if "file" in table:
-        found = read_table(Path(node.file).parent / beside(table["file"]), max_cells=8 * MAX_PLACES)
+        found = read_table(beside(table["file"]), max_cells=8 * MAX_PLACES)
         columns = {key: found.column(key).tolist() for key in ("x", *PLAIN)}
     elif "x" in table:
         columns = {

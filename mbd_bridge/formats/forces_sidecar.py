@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.formats.input_files import file_beside
+from mbd_bridge.formats.tables import read_table, without_sheet
 from mbd_bridge.formats.yaml_reader import Node, check_once, read_yaml
 
 SUFFIX = ".forces.yaml"
@@ -118,16 +119,17 @@ def table_points(
     if "file" not in table:
         x, y = (np.array([one.number() for one in table[key].items()]) for key in (place, value))
         return Points(x, y, words)
-    file = Path(node.file).parent / beside(table["file"])
-    found = read_table(file, max_cells=10 * MAX_POINTS)
+    found = read_table(beside(table["file"]), max_cells=10 * MAX_POINTS)
     if len(found.values) > MAX_POINTS:
         raise FileError(f"more than {MAX_POINTS} rows; a law needs some hundred", found.source)
     return Points(found.column(table[place].text()), found.column(table[value].text()), words)
 
 
-def beside(node: Node) -> PurePath:
-    """Return the name of a file beside the one in which it is named."""
-    path = PurePath(node.text())
-    if path.is_absolute() or ".." in path.parts:
+def beside(node: Node) -> Path:
+    """Return the path of a file beside the one in which it is named, whether it is there or not."""
+    name = PurePath(node.text())
+    if name.is_absolute() or ".." in name.parts:
         raise node.error(f"expected a file beside this one, got {node.text()!r:.80}")
+    path = Path(node.file).parent / name
+    file_beside(without_sheet(path), node.file)
     return path

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.description import Geometry, Vector3
-from mbd_bridge.formats.document import NO_MESH, Document, parse_numbers
+from mbd_bridge.formats.document import NO_MESH, REFUSED_MESH, Document, parse_numbers
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.xml_reader import Element
 
@@ -30,7 +30,7 @@ def read_shapes(
             shape = _read_shape(document, element, meshes)
             material = _material(element)
             if material is not None:
-                texture = _texture(material, meshes)
+                texture = _texture(document, material, meshes)
                 shape = replace(shape, colour=_colour(material), texture=texture)
             shapes.append(shape)
         except FileError as error:
@@ -52,7 +52,7 @@ def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geo
         uri = document.attribute(shape, "filename")
         path = meshes.find(uri)
         if path is None:
-            document.remark(NO_MESH, uri)
+            document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
         return Geometry("mesh", origin, (), uri, path, _scale(document, shape))
     if kind == "box":
         return Geometry(kind, origin, document.vector(shape, "size"))
@@ -95,8 +95,14 @@ def _colour(material: Element) -> tuple[float, float, float, float] | None:
     return red, green, blue, alpha
 
 
-def _texture(material: Element, meshes: MeshFinder) -> str | None:
+def _texture(document: Document, material: Element, meshes: MeshFinder) -> str | None:
     """Return the path of a material's image; its name if it is nowhere."""
     texture = material.find("texture")
     uri = None if texture is None else texture.get("filename")
-    return (meshes.find(uri) or uri) if uri else None
+    if not uri:
+        return None
+    path = meshes.find(uri)
+    if path is None and meshes.refusal(uri):
+        document.remark(REFUSED_MESH, uri)
+        return None
+    return path or uri

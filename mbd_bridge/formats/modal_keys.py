@@ -19,8 +19,6 @@ The keys are the parameters of `mbd.load_modal_basis` and `ModalBasis.with_inter
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mbd_bridge.flexible import ModalBasis
 from mbd_bridge.formats.forces_sidecar import beside
 from mbd_bridge.formats.modal import load_modal_basis
@@ -35,7 +33,6 @@ def read_basis(node: Node) -> ModalBasis:
     table = node.table(KEYS)
     if "file" not in table:
         raise node.error("the key 'file' is missing; name the file with the modes")
-    place = Path(node.file).parent
     modes: int | list[int] | None = None
     if "modes" in table:
         item = table["modes"]
@@ -49,8 +46,8 @@ def read_basis(node: Node) -> ModalBasis:
     none = (0.0, 0.0, 0.0)
     with node.placed():
         found = load_modal_basis(
-            place / beside(table["file"]),
-            model=place / beside(table["model"]) if "model" in table else None,
+            beside(table["file"]),
+            model=beside(table["model"]) if "model" in table else None,
             unit=table["unit"].text() if "unit" in table else "SI",
             modes=modes,
             masses=masses,

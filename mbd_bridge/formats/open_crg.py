@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError, StateError, real_number
 from mbd_bridge.extras import needed
+from mbd_bridge.formats.input_files import regular_file
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ def road_heights(
     name = os.fspath(path)
     pyopencrg = needed("pyopencrg", f"{name}: OpenCRG files need pyopencrg", "mbd_bridge[roads]")
     try:
-        size = os.stat(name).st_size
+        size = os.stat(regular_file(name)).st_size
         if size > MOST_BYTES:
             raise FileError(f"the file has {size} bytes; expected at most {MOST_BYTES}", name)
         with warnings.catch_warnings():

@@ -39,6 +39,7 @@ from typing import NamedTuple
 from mbd_bridge.formats.checks import check_couplings, check_loops
 from mbd_bridge.formats.description import Coupling, Description, Joint, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import pose, unit_vector, unknown
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.joints import DEFAULT_AXIS, parallel
 from mbd_bridge.formats.loops import (
     TYPES_WITH_AXIS,
@@ -73,10 +74,11 @@ def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
     return path.with_name((name or path.name) + suffix)
 
 
-def existing_sidecar(path: str | PathLike[str], suffix: str) -> Path | None:
+def existing_sidecar(path: str | PathLike[str], suffix: str = SUFFIX) -> Path | None:
     """Return the sidecar of a robot file, None if there is none."""
-    place = sidecar_path(Path(fsdecode(path)), suffix)
-    return place if place.is_file() else None
+    robot = Path(fsdecode(path))
+    place = file_beside(sidecar_path(robot, suffix), robot)
+    return None if place is None else Path(place)
 
 
 class Sidecar(NamedTuple):
@@ -103,8 +105,8 @@ def read_sidecar(path: str | Path) -> Sidecar:
 def with_sidecar(description: Description) -> Description:
     """Return a description with what the sidecar beside its file adds, if there is one."""
     file = description.source or ""
-    path = sidecar_path(Path(file))
-    if not path.is_file():
+    path = existing_sidecar(file) if file else None
+    if path is None:
         return description
     beside = read_sidecar(path)
     loops = (*description.loops, *beside.loops)

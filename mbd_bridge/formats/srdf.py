@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mbd_bridge.formats.description import Configurations, Description, Joint
 from mbd_bridge.formats.document import Document, parse_number, quote
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.sidecar import sidecar_path
 from mbd_bridge.formats.xml_reader import Element, decode, parse, read_bytes
@@ -75,8 +76,8 @@ def _srdf_of(source: Path) -> Path | None:
     name = sidecar_path(source, SUFFIX).name  # a.urdf.xacro and a.urdf have a.srdf, as a.sdf has
     if not source.name.endswith((".urdf", ".xacro")):
         name = source.stem + SUFFIX
-    places = source.parent, source.parent.parent / FOLDER
-    return next((place / name for place in places if (place / name).is_file()), None)
+    places = source.parent / name, source.parent.parent / FOLDER / name
+    return next((place for place in places if file_beside(place, source) is not None), None)
 
 
 def _numbers(document: Document, element: Element) -> tuple[float, ...]:

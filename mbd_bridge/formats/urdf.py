@@ -23,7 +23,7 @@ from mbd_bridge.formats.kinds import Format, format_of
 from mbd_bridge.formats.loop_dialects import told_by_others, urdf_plus
 from mbd_bridge.formats.loops import read_couplings, read_loops
 from mbd_bridge.formats.meshes import MeshFinder
-from mbd_bridge.formats.sidecar import Sidecar, actuated_names, read_sidecar, sidecar_path
+from mbd_bridge.formats.sidecar import Sidecar, actuated_names, existing_sidecar, read_sidecar
 from mbd_bridge.formats.transmissions import commanded_joints, read_transmissions
 from mbd_bridge.formats.xacro import expand_xacro
 from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
@@ -73,7 +73,7 @@ def read(
         )
     data = read_bytes(name, max_bytes)
     is_xacro = format_of(name, max_bytes) == "xacro"
-    packages = MeshFinder(os.path.dirname(os.path.abspath(name)), package_path)
+    packages = MeshFinder.around(name, package_path)
     if arguments and not is_xacro:
         raise FileError(
             f"arguments ({', '.join(arguments)}) are for xacro files, and this is none", name
@@ -139,8 +139,8 @@ def _read(
     joints = tuple(read_joint(document, e) for e in robot.findall("joint"))
     check_tree(links, joints, file)
     joints = _without_unknown_mimics(document, joints)
-    sidecar = None if path is None else sidecar_path(path)
-    beside = read_sidecar(sidecar) if sidecar is not None and sidecar.is_file() else Sidecar()
+    sidecar = None if path is None else existing_sidecar(path)
+    beside = Sidecar() if sidecar is None else read_sidecar(sidecar)
     own_loops = (
         *read_loops(document, robot),
         *urdf_plus.read_loops(document, robot),

@@ -8,16 +8,14 @@ XML declaration with an odd version or after blank lines, and undeclared namespa
 from __future__ import annotations
 
 import codecs
-import os
 import re
-import stat
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from lxml import etree
 
-from mbd_bridge.errors import FileError, missing_file
-from mbd_bridge.formats.whole_file import note_input
+from mbd_bridge.errors import FileError
+from mbd_bridge.formats.input_files import regular_file
 
 Element: TypeAlias = "etree._Element"
 
@@ -51,17 +49,8 @@ takes quadratic time on texts made to hurt it."""
 
 def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a file of at most `max_bytes`, or say why there is none."""
-    name = str(path)
+    name = regular_file(str(path))
     try:
-        try:
-            mode = os.stat(name).st_mode
-        except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
-            raise FileError(missing_file(name), name) from None
-        if stat.S_ISDIR(mode):
-            raise FileError("expected a file, got a directory; name the .urdf in it", name)
-        if not stat.S_ISREG(mode):
-            raise FileError("expected a regular file, not a device or a pipe; copy it first", name)
-        note_input(name)
         with open(name, "rb") as stream:
             data = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:

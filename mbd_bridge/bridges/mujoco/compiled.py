@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from mbd_bridge.errors import FileError
 from mbd_bridge.extras import needed
 from mbd_bridge.formats.document import NO_MESH, Document
-from mbd_bridge.formats.whole_file import note_input
 
 LONGEST = 500
 """How much of MuJoCo's messages is repeated, characters."""
@@ -56,9 +55,6 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
     engine = needed("mujoco", why, "mbd_bridge[mjcf]")
     spec = _spec(engine, path)
     meshes = _files(spec, path)
-    for _, mesh in meshes.values():
-        if mesh is not None:
-            note_input(mesh)
     try:
         return Compiled(engine, _compile(engine, spec, document), meshes)
     except (ValueError, engine.FatalError) as error:

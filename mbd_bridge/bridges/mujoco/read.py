@@ -21,6 +21,7 @@ from mbd_bridge.bridges.mujoco.actuators import (
     through_gears,
 )
 from mbd_bridge.bridges.mujoco.compiled import Compiled, compile_mjcf
+from mbd_bridge.bridges.mujoco.contents import check_contents
 from mbd_bridge.bridges.mujoco.equalities import read_equalities
 from mbd_bridge.bridges.mujoco.left_out import list_left_out
 from mbd_bridge.bridges.mujoco.places import Names, motion, place
@@ -32,7 +33,6 @@ from mbd_bridge.formats.description import Configurations, Description, Joint, L
 from mbd_bridge.formats.document import LARGEST, Document
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.whole_file import note_input
 from mbd_bridge.formats.xml_reader import MAX_BYTES, Element, decode, parse, read_bytes
 from mbd_bridge.spatial import Frame, Inertia
 
@@ -65,8 +65,7 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
     """
     file = os.fsdecode(path)
     root, _ = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)
-    for included in root.iter("include"):  # MuJoCo reads them itself
-        note_input(os.path.join(os.path.dirname(file), included.get("file", "")))
+    check_contents(file, root, max_bytes)
     document, left_out = Document(file), LeftOut(file, "MJCF")
     _refuse_nan(document, root)
     compiled = compile_mjcf(file, document)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mbd_bridge.formats.description import Joint, Limits, Link, Loop, LoopEnd, Vector3
 from mbd_bridge.formats.document import Document, unknown
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.loop_dialects.told import Told
 from mbd_bridge.formats.xml_reader import decode, read_bytes
 from mbd_bridge.formats.yaml_reader import MAX_BYTES, Node, read_yaml
@@ -34,7 +35,9 @@ JOINT_TYPES = ("SPHERICAL", "FIXED", "CARDAN", "UJOINT_XY", "UJOINT_YZ", "UJOINT
 def find(path: Path) -> Path | None:
     """Return the file that goes with a robot file, if it is one of these."""
     beside = path.with_suffix(".yaml")
-    if not beside.is_file() or beside == path or beside.stat().st_size > MAX_BYTES:
+    if beside == path or file_beside(beside, path) is None:
+        return None
+    if beside.stat().st_size > MAX_BYTES:
         return None
     text = decode(read_bytes(beside, MAX_BYTES), str(beside))
     return beside if any(f"{sign}:" in text for sign in SIGNS) else None

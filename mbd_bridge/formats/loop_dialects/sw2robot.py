@@ -21,6 +21,7 @@ import numpy as np
 
 from mbd_bridge.formats.description import Joint, Link, Loop, LoopEnd
 from mbd_bridge.formats.document import Document, unit_vector, unknown
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.loop_dialects.told import Told
 from mbd_bridge.formats.yaml_reader import Node, read_yaml
 from mbd_bridge.spatial import Frame
@@ -33,7 +34,7 @@ def find(path: Path) -> Path | None:
     """Return the file that goes with a robot file: beside it, or in the package around it."""
     folder = path.absolute().parent
     places = (folder / FILE, folder.parent / FILE, folder.parent / "config" / FILE)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if file_beside(place, path) is not None), None)
 
 
 def read(document: Document, path: Path, links: Sequence[Link], joints: tuple[Joint, ...]) -> Told:

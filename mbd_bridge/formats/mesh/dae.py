@@ -135,7 +135,7 @@ class _Collada:
         if effect is None:
             return Material()
         image, colour = image_of(effect, self.by_id), effect.find(".//diffuse/color")
-        texture = Texture(str(Path(self.file).parent / image)) if image else None
+        texture = Texture(str(Path(self.file).parent / image), self.file) if image else None
         if colour is None:
             return Material(None, texture)
         red, green, blue, *_ = np.clip(_few(colour, 3, 4), 0.0, 1.0).tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.mesh.surface import Colour, Material
 from mbd_bridge.formats.mesh.texture import Texture
 from mbd_bridge.formats.xml_reader import read_bytes
@@ -20,9 +21,10 @@ TURNED = ("-o", "-s", "-t")
 """Options with one to three numbers."""
 
 
-def read_mtl(path: Path) -> dict[str, Material]:
-    """Return the materials of a file by name; a file that is not there has none."""
+def read_mtl(path: Path, naming: str) -> dict[str, Material]:
+    """Return the materials of a file that another one names, by name; none if it is not there."""
     try:
+        file_beside(path, naming)
         text = read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
     except FileError:
         return {}
@@ -36,7 +38,7 @@ def read_mtl(path: Path) -> dict[str, Material]:
         elif word == "Kd" and (colour := _colour(rest)) is not None:
             found[name] = material._replace(colour=colour)
         elif word == "map_Kd" and (image := _image(line.strip()[len(word) :])):
-            found[name] = material._replace(texture=Texture(str(path.parent / image)))
+            found[name] = material._replace(texture=Texture(str(path.parent / image), str(path)))
     return found
 
 

@@ -82,7 +82,7 @@ def read_obj(data: bytes, file: str) -> list[Surface]:
                     message = f"it names more than {MAX_LIBRARIES} material libraries; join them"
                     raise FileError(message, file, number)
                 libraries.add(rest)
-                materials |= read_mtl(Path(file).parent / rest.strip())
+                materials |= read_mtl(Path(file).parent / rest.strip(), file)
         except (ValueError, OverflowError):
             raise FileError(
                 f"expected numbers behind {word!r:.20}, got {rest!r:.60}", file, number

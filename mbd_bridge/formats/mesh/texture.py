@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.xml_reader import read_bytes
 from mbd_bridge.lazy import cached_property
 
@@ -46,10 +47,11 @@ class Texture:
     Parameters
     ----------
     path : of the image
+    naming : the file that names it, None where the user does
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, naming: str | None = None) -> None:
+        self.path, self._naming = path, naming
 
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:
@@ -66,6 +68,8 @@ class Texture:
 
         if len(self.path) > LONGEST_NAME or "\0" in self.path:
             raise FileError("this is no name of an image", f"{self.path!r:.80}")
+        if self._naming is not None:
+            file_beside(self.path, self._naming)
         data = read_bytes(self.path, MAX_BYTES)
         try:
             with warnings.catch_warnings():

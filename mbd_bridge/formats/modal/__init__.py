@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.arguments import an_instance, file_path
 from mbd_bridge.errors import FileError, ModelError
 from mbd_bridge.flexible import ModalBasis
+from mbd_bridge.formats.input_files import regular_file
 from mbd_bridge.formats.modal.nastran import read_nastran
 from mbd_bridge.formats.modal.own_table import (
     read_arrays,
@@ -21,7 +22,6 @@ from mbd_bridge.formats.modal.own_table import (
 from mbd_bridge.formats.modal.raw import RawModes
 from mbd_bridge.formats.modal.units import UnitSystem, unit_system
 from mbd_bridge.formats.modal.universal import read_universal
-from mbd_bridge.formats.whole_file import note_input
 
 __all__ = ["load_modal_basis", "save_modal_basis"]
 
@@ -67,7 +67,8 @@ def load_modal_basis(
 
 def _read(name: str, model: str | None, system: UnitSystem) -> RawModes:
     suffix = Path(name).suffix.lower()
-    note_input(name)
+    if suffix in (*NASTRAN, *UNIVERSAL, ARRAYS):
+        regular_file(name)
     if model is not None and suffix not in NASTRAN:
         raise FileError(f"model={model!r} is for .op2 files; leave it out", name)
     if suffix in NASTRAN:

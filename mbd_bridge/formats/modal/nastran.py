@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mbd_bridge.errors import FileError
+from mbd_bridge.formats.input_files import file_beside
 from mbd_bridge.formats.modal.nastran_model import NastranModel, read_model
 from mbd_bridge.formats.modal.op2 import Op2Modes, read_op2
 from mbd_bridge.formats.modal.raw import Floats, RawModes, Whole, joined, no_rotation
@@ -53,9 +54,9 @@ def read_nastran(path: str, model: str | None) -> RawModes:
 def _beside(path: str) -> str:
     """Return the model beside an OP2 file."""
     for suffix in MODELS:
-        near = Path(path).with_suffix(suffix)
-        if near.is_file():
-            return str(near)
+        near = file_beside(Path(path).with_suffix(suffix), path)
+        if near is not None:
+            return near
     raise FileError(
         f"there is no model beside it ({', '.join(Path(path).stem + s for s in MODELS)}): give "
         f"model=, the file with the GRID cards",

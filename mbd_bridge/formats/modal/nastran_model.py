@@ -7,7 +7,10 @@ offset and rotary inertia. PARAM,WTMASS counts.
 
 from __future__ import annotations
 
+import io
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +19,8 @@ from numpy.typing import NDArray
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.extras import needed
-from mbd_bridge.formats.whole_file import note_input
+from mbd_bridge.formats.input_files import file_beside, is_inside, regular_file
+from mbd_bridge.formats.xml_reader import read_bytes
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -24,6 +28,10 @@ Whole = NDArray[np.int64]
 INCLUDE = re.compile(r"\s*include\s+['\"]?([^'\"$]+?)['\"]?\s*(\$.*)?$", re.IGNORECASE)
 DEEPEST = 20
 """Files that include each other."""
+MOST_FILES = 1000
+"""Of a deck; a file that is included twice is two."""
+MOST_BYTES = 2**30
+"""Of a deck: some ten million cards."""
 UNREADABLE = (
     RuntimeError, ValueError, KeyError, AssertionError, SyntaxError, TypeError, IndexError,
     NotImplementedError, AttributeError, OSError,
@@ -57,35 +65,62 @@ class NastranModel(NamedTuple):
 def read_model(path: str) -> NastranModel:
     """Return the model in a file of bulk data (with or without executive and case control)."""
     bdf = needed("pyNastran.bdf.bdf", f"{path}: Nastran models need pyNastran", "mbd_bridge[modal]")
-    text = _text(path)
+    files = _Files(path)
+    lines = list(files.lines(regular_file(path)))
+    punch = not any(line.strip().upper().startswith("BEGIN") for line in lines)
     deck = bdf.BDF(debug=None)
     try:
-        deck.read_bdf(path, xref=True, punch="BEGIN" not in text.upper())
+        deck.read_bdf(io.StringIO("\n".join(lines)), xref=True, punch=punch, read_includes=False)
         return _model(deck, path)
     except UNREADABLE as problem:
+        said = str(problem).strip() if files.all_inside else "in files that it includes"
         raise FileError(
-            f"pyNastran cannot read it: {type(problem).__name__}: {str(problem).strip():.200}", path
+            f"pyNastran cannot read it: {type(problem).__name__}: {said:.200}", path
         ) from None
 
 
-def _text(path: str, depth: int = 0) -> str:
-    """Return a deck's text, if every file that it includes is there (pyNastran leaves a file
-    behind if one is not).
+class _Files:
+    """The files of a deck, which include each other; pyNastran opens none of them.
+
+    Attributes
+    ----------
+    all_inside : whether all are in the folder of the first one, so that messages may quote them
     """
-    note_input(path)
-    try:
-        text = Path(path).read_text(encoding="latin-1")
-    except OSError as problem:
-        raise FileError(f"cannot be read: {problem.strerror}", path) from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip().upper().startswith("INCLUDE"):
-            found = INCLUDE.match(line)
-            if found is None or depth > DEEPEST:
+
+    def __init__(self, path: str) -> None:
+        self._folder, self.all_inside = os.path.dirname(os.path.abspath(path)), True
+        self._number = self._size = 0
+
+    def lines(self, path: str, depth: int = 0) -> Iterator[str]:
+        """Yield the lines of a file and, in their places, of those that it includes."""
+        self._number += 1
+        self.all_inside &= is_inside(path, self._folder)
+        data = read_bytes(path, MOST_BYTES)
+        self._size += len(data)
+        if self._number > MOST_FILES or self._size > MOST_BYTES:
+            raise FileError(
+                f"the deck has more than {MOST_FILES} files or {MOST_BYTES} bytes with those that "
+                f"it includes; each counts as often as it is included",
+                path,
+            )
+        for number, line in enumerate(data.decode("latin-1").splitlines(), start=1):
+            if not line.strip().upper().startswith("INCLUDE"):
+                yield line
+                continue
+            name = INCLUDE.match(line)
+            if name is None or depth > DEEPEST:
+                what = "expected INCLUDE 'file' on one line"
                 raise FileError(
-                    f"expected INCLUDE 'file' on one line, got {line:.80}", path, number
+                    f"{what}, files inside each other at most {DEEPEST} deep, got {line:.80}",
+                    path,
+                    number,
                 )
-            _text(str(Path(path).parent / found.group(1)), depth + 1)
-    return text
+            yield from self._included(name.group(1), path, depth)
+
+    def _included(self, name: str, path: str, depth: int) -> Iterator[str]:
+        place = str(Path(path).parent / name)
+        file_beside(place, path)
+        yield from self.lines(place, depth + 1)
 
 
 def _model(deck: Any, path: str) -> NastranModel:

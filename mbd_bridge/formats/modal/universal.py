@@ -30,8 +30,6 @@ def read_universal(path: str, unit: UnitSystem) -> RawModes:
     """Return the modes of a universal file; it says nothing of nodal masses."""
     pyuff = needed("pyuff", f"{path}: universal files need pyuff", "mbd_bridge[modal]")
     try:
-        with open(path, "rb"):
-            pass
         file = pyuff.UFF(path)
         kinds = [int(kind) for kind in file.get_set_types()]
         wanted = (*NODES, *MODES, UNITS, *SYSTEMS)

@@ -85,7 +85,7 @@ class Files:
             document = Document(file)
             for remark in remarks:
                 document.remark("odd XML", remark)
-            meshes = MeshFinder(os.path.dirname(os.path.abspath(file)), self._package_path)
+            meshes = MeshFinder.around(file, self._package_path)
             self._read[place] = Source(document, root, _version(document, root), meshes, self)
         return self._read[place]
 
@@ -108,11 +108,13 @@ class Files:
         if "://" not in uri:
             places += source.meshes.candidates(PACKAGE_SCHEMES[-1] + uri)
         for place in places:
-            if os.path.isfile(place):
-                return os.path.normpath(place)
-            config = os.path.join(place, CONFIG)
-            if os.path.isfile(config):
-                return self._newest(config)
+            file = place.file()
+            if file is not None:
+                return file
+            config = place.file(CONFIG)
+            if config is not None:
+                name = self._newest(config)
+                return place.file(name) or os.path.join(os.path.dirname(config), name)
         return None
 
     def include(self, source: Source, include: Element, above: Iterable[Source]) -> Source:
@@ -142,7 +144,7 @@ class Files:
         return parse(content, file, self._max_bytes)
 
     def _newest(self, config: str) -> str:
-        """Return the file of the newest version that is known, by a model.config."""
+        """Return the name of the file of the newest version that is known, by a model.config."""
         root, _ = self._parsed(config)
         document = Document(config)
         known: list[tuple[tuple[int, int], str]] = []
@@ -156,7 +158,7 @@ class Files:
                 root,
                 "it names no file of a known version; write <sdf version='1.9'>model.sdf</sdf>",
             )
-        return os.path.normpath(os.path.join(os.path.dirname(config), max(known)[1]))
+        return max(known)[1]
 
 
 def only_model(source: Source, include: Element, includer: Source) -> Element:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.formats.description import Geometry, Link, Vector3
-from mbd_bridge.formats.document import NO_MESH, Document, parse_numbers
+from mbd_bridge.formats.document import NO_MESH, REFUSED_MESH, Document, parse_numbers
 from mbd_bridge.formats.inertial import unphysical
 from mbd_bridge.formats.left_out import LeftOut
 from mbd_bridge.formats.meshes import MeshFinder
@@ -109,7 +109,7 @@ def _shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry
         uri = text(document, shape, "uri")
         path = meshes.find(uri)
         if path is None:
-            document.remark(NO_MESH, uri)
+            document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
         return Geometry(kind, origin, (), uri, path, _vector(document, shape, "scale"), colour)
     if kind == "box":
         return Geometry(kind, origin, _vector(document, shape, "size"), colour=colour)

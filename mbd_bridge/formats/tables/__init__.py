@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import file_path, flag
 from mbd_bridge.errors import FileError, StateError, whole_number
+from mbd_bridge.formats.input_files import regular_file
 from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place_error
-from mbd_bridge.formats.tables.source import BLOCK, TableSource
+from mbd_bridge.formats.tables.source import BLOCK, SHEET, TableSource, without_sheet
 from mbd_bridge.formats.tables.text import text_rows
 from mbd_bridge.formats.tables.text_source import TextSource
 from mbd_bridge.formats.whole_file import check_place, note_input, whole_path
@@ -35,6 +36,7 @@ __all__ = [
     "open_table",
     "read_source",
     "read_table",
+    "without_sheet",
 ]
 
 MOST_DIGITS = 17
@@ -74,12 +76,11 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
         The package that reads this kind of file is not installed.
     """
     name = file_path("path", path)
-    note_input(name)
     suffix = Path(name).suffix.lower()
-    if suffix not in (*KINDS, *READ_ONLY) and ".xlsx#" not in name.lower():
+    if suffix not in (*KINDS, *READ_ONLY) and SHEET not in name.lower():
+        note_input(name)
         return TextSource(name)
-    if os.path.isdir(name):
-        raise FileError("cannot be read: it is a directory; give a file", name)
+    regular_file(without_sheet(name))
     if suffix in KINDS:
         made: TableSource = _of(suffix, 1)(name)
     else:

@@ -28,6 +28,10 @@ BLOCK_CELLS = 2**20
 """Cells that are read at a time, 8 MB."""
 
 
+SHEET = ".xlsx#"
+"""Stands before the name of a sheet of a workbook."""
+
+
 class Block(NamedTuple):
     """Some rows of a file.
 
@@ -141,6 +145,13 @@ class TableSource(ABC):
     def __repr__(self) -> str:
         rows = "rows not counted" if self.rows is None else f"{self.rows} rows"
         return f"{type(self).__name__}({self.path!r}: {len(self.columns)} columns, {rows})"
+
+
+def without_sheet(path: str | os.PathLike[str]) -> str:
+    """Return the path of a file: of ``book.xlsx#run 3`` that of the workbook."""
+    name = os.fspath(path)
+    place = name.lower().find(SHEET)
+    return name if place < 0 else name[: place + len(SHEET) - 1]
 
 
 def column_blocks(
