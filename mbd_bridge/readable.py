@@ -16,6 +16,9 @@ FROM = 1e4
 SMALL = 1e-2
 """Size below which a number is shown in thousandths: 0.01 N, but 9.9 mN."""
 
+BAND = 1e-3
+"""Share of a number below which its band is not shown: no digit that matters depends on it."""
+
 CLOCK = 1e5
 """s: times beyond are stamps of a clock, or days long."""
 
@@ -100,3 +103,20 @@ def quantity(value: float, unit: str, floor: float = 0.0, digits: int = DIGITS) 
         return f"0 {unit}"
     shown = shown_in(unit, value)
     return f"{number(value * shown.factor, digits=digits)} {shown.unit}"
+
+
+def banded(value: float, unit: str, band: float | None, floor: float = 0.0) -> str:
+    """Return a number with its unit, and what is left open of it, both in the unit shown.
+
+    A band of less than a thousandth of the number, and one of zero, is not shown.
+
+    Examples
+    --------
+    >>> banded(60_000.0, "N", 0.008), banded(60_000.0, "N", 80.0), banded(2.0, "N m", None)
+    ('60 kN', '60 ± 0.08 kN', '2 N m')
+    """
+    text = quantity(value, unit, floor)
+    if band is None or abs(value) <= floor or band < BAND * abs(value):
+        return text
+    shown = shown_in(unit, value)
+    return f"{number(value * shown.factor)} ± {number(band * shown.factor, digits=2)} {shown.unit}"

@@ -162,10 +162,11 @@ def _write(
     from mbd_bridge.loads.export import load_rows
     from mbd_bridge.loads.peaks import Peaks
     from mbd_bridge.loads.streaming import loads_writer, lost_components
+    from mbd_bridge.loads.streaming.load_history import total_use
 
     target = options.output or screen.data_stdout()
     with contextlib.ExitStack() as stack:
-        out, peaks, rows, counter = None, None, 0, EffortCounter()
+        out, peaks, rows, counter, use = None, None, 0, EffortCounter(), None
         for motion in pieces:
             loads = solver.along(motion, forces, threads=options.threads)
             if out is None or peaks is None:
@@ -177,6 +178,7 @@ def _write(
             out.append(np.column_stack([motion.time, load_rows(loads, bands)]))
             peaks.add(motion.time, loads)
             counter.add(loads)
+            use = total_use(use, loads)
             if motors is not None:
                 motors.add(motion)
             rows += len(motion.time)
@@ -185,6 +187,7 @@ def _write(
     unsure = undetermined_components(solver.joints, sure)
     efforts = counter.differences()
     known = (*pieces.assumed, *(() if efforts is None else efforts.assumed))
+    known += () if use is None else use.assumed
     said_of_all = assumptions_of(loads, unsure, known, peaks.round_off)
     return rows, peaks, lost, said_of_all, efforts
 

@@ -122,10 +122,13 @@ def crosscheck(
             rows += _ask_mujoco(model, sample, names)
         except (MissingPackageError, ModelError) as reason:
             absent.append(str(reason))
+    open_loops: tuple[str, ...] = ()
     if model.has_loops:
-        absent += _about_loops(model, int(states), seed, pybullet, rows, names)
+        reasons = _about_loops(model, int(states), seed, pybullet, rows, names)
+        absent += reasons
+        open_loops = tuple(cut.name for cut in model.cuts) if reasons else ()
     found = tuple(row for row in rows if row is not None)
-    return Report(model.name, states, found, tuple(names), tuple(absent))
+    return Report(model.name, states, found, tuple(names), tuple(absent), open_loops)
 
 
 def _ask_pinocchio(model: Model, sample: _Sample, names: list[str]) -> list[Row | None]:

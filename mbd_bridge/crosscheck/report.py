@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbd_bridge.errors import some
 from mbd_bridge.tabular import Tabular
 
 
@@ -35,13 +36,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report(Tabular, rows="mbd_bridge.crosscheck.rows"):
-    """All rows, the referees that were asked, and those that could not be, with the reason."""
+    """All rows, the referees that were asked, and those that could not be, with the reason.
+
+    Attributes
+    ----------
+    open_loops : loops that nobody compared: the rows are about the open tree only
+    """
 
     mechanism: str
     states: int
     rows: tuple[Row, ...]
     providers: tuple[str, ...]
     absent: tuple[str, ...] = ()
+    open_loops: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -57,7 +64,9 @@ class Report(Tabular, rows="mbd_bridge.crosscheck.rows"):
         if left_out == len(self.rows):
             return "nothing compared"
         words = "agreement" if self.passed else "DISAGREEMENT"
-        return words + (f", {left_out} {noun} not compared" if left_out else "")
+        words += " of the open tree" if self.open_loops else ""
+        words += f", {left_out} {noun} not compared" if left_out else ""
+        return words + (f", loops not compared: {some(self.open_loops, 8)}" * bool(self.open_loops))
 
     def __str__(self) -> str:
         lines = [f"{self.mechanism}: {self.states} random states"]

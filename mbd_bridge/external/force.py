@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError, one_of
+from mbd_bridge.errors import StateError, count, one_of
 from mbd_bridge.external.abscissa import Abscissa
 from mbd_bridge.functions import Table, arctan2, cos, greater, sin, where
 from mbd_bridge.lazy import cached_property
@@ -46,6 +46,10 @@ COVERS = 1e-9
 TURN = 1e-6
 """How far, rad, a table over a whole turn may be from 2 π."""
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+Sizes: TypeAlias = tuple[float, float]
+"""The largest force, N, and moment, N m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,12 +264,19 @@ class ExternalForce:
 
     @property
     def text(self) -> str:
-        """Where it acts, over what, how large it is."""
+        """Where it acts, over what, how large its table is."""
+        return f"{self._place}, at most {_in_words(*sizes_of(self.wrenches))}"
+
+    def text_along(self, rows: int, acting: int, sizes: Sizes) -> str:
+        """Return where it acts, over what, and in how many rows of a motion, how large there."""
+        if not acting:
+            return f"{self.text} in the table, but acts in 0 of {count(rows, 'row')}"
+        share = f"acts in {acting} of {count(rows, 'row')}"
+        return f"{self._place}, {share}, at most {_in_words(*sizes)}"
+
+    @property
+    def _place(self) -> str:
         names = [c for c, column in zip(COMPONENTS, self.wrenches.T, strict=True) if column.any()]
-        force, moment = (
-            float(np.hypot(np.hypot(part[:, 0], part[:, 1]), part[:, 2]).max())
-            for part in (self.wrenches[:, :3], self.wrenches[:, 3:])
-        )
         axes = {
             "link": "link axes",
             "world": "world axes",
@@ -274,15 +285,25 @@ class ExternalForce:
         place = axes[self.reference]
         if any(self.point):
             place += " at {:g} {:g} {:g} m".format(*self.point)
-        largest = [f"{force:.5g} N"] * bool(force) + [f"{moment:.5g} N m"] * bool(moment)
         way = f" while it is {self.direction}" if self.direction else ""
         beyond = f", {BEYOND[self.outside]}" if self.outside else ""
         return (
             f"on {self.link}{self._from}: {', '.join(names) or 'zero'} over "
             f"{self.abscissa.name} from {self.x[0]:g} to {self.x[-1]:g} {self.abscissa.unit}{way}, "
-            f"linear between {len(self.x)} rows{beyond}, in {place}, at most "
-            f"{', '.join(largest) or '0 N'}"
+            f"linear between {len(self.x)} rows{beyond}, in {place}"
         )
+
+
+def sizes_of(wrenches: Array) -> Sizes:
+    """Return the largest force and moment of wrenches (n, 6)."""
+    parts = wrenches[:, :3], wrenches[:, 3:]
+    force, moment = (np.hypot(np.hypot(*p.T[:2]), p.T[2]).max(initial=0.0) for p in parts)
+    return float(force), float(moment)
+
+
+def _in_words(force: float, moment: float) -> str:
+    largest = [f"{force:.5g} N"] * bool(force) + [f"{moment:.5g} N m"] * bool(moment)
+    return ", ".join(largest) or "0 N"
 
 
 def _jump(x: Array) -> float:

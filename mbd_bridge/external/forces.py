@@ -21,7 +21,7 @@ from mbd_bridge.arguments import as_floats, file_path
 from mbd_bridge.assumptions import Assumption
 from mbd_bridge.errors import StateError
 from mbd_bridge.external.abscissa import Abscissa
-from mbd_bridge.external.force import ExternalForce
+from mbd_bridge.external.force import ExternalForce, Sizes, sizes_of
 from mbd_bridge.lazy import cached_property
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.prepared import Prepared
@@ -62,6 +62,14 @@ class ExternalForces:
         texts = (*(force.text for force in self.forces), *self.notes)
         return tuple(Assumption("external", text) for text in texts)
 
+    def use(self, time: ArrayLike | None, q: ArrayLike, v: ArrayLike | None = None) -> ExternalUse:
+        """Return how much of each force acts at N states; see `along`."""
+        states = np.atleast_2d(as_floats("q", q))
+        rates = None if v is None else np.atleast_2d(as_floats("v", v))
+        given = [force.given(self._prepared, time, states, rates) for force in self.forces]
+        acting = tuple(int(wrench.any(axis=1).sum()) for wrench in given)
+        return ExternalUse(self, len(states), acting, tuple(map(sizes_of, given)))
+
     def along(
         self, time: ArrayLike | None, q: ArrayLike, v: ArrayLike | None = None
     ) -> dict[str, Array]:
@@ -96,6 +104,38 @@ class ExternalForces:
 
     def __repr__(self) -> str:
         return f"ExternalForces({'; '.join(self.said) or 'none'})"
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalUse:
+    """How much of external forces acts along a motion, or a piece of one.
+
+    Attributes
+    ----------
+    forces : which
+    rows : of the motion
+    acting : of each force, the number of rows in which it is not zero
+    sizes : of each force, the largest force (N) and moment (N m) there
+    """
+
+    forces: ExternalForces
+    rows: int
+    acting: tuple[int, ...]
+    sizes: tuple[Sizes, ...]
+
+    def __add__(self, other: ExternalUse) -> ExternalUse:
+        """Return the use along this piece and the next one."""
+        acting = tuple(a + b for a, b in zip(self.acting, other.acting, strict=True))
+        pairs = zip(self.sizes, other.sizes, strict=True)
+        sizes = tuple((max(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)
+        return ExternalUse(self.forces, self.rows + other.rows, acting, sizes)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """A sentence about each force, and about what was left out."""
+        each = zip(self.forces.forces, self.acting, self.sizes, strict=True)
+        texts = [force.text_along(self.rows, acting, sizes) for force, acting, sizes in each]
+        return tuple(Assumption("external", text) for text in (*texts, *self.forces.notes))
 
 
 ExternalGiven: TypeAlias = (
@@ -185,7 +225,7 @@ def wrenches_at(
     found = forces.along(time, q, v)
     if np.ndim(q) == 1:
         found = {link: wrench[0] for link, wrench in found.items()}
-    return Wrenches(found, "link", forces.assumed)
+    return Wrenches(found, "link", forces.use(time, q, v).assumed)
 
 
 def _force(model: Model, link: str, what: Any, axes: Axes, time: ArrayLike | None) -> ExternalForce:

@@ -23,6 +23,7 @@ from mbd_bridge.tabular import Tabular
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mbd_bridge.external.forces import ExternalUse
     from mbd_bridge.loads.durability import LoadSpectra
     from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.request import LoadRequest
@@ -92,6 +93,7 @@ class JointLoads(
     uncertainty : standard deviations from the noise of the motion; None: nothing is known of it
     measured_efforts : shaped as `actuation`, of the motion's recording, nan where not measured;
         None: none. They are compared with `actuation` (`effort_differences`) and not used
+    external_use : how much of external forces from tables acted; None: not counted
     """
 
     joints: tuple[str, ...]
@@ -115,6 +117,7 @@ class JointLoads(
     assumed: tuple[Assumption, ...] = ()
     uncertainty: LoadUncertainty | None = None
     measured_efforts: Array | None = None
+    external_use: ExternalUse | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

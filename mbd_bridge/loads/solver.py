@@ -277,7 +277,8 @@ class LoadSolver:
         states = motion.q, motion.v, motion.a
         loads = self(*states, pushes, t=motion.time, threads=threads)
         if external is not None:
-            loads = replace(loads, assumed=external.assumed)
+            use = external.use(motion.time, motion.q, motion.v)
+            loads = replace(loads, assumed=use.assumed, external_use=use)
         return with_uncertainty(self, loads, motion, pushes, threads)
 
     def single(self) -> Single:

@@ -7,7 +7,7 @@ import math
 from mbd_bridge.loads.bearings import BearingDuty, Bearings, RatingLife
 from mbd_bridge.loads.streaming import LoadCases
 from mbd_bridge.motions.peak import Peak
-from mbd_bridge.readable import instant, number, quantity
+from mbd_bridge.readable import banded, instant, number, quantity
 from mbd_bridge.reports.page import Cell, paragraph, table, verdict
 
 UNSURE: Cell = ("undetermined", "doubt")
@@ -109,10 +109,7 @@ def _loads(duty: BearingDuty) -> list[Cell]:
 
 
 def _peak(peak: Peak, unit: str, floor: float) -> str:
-    text = quantity(peak.value, unit, floor)
-    if peak.band is None or abs(peak.value) <= floor:
-        return text
-    return f"{text} ± {quantity(peak.band, unit, digits=2)}"
+    return banded(peak.value, unit, peak.band, floor)
 
 
 def _life(duty: BearingDuty, life: RatingLife) -> list[Cell]:

@@ -12,6 +12,13 @@ PACKAGES = ("pin", "pybullet", "numpy", "scipy", "llvmlite", "rainflow", "matplo
 """What has a part in the numbers or the pictures, as it is called on the index."""
 
 
+def kind_of(found: Report) -> str:
+    """Return how a verdict is shown: "good" only where the whole machine was compared."""
+    if not any(row.compared for row in found.rows) or (found.passed and found.open_loops):
+        return "doubt"
+    return "good" if found.passed else "bad"
+
+
 def agreement(found: Report) -> str:
     """Return the cross-check's rows and verdict as HTML."""
     rows: list[list[Cell]] = []
@@ -24,7 +31,7 @@ def agreement(found: Report) -> str:
         referee = (row.referee, "prose")
         rows.append([row.quantity, referee, *numbers, outcome, row.worst, (row.note, "prose")])
     headings = ("quantity", "referee", ">difference", ">allowed", "", "worst at", "")
-    head = verdict(found.verdict, "good" if found.passed else "bad")
+    head = verdict(found.verdict, kind_of(found))
     said = (
         f"{found.states} random states; the largest difference relative to the largest entry of "
         f"its state."

@@ -6,10 +6,9 @@ from mbd_bridge.actuators import MotorDuty, Motors, Verdict
 from mbd_bridge.actuators.pictures import torque_speed
 from mbd_bridge.loads.streaming import LoadCases
 from mbd_bridge.plots import draw_torque_speed, style
-from mbd_bridge.readable import number, quantity
+from mbd_bridge.readable import banded, number, quantity
 from mbd_bridge.reports.figures import svg
 from mbd_bridge.reports.page import Cell, charts, table, verdict
-from mbd_bridge.reports.tables import banded
 
 KINDS = {"fits": "good", "exceeded": "bad", "open": "doubt"}
 """How verdicts look."""

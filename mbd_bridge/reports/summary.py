@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 from mbd_bridge.actuators import Use
 from mbd_bridge.crosscheck import Report
-from mbd_bridge.errors import count
+from mbd_bridge.errors import count, some
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.motions.table import FORCES, MOMENTS
-from mbd_bridge.readable import instant, quantity
+from mbd_bridge.readable import banded, instant, quantity
 from mbd_bridge.reports.bearings import bearings_verdicts
+from mbd_bridge.reports.checks import kind_of
 from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
-from mbd_bridge.reports.tables import Sizing, banded, folded
+from mbd_bridge.reports.tables import Sizing, folded
 
 UNSURE = " (undetermined)"
 
@@ -76,9 +77,14 @@ def checked_in_words(found: Report) -> str:
         return f"Not checked: {names} could compare nothing of this machine."
     if found.passed:
         worst = max(row.error for row in compared)
+        loops = found.open_loops
+        subject = "the open tree of this machine" if loops else "this machine"
         return (
-            f"Checked: {programs} ({names}) compute{'' if several else 's'} the same for this "
-            f"machine, to {_parts(worst)}, in {count(found.states, 'random state')}."
+            f"{'Checked in part' if loops else 'Checked'}: {programs} ({names}) "
+            f"compute{'' if several else 's'} the same for {subject}, to {_parts(worst)}, in "
+            f"{count(found.states, 'random state')}."
+            + f" Nobody has checked its closed loops ({some(loops, 8)})."
+            * bool(loops)
         )
     wrong = list(dict.fromkeys(row.quantity for row in compared if not row.passed))
     return (
@@ -102,11 +108,10 @@ def _parts(share: float) -> str:
 def _checked(found: Report | None) -> str:
     if found is None:
         return verdict(NEVER, "doubt")
-    compared = any(row.compared for row in found.rows)
-    kind = "good" if found.passed else "bad" if compared else "doubt"
+    kind = kind_of(found)
     parts = [verdict(checked_in_words(found), kind)]
     left_out = list(dict.fromkeys(row.quantity for row in found.rows if not row.compared))
-    if left_out and compared:
+    if left_out and any(row.compared for row in found.rows):
         parts.append(paragraph(f"Not compared: {', '.join(left_out)}.", "note"))
     parts += [paragraph(f"Not checked: {reason}.", "note") for reason in found.absent]
     return "\n".join(parts)
@@ -214,9 +219,7 @@ def _is_zero(worst: Worst) -> bool:
 def _peak(worst: Worst, several: bool) -> list[Cell]:
     one = worst.one
     floor = worst.history.round_off.floor(one.signal.unit)
-    text = quantity(one.largest.value, one.signal.unit, floor)
-    if one.largest.band is not None and not _is_zero(worst):
-        text += f" ± {quantity(one.largest.band, one.signal.unit, digits=2)}"
+    text = banded(one.largest.value, one.signal.unit, one.largest.band, floor)
     unsure = _unsure(worst)
     kind = "doubt" if unsure == UNSURE else ""
     at = instant(one.largest.time)

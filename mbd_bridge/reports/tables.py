@@ -15,7 +15,7 @@ from mbd_bridge.loads.durability import Spectrum
 from mbd_bridge.loads.efforts import EffortDifferences
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.mechanism import Model
-from mbd_bridge.readable import Shown, instant, number, quantity, shown_in
+from mbd_bridge.readable import Shown, banded, instant, number, quantity, shown_in
 from mbd_bridge.reports.page import Cell, details, paragraph, sentence, table
 
 
@@ -223,12 +223,6 @@ def _share(use: Use | None, limit: float | None, unit: str) -> Cell:
         return ("no limit given", "")
     kind = "bad" if use.exceeded else "" if use.kept else "doubt"
     return f"{use.share:.0%} of {quantity(limit, unit, digits=4)}", kind
-
-
-def banded(value: float, unit: str, band: float | None) -> str:
-    """Return a number with its unit, and with what the motion's noise leaves open of it."""
-    text = quantity(value, unit)
-    return text if band is None else f"{text} ± {quantity(band, unit, digits=2)}"
 
 
 def spectra(history: LoadHistory) -> str:

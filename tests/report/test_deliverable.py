@@ -8,11 +8,14 @@ from lxml import html
 
 import mbd_bridge as mbd
 from mbd_bridge.assumptions import TOPICS
-from mbd_bridge.crosscheck import Report, Row
+from mbd_bridge.crosscheck import Report, Row, crosscheck
 from mbd_bridge.errors import StateError
 from mbd_bridge.loads import assumed
+from mbd_bridge.readable import banded
+from mbd_bridge.reports.checks import kind_of
 from mbd_bridge.reports.summary import checked_in_words
 from tests.report.texts import ARM, BLOCK, FAST, JOINTS, MOTION, rows, si
+from tests.robots import OWN
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +118,52 @@ def test_the_verdict_is_in_words():
     )
     silent = Report("arm", 20, (Row("joint loads", "x", 0.0, 1e-6, compared=False),), ())
     assert checked_in_words(silent).startswith("Not checked")
+
+
+def test_a_band_below_a_thousandth_is_not_shown_and_others_have_the_numbers_unit():
+    draw = np.random.default_rng(4)
+    for _ in range(2000):
+        value, share = 10.0 ** draw.uniform(-4.0, 7.0), 10.0 ** draw.uniform(-9.0, 1.0)
+        text = banded(value, "N", share * value)
+        assert ("±" in text) == (share >= 1e-3), text
+        assert text.count("N") == 1
+    assert banded(60_000.0, "N", 0.008) == "60 kN"
+    assert banded(-60_000.0, "N", 90.0) == "-60 ± 0.09 kN"
+    assert banded(1e-9, "N", 1.0, floor=1e-6) == "0 N"
+
+
+def test_a_machine_of_which_only_the_open_tree_was_compared_is_not_called_checked(tmp_path):
+    model = mbd.load(str(OWN / "four_bar.urdf")).model
+    found = crosscheck(model, states=3, pybullet=False)
+    assert found.passed and found.open_loops == ("coupler_pin",)
+    assert found.verdict.startswith("agreement of the open tree")
+    words = checked_in_words(found)
+    assert words.startswith("Checked in part: ") and "open tree of this machine" in words
+    assert "Nobody has checked its closed loops (coupler_pin)" in words
+    assert kind_of(found) == "doubt"
+    tree = crosscheck(mbd.load(str(OWN / "pendulum.urdf")).model, states=3, pybullet=False)
+    assert checked_in_words(tree).startswith("Checked: ") and kind_of(tree) == "good"
+
+
+@pytest.mark.parametrize(("begin", "rows"), [(100.0, 0), (0.5, 10)])
+def test_a_report_says_in_how_many_rows_a_table_acts(begin, rows, tmp_path):
+    rod, table, motion = (
+        mbd.load(str(OWN / "pendulum.urdf")),
+        tmp_path / "f.csv",
+        tmp_path / "m.csv",
+    )
+    ends = "".join(f"{begin + t!r},{f}\n" for t, f in ((0.0, 0), (0.05, 60), (0.1, 60), (0.1, 0)))
+    table.write_text(f"# outside: zero\ntime,rod.fx [kN]\n{ends}")
+    time = np.arange(201) * 0.01
+    lines = [f"{t!r},{0.3 * np.sin(t)!r}" for t in time.tolist()]
+    motion.write_text("\n".join(["time,hinge [rad]", *lines]))
+    history = mbd.report(
+        rod, tmp_path / "r.html", motion, external=table, picture=False, check=False
+    )["motion"]
+    said = f"acts in {rows} of 201 rows"
+    assert [one for one in history.assumptions["external"] if said in one.text]
+    assert said in (tmp_path / "r.html").read_text()
+    pieces = [mbd.load_motion(motion, rod).part(part) for part in (slice(90), slice(90, 201))]
+    forces = mbd.load_external(table, rod)
+    uses = [forces.use(piece.time, piece.q, piece.v) for piece in pieces]
+    assert (uses[0] + uses[1]).assumed == forces.use(time, np.zeros((201, 1))).assumed

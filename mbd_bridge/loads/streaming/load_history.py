@@ -28,6 +28,7 @@ from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
     from mbd_bridge.actuators.motors import Motors
+    from mbd_bridge.external.forces import ExternalUse
     from mbd_bridge.loads.bearings import Bearings
 
 
@@ -128,6 +129,12 @@ class LoadHistory(
         )
 
 
+def total_use(known: ExternalUse | None, loads: JointLoads) -> ExternalUse | None:
+    """Return how much of external forces acted up to some loads, the next piece, and along them."""
+    use = loads.external_use
+    return use if known is None or use is None else known + use
+
+
 class LoadHistoryCounter:
     """A `LoadHistory` of loads that come in pieces; see `LoadSpectraCounter` for the options."""
 
@@ -137,6 +144,7 @@ class LoadHistoryCounter:
         self._sure: Flags = np.zeros(0, dtype=bool)
         self._envelopes: list[EnvelopeCounter] = []
         self._efforts = EffortCounter()
+        self._use: ExternalUse | None = None
 
     def add(self, loads: JointLoads) -> None:
         """Take in loads along the next piece of a motion; they know their times."""
@@ -152,6 +160,7 @@ class LoadHistoryCounter:
         self._sure &= self._signals.determined(loads)
         self._spectra.add(loads)
         self._efforts.add(loads)
+        self._use = total_use(self._use, loads)
         columns = self._signals.columns(loads)
         self._statistics.add(time, columns, self._signals.deviations(loads))
         self._traces.add(time, columns)
@@ -185,7 +194,8 @@ class LoadHistoryCounter:
             )
         ]
         spectra, efforts = self._spectra.spectra(), self._efforts.differences()
-        assumed = (*assumed, *(efforts.assumed if efforts else ()))
+        acted = self._use.assumed if self._use else ()
+        assumed = (*assumed, *(efforts.assumed if efforts else ()), *acted)
         return LoadHistory(
             first.model.name,
             first.joints,
