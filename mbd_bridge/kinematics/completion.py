@@ -46,6 +46,9 @@ HALVINGS = 10
 LAST_STEP = 1e-8
 """rad, or sizes: after a Newton step of this length its square is left, which is rounding."""
 
+NOTHING = 1e-12
+"""Relative size of coefficients that are rounding errors of structural zeros."""
+
 TINY = 1e-300
 """Keeps nothing from being divided by nothing."""
 
@@ -63,8 +66,9 @@ class Completed:
     reached : (N,) whether the position exists
     jumps : times (indices) at which the motion had to leave its branch: no continuous way leads
         there from the time before
-    crossings : times (indices) before which a singular position was passed: which way the motion
-        goes on there is not determined by what is given
+    crossings : times (indices) at or before which a position was singular, so that it was passed or
+        another branch may have been taken in it: which way the motion goes on there is not
+        determined by what is given
     compared : by name, how far what is given and not needed is from the completed motion, at most
     """
 
@@ -311,6 +315,8 @@ class Completion:
         }
         s = np.linalg.svd(A, compute_uv=False)
         conditioning = s.min(axis=1, initial=np.inf) / np.maximum(s.max(axis=1, initial=0.0), TINY)
+        crossings = {*_crossings(A, reached, given.time)}
+        crossings |= {*np.flatnonzero(reached & (conditioning < SINGULAR)).tolist()}
         nothing = np.where(reached, 1.0, np.nan)[:, None]
         return Completed(
             q * nothing,
@@ -320,7 +326,7 @@ class Completion:
             conditioning * nothing[:, 0],
             reached,
             tuple(jumps),
-            tuple(_crossings(A, reached)),
+            tuple(sorted(crossings)),
             compared,
         )
 
@@ -336,10 +342,51 @@ def solved(A: Array, b: Array) -> Array:
         return (np.linalg.pinv(A, rcond=SINGULAR) @ b[..., None])[..., 0]
 
 
-def _crossings(A: Array, reached: Array) -> list[int]:
-    """Return the times before which the determinant changes its sign."""
-    if A.shape[1] != A.shape[2]:
-        return []
-    signs, _ = np.linalg.slogdet(A)
+def _crossings(A: Array, reached: Array, time: Array) -> list[int]:
+    """Return the times before which the determinant of a part of the equations passes zero.
+
+    On a branch that goes through a singular position it changes its sign; on one that turns to
+    another branch there it goes to zero and turns back. Loops that do not depend on each other have
+    their own parts: the whole determinant is the product, in which two changes cancel.
+    """
     some = np.flatnonzero(reached)
-    return [int(k) for k in some[1:][signs[some[1:]] * signs[some[:-1]] < 0.0]]
+    if A.shape[1] != A.shape[2] or len(some) < 2:
+        return []
+    found = np.zeros(len(some) - 1, dtype=bool)
+    for rows, columns in _parts(A[some]):
+        signs, logs = np.linalg.slogdet(A[np.ix_(some, rows, columns)])
+        found |= signs[1:] * signs[:-1] < 0.0
+        found[1:-1] |= _turns_at_zero(np.exp(logs - logs.max()), np.diff(time[some]))
+    return [int(k) for k in some[1:][found]]
+
+
+def _turns_at_zero(sizes: Array, steps: Array) -> Array:
+    """Return of each step but the first and the last whether the sizes (n,) turn at zero in it.
+
+    Straight on from the two before the step they are below zero behind it, and straight back from
+    the two behind it before it.
+    """
+    slopes = np.diff(sizes) / steps
+    ahead = sizes[1:-2] + slopes[:-2] * steps[1:-1]
+    back = sizes[2:-1] - slopes[2:] * steps[1:-1]
+    found: Array = (ahead < 0.0) & (back < 0.0)
+    return found
+
+
+def _parts(A: Array) -> list[tuple[Array, Array]]:
+    """Return rows and columns of the diagonal blocks of A (n, k, k), put in block triangular form.
+
+    Each equation is matched with an unknown that it has; equations that need each other's unknowns
+    in a circle are one part (Dulmage and Mendelsohn 1958).
+    """
+    from scipy.sparse import csr_array  # it takes a while to import
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+    sizes = np.abs(A).max(axis=0, initial=0.0)
+    coupled = sizes > NOTHING * sizes.max(initial=0.0)
+    column = maximum_bipartite_matching(csr_array(coupled), perm_type="column")
+    every = np.arange(len(coupled))
+    if (column < 0).any():
+        return [(every, every)]
+    count, part = connected_components(csr_array(coupled[:, column]), connection="strong")
+    return [(every[part == k], column[part == k]) for k in range(count)]
