@@ -198,6 +198,7 @@ class _Reader:
     def __init__(self, table: Table, model: Model, rest: bool) -> None:
         self.table, self.model = table, model
         self.notes, self.assumed = list[str](), list[Assumption]()
+        self.beside = list[ModelJoint]()  # interpolated already, but not by one spline
         self.time = times(table)
         check_names(table, model)
         of_q, of_v = model_units(model)
@@ -261,15 +262,15 @@ class _Reader:
         states = replace(states, time=self.time)
         channels, found = list[Channel](), list[ModelJoint]()
         for one in joints:
-            if not smoothing.smooths(one.joint.name):
-                continue
             motion = smoothing.smoothed(one, states)
+            if motion is None:
+                continue
             self.q[:, one.body.q] = motion.q
             self.v[:, one.body.v], self.a[:, one.body.v] = motion.v, motion.a
             self.has_v[one.body.v] = self.has_a[one.body.v] = True
             channels += motion.channels
             warnings.add_stretches(one.joint.name, motion.stretches)
-            found.append(one.joint)
+            (found if smoothing.smooths(one.joint.name) else self.beside).append(one.joint)
         method = smoothing.options.method
         noise = MotionNoise(method, coordinate_noise(smoothing, joints), smoothing.clock)
         for note in noise_notes(noise, len(list(_independent(self.model)))):
@@ -336,7 +337,7 @@ class _Reader:
 
     def _derive(self) -> list[ModelJoint]:
         """Derive unknown rates; return the joints whose positions were differentiated."""
-        if self.has_v.all() and self.has_a.all():
+        if self.has_v.all() and self.has_a.all() and not self.beside:
             return []
         if (rows := len(self.time)) == 1:
             self._say("rates", "a pose at rest: velocities and accelerations that one row has not")
@@ -382,6 +383,8 @@ class _Reader:
             )
             raise self.table.error(message, int(row))
         spline = f"derived by an interpolating spline of degree {degree(rows)} through"
+        interpolated = *from_q, *self.beside
+        from_q = [joint for joint, _ in _independent(self.model) if joint in interpolated]
         if from_q:
             moved = [joint.name for joint in from_q]
             self._say("rates", f"rates {spline} the positions{self._of(moved)}")

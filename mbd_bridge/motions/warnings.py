@@ -32,6 +32,10 @@ BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
 SENTENCES: Mapping[Kind, str] = {
     "own": "{joint} moves more quickly than elsewhere in {parts}, smoothed by themselves: {times}",
+    "jump": "the acceleration of {joint}, or its rate, jumps; it is interpolated beside these "
+    "times: {times}",
+    "rough": "{joint} is disturbed, or too quick for its sampling, in {parts}, where its bands are "
+    "wider: {times}",
     "doubted": "{joint} is farther from its recording than its noise tells in {parts}, where "
     "its bands are wider: {times}",
 }
@@ -102,6 +106,10 @@ def motion_notes(
     return tuple(found)
 
 
+def _range(begin: float, end: float, kind: Kind) -> str:
+    return f"{begin:.5g} s" if kind == "jump" else f"{begin:.5g} to {end:.5g} s"
+
+
 class MotionWarnings:
     """Joints beyond their limits, wrapped angles, uneven times, stretches that are not as the rest:
     of a motion that comes in pieces.
@@ -136,14 +144,14 @@ class MotionWarnings:
 
     def doubts(self) -> list[str]:
         """Return a sentence about each joint that is farther from its recording than it may be."""
-        return self._in_stretches("doubted")
+        return [*self._in_stretches("doubted"), *self._in_stretches("rough")]
 
     def _in_stretches(self, kind: Kind) -> list[str]:
         return [
             SENTENCES[kind].format(
                 joint=joint,
                 parts=count(len(times), "part"),
-                times=some([f"{begin:.5g} to {end:.5g} s" for begin, end in times], NAMED),
+                times=some([_range(begin, end, kind) for begin, end in times], NAMED),
             )
             for joint, times in self._stretches.get(kind, {}).items()
         ]

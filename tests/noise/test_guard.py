@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.motions.smoothing import BAND, Smoothing
 from tests.noise.recordings import recorded
-from tests.noise.study import minimum_jerk
+from tests.noise.study import minimum_jerk, s_curve, trapezoid
 
 STEP = 2e-3
 """s, of the recordings."""
@@ -120,3 +120,72 @@ def test_long_motions_in_pieces_say_the_same_as_read_whole(rod, tmp_path):
         n for n in whole.notes if "elsewhere" in n
     ]
     assert not any("differ by" in note for note in pieces.notes)
+
+
+def profile_motion(profile, time, lengths, ways):
+    """Return moves one after another, with rests of 0.3 s between."""
+    states, begin = np.zeros((3, len(time))), 0.31
+    for lasting, way in zip(lengths, ways, strict=True):
+        u = np.clip((time - begin) / lasting, 0.0, 1.0)
+        inside = (time > begin) & (time < begin + lasting)
+        x, first, second = profile(u)
+        states += way * np.stack([x, inside * first / lasting, inside * second / lasting**2])
+        begin += lasting + 0.3
+    return states
+
+
+@pytest.mark.parametrize("rate", [100.0, 250.0])
+@pytest.mark.parametrize("profile", [minimum_jerk, s_curve, trapezoid])
+def test_exact_set_points_with_jumps_are_exact_beside_them(rod, rate, profile):
+    """Interpolated by one spline, the peaks of trapezoids are up to 9 % too large."""
+    rng = np.random.default_rng(1)
+    time = np.arange(int(6 * rate)) / rate
+    lengths, ways = rng.uniform(0.6, 1.2, 4), rng.choice([-1, 1], 4) * rng.uniform(0.3, 1.0, 4)
+    q, _, a = profile_motion(profile, time, lengths, ways)
+    read = recorded(rod, time, q[:, None])
+    largest = np.abs(a).max()
+    assert np.abs(read.a[:, 0]).max() == pytest.approx(largest, rel=1e-3)
+    between = np.abs(np.diff(a, prepend=a[0], append=a[-1])) < 0.1 * largest
+    beside = np.abs(read.a[:, 0] - a)[between[1:] & between[:-1]]
+    assert beside.max() < (5e-3 if profile is s_curve else 1e-3) * largest
+    assert read.uncertainty is None and read.noise.doubts == ()
+    assert any("jumps" in note for note in read.notes) == (profile is trapezoid)
+
+
+def test_jumps_that_are_too_near_each_other_have_a_band(rod):
+    time = np.arange(800) / 100
+    a = np.where((time > 2.0) & (time < 2.035), 5.0, np.where((time > 5) & (time < 5.045), -4, 0))
+    fine = np.arange(80_000) / 10_000
+    fine_a = np.where((fine > 2.0) & (fine < 2.035), 5.0, 0.0)
+    fine_a -= np.where((fine > 5.0) & (fine < 5.045), 4.0, 0.0)
+    v = np.cumsum(fine_a) / 10_000
+    q = (np.cumsum(v) / 10_000)[::100]
+    read = recorded(rod, time, q[:, None])
+    (doubt,) = read.noise.doubts
+    assert "too quick for its sampling, in 2 parts" in doubt
+    band = BAND * read.uncertainty.standard_deviations(time, read.q, read.v, read.a)[2][:, 0]
+    assert np.mean(np.abs(read.a[:, 0] - a) <= band + 0.01 * 5.0) > 0.99
+
+
+def test_rows_of_exact_positions_that_are_off_have_a_band(rod):
+    time = np.arange(1000) * STEP
+    q = np.sin(2.0 * time)
+    q[400:403] += [1e-3, 3e-3, -2e-3]
+    read = recorded(rod, time, q[:, None])
+    assert "hinge is disturbed" in read.noise.doubts[0]
+    band = BAND * read.uncertainty.standard_deviations(time, read.q, read.v, read.a)[2][:, 0]
+    off = np.abs(read.a[:, 0] + 4.0 * np.sin(2.0 * time))
+    assert off.max() > 100.0 and np.all(off < band + 0.01 * off.max())
+    assert np.all(band[time < 0.7] == 0.0) and np.all(band[time > 0.9] == 0.0)
+
+
+def test_a_short_move_that_the_sampled_blocks_do_not_see_is_no_staircase(rod):
+    """Counts of 14 bits, at rest in all blocks from which the noise is estimated."""
+    time, count = np.arange(40_000) * STEP, 2.0 * np.pi / 2**14
+    q = 0.1 + 0.05 * minimum_jerk(np.clip((time - 10.0) / 0.2, 0.0, 1.0))[0]
+    a = 0.05 * minimum_jerk(np.clip((time - 10.0) / 0.2, 0.0, 1.0))[2] / 0.2**2
+    read = recorded(rod, time, np.round(q / count)[:, None] * count)
+    band = BAND * read.uncertainty.standard_deviations(time, read.q, read.v, read.a)[2][:, 0]
+    row = int(np.argmax(np.abs(read.a[:, 0])))
+    assert np.abs(np.abs(read.a[row, 0]) - np.abs(a).max()) < band[row] < 0.5 * np.abs(a).max()
+    assert any("smoothed by themselves" in note for note in read.notes)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd_bridge.motions.smoothing.basis import Floats
 from mbd_bridge.motions.smoothing.fusion import Compared, agreement, exact_apart
+from mbd_bridge.motions.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
 from mbd_bridge.motions.smoothing.noise import (
     FEWEST,
@@ -36,9 +37,6 @@ ROUNDING = 1e-12
 MATTERS = 1e-4
 """Noise of the interpolated acceleration, relative to the largest acceleration, from which on it is
 smoothed."""
-INTERPOLATED = 4.4, 1.8
-"""What an interpolating spline makes of white noise of size 1 at steps of 1: standard deviations of
-its second (π²/√5) and of its first derivative (π/√3)."""
 FIRST_REPEATS = 0.1
 """s, over which equal values count as one, before the cut-off is known."""
 

@@ -48,7 +48,7 @@ BLOCK = 0.5
 QUICK = 0.2
 """Cut-off, relative to the sampling rate, from which on nobody can tell motion from faults."""
 
-Kind = Literal["own", "doubted"]
+Kind = Literal["own", "doubted", "jump", "rough"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Stretch:
 
     Attributes
     ----------
-    kind : "own": smoothed by itself; "doubted": farther from the recording than the noise tells
+    kind : "own": smoothed by itself; "doubted": farther from the recording than the noise tells;
+        of interpolated ones, "jump": the acceleration does; "rough": other rows do not foretell it
     """
 
     begin: float
@@ -135,7 +136,7 @@ class Guard:
         failing = self.failing(curve, slice(0, len(self.data[0].time)))
         if not failing:
             return
-        for rows, _ in _apart(failing, self._margin(0)):
+        for rows, _ in apart(failing, self._margin(0)):
             self._follow(curve, rows, 0)
         for rows, off in self.failing(curve, slice(0, len(self.data[0].time))):
             self._doubt(curve, rows, off if self.own else USUAL)
@@ -180,7 +181,7 @@ class Guard:
         time = self.data[0].time
         begin, end = float(time[wide.start]), float(time[wide.stop - 1])
         own = np.stack([np.array(spline(time[wide])) for spline in splines], axis=-1)
-        ramp = _ramp(wide, rows, len(time))[:, None]
+        ramp = blend(wide, rows, len(time))[:, None]
         change = ramp * (own - curve.derived[:, wide])
         knots, covariance = splines[0].covariance()
         if self.own:
@@ -195,7 +196,7 @@ class Guard:
             self._say(curve, rows, "doubted")
         if depth == DEPTH or not self.own:
             return
-        for part, _ in _apart(self.failing(curve, rows), FEWEST // 4):
+        for part, _ in apart(self.failing(curve, rows), FEWEST // 4):
             if part.stop - part.start < SHORTER * (rows.stop - rows.start):
                 self._follow(curve, part, depth + 1)
 
@@ -209,7 +210,7 @@ class Guard:
         curve.stretches.append(Stretch(float(time[rows.start]), float(time[rows.stop - 1]), kind))
 
 
-def _apart(failing: list[tuple[slice, float]], gap: int) -> list[tuple[slice, float]]:
+def apart(failing: list[tuple[slice, float]], gap: int) -> list[tuple[slice, float]]:
     """Return failing rows with those joined between which there are few."""
     joined: list[tuple[slice, float]] = []
     for rows, off in failing:
@@ -220,7 +221,7 @@ def _apart(failing: list[tuple[slice, float]], gap: int) -> list[tuple[slice, fl
     return joined
 
 
-def _ramp(wide: slice, rows: slice, size: int) -> Floats:
+def blend(wide: slice, rows: slice, size: int) -> Floats:
     """Return how much of a stretch's own curve is used in each of its rows: all inside."""
     number = np.arange(wide.start, wide.stop)
     rise = (number - wide.start + 0.5) / max(rows.start - wide.start, 1)

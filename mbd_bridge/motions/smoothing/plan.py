@@ -17,6 +17,7 @@ from mbd_bridge.motions.smoothing.clock import Clock, better, rows_of_influence,
 from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact
 from mbd_bridge.motions.smoothing.filters import LENGTHS, filtered, noise_covariance
 from mbd_bridge.motions.smoothing.guard import Curve, Guard, Stretch
+from mbd_bridge.motions.smoothing.interpolation import interpolated
 from mbd_bridge.motions.smoothing.likelihood import knot_spacing
 from mbd_bridge.motions.smoothing.noise import rounding_step
 from mbd_bridge.motions.smoothing.options import Smoothing
@@ -122,21 +123,30 @@ class Plan:
         even = ticks(stamps) if self.clock is not None else None
         return stamps if even is None else even[0]
 
-    def smoothed(self, one: JointToSmooth, states: States) -> SmoothedJoint:
-        """Return a joint's motion, smoothed."""
+    def smoothed(self, one: JointToSmooth, states: States) -> SmoothedJoint | None:
+        """Return a joint's motion, smoothed where it is noisy; None: one spline interpolates it."""
+        smooths = self.smooths(one.joint.name)
+        if self.options.method == "off" or (one.measured and not smooths):
+            return None
         parts: list[Derivatives] = []
         channels: list[Channel] = []
         stretches = list[Stretch]()
-        pairs = zip(one.signals(states), self.signals[one.joint.name], strict=True)
-        for signal, plan in pairs:
-            if not plan.smoothed:
+        signals, plans = one.signals(states), self.signals[one.joint.name]
+        curves = [
+            self._curve(plan, states.time, signal, one.factor(k))
+            for k, (signal, plan) in enumerate(zip(signals, plans, strict=True))
+        ]
+        if all(curve is None for curve in curves):
+            return None
+        for signal, curve in zip(signals, curves, strict=True):
+            if curve is None:
                 parts.append((signal.values, *_two(states.time, signal.values)))
                 continue
-            filters = self.options.method in ("savgol", "lowpass")
-            curve = (self._filtered if filters else self._splined)(plan, states.time, signal)
             values, first, second = curve.derived
             parts.append((values, first, second))
             stretches += curve.stretches
+            if not curve.covariance.any():
+                continue
             axes = range(3) if signal.kind == "turn" else (signal.axis,)
             start = signal.axis if signal.kind == "plain" else 0
             turn = 3 if signal.kind == "turn" and one.joint.type.nq > 4 else 0
@@ -153,6 +163,20 @@ class Plan:
                 for axis in axes
             ]
         return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels), tuple(stretches))
+
+    def _curve(self, plan: SignalPlan, time: Floats, signal: Signal, factor: float) -> Curve | None:
+        """Return the curve of a signal, None if it is interpolated by one spline."""
+        if plan.smoothed and self.options.method in ("savgol", "lowpass"):
+            return self._filtered(plan, time, signal)
+        if plan.smoothed:
+            return self._splined(plan, time, signal)
+
+        def smooth(rows: slice) -> Curve | None:
+            part = signal.rows(rows)
+            own = estimate([time[rows]], [part], self.options, factor)
+            return self._splined(own, time[rows], part) if own.smoothed else None
+
+        return interpolated(time, signal.values, self.step, smooth)
 
     def _splined(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
         assert plan.choice is not None

@@ -45,7 +45,7 @@ class Signal:
     values: Floats
     rates: Floats | None
 
-    def rows(self, rows: NDArray[np.bool_]) -> Signal:
+    def rows(self, rows: NDArray[np.bool_] | slice) -> Signal:
         """Return some of the rows."""
         rates = None if self.rates is None else self.rates[rows]
         return replace(self, values=self.values[rows], rates=rates)
