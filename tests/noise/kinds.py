@@ -496,7 +496,6 @@ KINDS: dict[str, Kind] = {
 }
 
 FAILING = {
-    "trapezoids, exact": "the interpolating quintic overshoots where the acceleration jumps",
     "stops in few samples, noise": "one smoothness serves the whole recording",
     "noise at 25 Hz": "noise in a band is taken for the motion",
 }
