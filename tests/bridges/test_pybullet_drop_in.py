@@ -19,7 +19,7 @@ import mbd_bridge as mbd
 import mbd_bridge.bridges.pybullet.drop_in as drop_in
 from mbd_bridge.bridges.pybullet import Stepper
 from mbd_bridge.errors import FileError, MbdWarning, ModelError, SolveError, StateError
-from tests.bridges import worlds
+from tests.bridges import every_body, worlds
 from tests.bridges.scripts import GOAL, IIWA, LAIKAGO, PANDA, connected, load, move, positions
 from tests.bridges.worlds import world
 
@@ -54,6 +54,25 @@ def test_motors_move_an_arm_as_pybullets_dynamics_do(path, name):
     if "controlMode" not in motor:
         assert np.abs(ours[-1] - GOAL[path]).max() < REACHED
     assert np.abs(np.ptp(ours, axis=0)[:7]).min() > 0.15
+
+
+SMALL = {
+    "cartpole.urdf": 1e-6,
+    "differential/diff_ring.urdf": 1e-6,
+    "humanoid/humanoid.urdf": 5e-4,  # spherical joints
+    "pr2_gripper.urdf": 5e-4,
+    "xarm/xarm6_robot.urdf": 5e-4,  # of which pybullet sets inertias to zero
+}
+"""Some of pybullet_data's robots, and how far motions may be apart, rad or m:
+``python -m tests.bridges.every_body`` tells of all of them."""
+
+
+@pytest.mark.parametrize("path", SMALL)
+def test_robots_of_pybullet_follow_their_motors_as_in_pybullet(path):
+    apart, way, unread = every_body.compared(path)
+    assert apart < SMALL[path]
+    assert way > 0.02
+    assert not unread
 
 
 def test_gains_that_are_stable_in_pybullet_are_stable_here():

@@ -326,8 +326,8 @@ class LoadedBody:
 
     # inertia
 
-    def warn_of_other_inertia(self) -> None:
-        """Warn if pybullet's masses and moments are not the mechanism's."""
+    def warn_of_other_inertia(self) -> bool:
+        """Return whether pybullet's masses and moments are the mechanism's; warn if not."""
         different = [
             self.model.links[ours].name
             for link, ours in self.links.items()
@@ -341,6 +341,7 @@ class LoadedBody:
                 f"flags=pybullet.URDF_USE_INERTIA_FROM_FILE, as Stepper.load does; without "
                 f"URDF_MERGE_FIXED_LINKS, if links without <inertial> were merged"
             )
+        return not different
 
     def _alike(self, link: int) -> bool:
         row = self.client.getDynamicsInfo(self.number, link)

@@ -24,11 +24,9 @@ import numpy as np
 from mbd_bridge.bridges.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.external import External, shift_to_link
-from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import Model, rebuilt
 from mbd_bridge.spatial import Array
 
 
@@ -55,7 +53,7 @@ class Sensors:
         self._centres = [body.centre(k) for k in self._numbers]
         for k in self._numbers:
             client.enableJointForceTorqueSensor(number, k)
-        self._echo = Echo(body.model, self.joints)
+        self._echo = Echo(body, self.joints)
 
     def read(self, q: Array, v: Array, actuation: Mapping[str, Array], h: float) -> Array:
         """Return the loads (J, 6) of the last step: parent on child, at the joint, child's axes.
@@ -78,11 +76,8 @@ class Sensors:
 class Echo:
     """What pybullet's sensors count twice (see the module's text)."""
 
-    def __init__(self, model: Model, joints: tuple[str, ...]) -> None:
-        free = tuple(replace(joint, mimic=None) for joint in model.description.joints)
-        description = replace(model.description, joints=free, loops=(), couplings=())
-        self.coupled = model
-        self.model = rebuilt(model, description)
+    def __init__(self, body: LoadedBody, joints: tuple[str, ...]) -> None:
+        self.body, self.model = body, body.tree
         self.weightless = replace(self.model, gravity=np.zeros(3))
         self._links = tuple(k for k, link in enumerate(self.model.links) if k and link.inertia.mass)
         self._joints = self.model.joint_numbers(joints)
@@ -110,15 +105,12 @@ class Echo:
         self, q: Array, v: Array, actuation: Mapping[str, Array]
     ) -> tuple[Array, Array, Array]:
         """Return coordinates, velocities and forces of the tree in which nothing mimics."""
-        model = self.model
-        own_q, own_v, tau = model.neutral(), np.zeros(model.nv), np.zeros(model.nv)
-        for body in self.coupled.bodies:
-            name = self.coupled.joints[body.joint].name
-            own = model.bodies[model.joint(name).body]
-            own_q[own.q], own_v[own.v] = joint_coordinates(body, q), joint_velocities(body, v)
-            if own.type.nv and name in actuation:
-                tau[own.v] = actuation[name]
-        return own_q, own_v, tau
+        tau = np.zeros(self.model.nv)
+        for body in self.model.bodies:
+            name = self.model.joints[body.joint].name
+            if body.type.nv and name in actuation:
+                tau[body.v] = actuation[name]
+        return *self.body.opened(q, v), tau
 
     def _pushes(self, q: Array, v: Array) -> External:
         """Return m ω × v (6,) by link, at their origins, in their axes."""

@@ -76,15 +76,18 @@ class TreeForces:
     Parameters
     ----------
     released : whether damping and stops of pybullet's body were taken away
+    alike : whether pybullet's inertias are the mechanism's; where not, motors have the forces that
+        change the mechanism's velocities as pybullet's change, whatever bounds they have
 
     Attributes
     ----------
     places : where each joint's forces are among the tree's, those of a free root link too
     """
 
-    def __init__(self, body: LoadedBody, *, released: bool) -> None:
+    def __init__(self, body: LoadedBody, *, released: bool, alike: bool = True) -> None:
         self.body, self.tree = body, body.tree
         self._kernel = _inverse(_as_pybullet_has_it(body))
+        self._ours = None if alike else _inverse(self.tree)
         moving = {self.tree.joints[own.joint].name: own for own in self.tree.bodies if own.type.nv}
         self.places = {name: own.v for name, own in moving.items()}
         self._damping = np.zeros(self.tree.nv)
@@ -130,15 +133,20 @@ class TreeForces:
         noise = ROUNDING * sum(np.abs(size).max(initial=0.0) for size in sizes)
         noise += AT_CONTACTS * np.abs(touched).max(initial=0.0)
         rest = np.where(np.abs(whole - told) > noise, whole - told, 0.0)
+        driving = told + rest
+        if self._ours is not None:
+            ends = (a + missed / h, wrenches), (a, np.zeros_like(wrenches))
+            changed, before = (np.array(self._ours.run(q, v, x, w.reshape(-1))[0]) for x, w in ends)
+            driving = np.where(driving != 0.0, changed - before, 0.0)
         if not rest.any():
-            return SolverForces(told, {})
+            return SolverForces(driving, {})
         known = {*self._held_by_stops(state.q), *inside.geared}
         unread = {
             name: rest[place]
             for name, place in self.places.items()
             if name not in known and rest[place].any()
         }
-        return SolverForces(told + rest, unread)
+        return SolverForces(driving, unread)
 
     def _needed(self, q: Array, v: Array, a: Array, wrenches: Array | None = None) -> Array:
         if wrenches is None:

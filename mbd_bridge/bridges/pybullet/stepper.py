@@ -159,14 +159,14 @@ class Stepper:
             if unused:
                 warn(f"{unused}; {KEPT}")
         self.body.take_away_air()
-        self.body.warn_of_other_inertia()
+        alike = self.body.warn_of_other_inertia()
         if getattr(mechanism, "forces", ()):
             warn(WITHOUT_ELEMENTS)
         self._put(q, v)
         self._core = CoupledStep(self.model, self.q, self.v, integrator=integrator)
         self._loads = StepLoads(self.model, self._core)
         self._core.prepare()
-        self._tree = TreeForces(self.body, released=release)
+        self._tree = TreeForces(self.body, released=release, alike=alike)
         self.places = self._tree.places
         self._mass = prepare(self.model, "mass_matrix").single()
 
