@@ -33,10 +33,13 @@ from mbd_bridge.mechanism.model import (
 )
 from mbd_bridge.mechanism.names import check_names
 from mbd_bridge.mechanism.recut import Cuts, recut
-from mbd_bridge.spatial import Frame, Inertia, lump
+from mbd_bridge.spatial import Array, Frame, Inertia, lump
 
 EARTH = (0.0, 0.0, -9.81)
 """Standard gravity of robotics files, m/s²."""
+
+FAR = 100.0
+"""Distance of the ground's origin, in lengths of the machine, from which on its digits count."""
 
 SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 1e-12, 1e-2
 """Of rank: what arithmetic itself leaves, and what no longer is a rounding of numbers."""
@@ -85,7 +88,7 @@ def build_model(
         gravity = EARTH if description.gravity is None else description.gravity
     vector = finite_numbers("gravity", gravity, (3,), error=ModelError)
     vector.flags.writeable = False
-    builder = _Builder(expanded)
+    builder = _Builder(expanded, np.zeros(3) if floating else _middle(description, walk))
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found below
         builder.add(Joint(ROOT_JOINT, root_type.name, GROUND, walk[0][1]), root_type)
         for joint, _ in walk[1:]:
@@ -94,6 +97,45 @@ def build_model(
         model = builder.model(vector, _tolerance(rank_tolerance))
     _check_inertia(model)
     return model
+
+
+def _middle(description: Description, walk: list[tuple[Joint | None, str]]) -> Array:
+    """Return where the root body's frame is in the root link's, m: the middle of what it holds.
+
+    It is zero unless the ground of a machine with loops has its own origin far away: the equations
+    are written in this frame, and a kilometre costs three digits of how well a loop closes.
+    """
+    places = {walk[0][1]: Frame.identity()}
+    held: list[Array] = []
+    reach = [0.0]
+    if not description.loops:
+        return np.zeros(3)
+    ends = [end for loop in description.loops for end in (loop.predecessor, loop.successor)]
+    frames = [joint.origin for joint, _ in walk if joint is not None]
+    if any(
+        np.asarray(one.translation).dtype == object for one in (*frames, *(e.frame for e in ends))
+    ):
+        return np.zeros(3)  # lengths are parameters
+    for joint, _ in walk[1:]:
+        assert joint is not None
+        if joint.parent not in places:
+            reach.append(float(np.linalg.norm(joint.origin.translation)))
+            continue
+        here = places[joint.parent] @ joint.origin
+        if joint.type == "fixed":
+            places[joint.child] = here @ joint.child_frame.inverse()
+        else:
+            held.append(here.translation)
+    for end in ends:
+        if end.link in places:
+            held.append((places[end.link] @ end.frame).translation)
+        else:
+            reach.append(float(np.linalg.norm(end.frame.translation)))
+    if not held:
+        return np.zeros(3)
+    middle = np.mean(held, axis=0)
+    reach += [float(np.linalg.norm(place - middle)) for place in held]
+    return middle if np.linalg.norm(middle) > FAR * max(reach) else np.zeros(3)
 
 
 def _check_inertia(model: Model) -> None:
@@ -177,8 +219,8 @@ def _entry(joint: Joint) -> JointType:
 class _Builder:
     """Links, joints and bodies as far as the walk has come."""
 
-    def __init__(self, expanded: Expanded) -> None:
-        self.expanded = expanded
+    def __init__(self, expanded: Expanded, origin: Array) -> None:
+        self.expanded, self.origin = expanded, origin
         self.description = description = expanded.description
         self.described = {link.name: link for link in description.links}
         self.links: list[ModelLink] = []
@@ -197,6 +239,9 @@ class _Builder:
             parent_body = self.links[parent].body if parent >= 0 else -1
             self.bodies.append((parent_body, len(self.joints), entry, placement))
             body, here = len(self.bodies) - 1, turn.inverse()
+            if parent < 0 and self.origin.any():
+                self.bodies[0] = (*self.bodies[0][:3], Frame(np.eye(3), self.origin))
+                here = Frame(np.eye(3), -self.origin)
         else:
             body = self.links[parent].body
             here = self.links[parent].frame @ joint.origin
