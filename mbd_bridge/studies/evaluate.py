@@ -31,6 +31,7 @@ from mbd_bridge.simulate.machine import HasModel, model_of
 from mbd_bridge.simulate.run.grid import number_of_steps
 from mbd_bridge.simulate.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulate.system import System
+from mbd_bridge.simulate.trajectory import prescribed
 from mbd_bridge.simulate.variables import Inputs
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
@@ -225,13 +226,17 @@ class Motions(Variants):
     def _start(self, variants: Varied) -> tuple[Array | None, Array | None]:
         """Return the states at the start, with loops closed; None where nothing is said of them."""
         if not (variants.q or variants.v or self.near):
-            if not variants.number > 1:
+            if not variants.number > 1 or self.system.prescribed:
                 return None, None
             if not self.model.has_loops:
                 return np.tile(self.model.neutral(), (variants.number, 1)), None
-            if self.given.get("prescribed"):
-                return None, None
         near: dict[str, Any] = {**self.near, **variants.q}
+        velocity, held = dict(variants.v), {**variants.q, **variants.v}
+        follows = prescribed(self.system, np.zeros(1), np.zeros(1, dtype=int))[0, 0]
+        for part, (f, f1, _) in zip(self.system.prescribed, follows, strict=True):
+            if part.name not in held:  # `near` tells where the others are
+                held[part.name] = near[part.name] = f
+                velocity[part.name] = f1
         elements = {one.name for one in self.system.forces}
         own = {
             name: values
@@ -242,8 +247,8 @@ class Motions(Variants):
             state = assemble_batch(
                 self.prepared,
                 near,
-                fixed=tuple({**variants.q, **variants.v}),
-                velocity=variants.v,
+                fixed=tuple(held),
+                velocity=velocity,
                 parameters=own or None,
                 check=False,
             )
@@ -253,9 +258,7 @@ class Motions(Variants):
             )
         return (
             _filled(self.model.neutral(), self.model.coordinate_names, near, variants.number),
-            _filled(
-                np.zeros(self.model.nv), self.model.velocity_names, variants.v, variants.number
-            ),
+            _filled(np.zeros(self.model.nv), self.model.velocity_names, velocity, variants.number),
         )
 
     def _kept(self, batch: SimulationBatch) -> dict[str, Array]:

@@ -274,6 +274,26 @@ def test_loads_of_states_are_those_of_the_mechanism() -> None:
     assert heavy[1] - heavy[0] == pytest.approx(2.0 * 9.81, rel=1e-9)
 
 
+@pytest.mark.parametrize("near", [None, {"crank": 0.9, "elbow": 0.3}])
+def test_prescribed_motions_begin_where_they_are_prescribed(
+    rocker: mbd.Mechanism, near: dict[str, float] | None
+) -> None:
+    pendulum = mbd.load(mbd.models()["pendulum"])
+    for machine, link in ((rocker, "coupler"), (pendulum, pendulum.model.links[-1].name)):
+        name = machine.coordinate_names[0]
+        found = mbd.study(
+            machine,
+            studies.grid({f"{link}.mass": [1.0, 2.0]}),
+            duration=0.02,
+            outputs={"first": f"initial {name}", "rate": f"final {name}.vel"},
+            prescribed={name: "0.2 + 3*t"},
+            near=near if machine is rocker else None,
+        )
+        assert found["finished"].all()
+        assert found["first"] == pytest.approx([0.2, 0.2])
+        assert found["rate"] == pytest.approx([3.0, 3.0])
+
+
 def test_one_factor_may_change_several_things(rocker: mbd.Mechanism) -> None:
     design = studies.grid({"size": [1.0, 2.0]})
     found = mbd.study(

@@ -137,6 +137,18 @@ def test_lengths_and_all_numbers_of_a_file_have_units(tmp_path: Path) -> None:
     assert [found.units[name] for name in names] == ["m", "rad", "kg m^2", "m/s^2", "N/m", "rad/s"]
 
 
+def test_the_file_of_the_manual_is_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "studies.md"
+    (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shutil.copy(mbd.models()["crank_rocker"], tmp_path)
+    file = tmp_path / "study.yaml"
+    file.write_text(text.replace("number: 1000", "number: 4").replace("500ms", "20ms"))
+    assert main(["study", str(file)]) == 0
+    assert re.search(r"finished +4 +1 ", capsys.readouterr().out)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
