@@ -10,7 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.seal import BLANK, seal
+from mbd_bridge.formats.seal import BLANK, is_sealed, seal
 from mbd_bridge.formats.whole_file import whole_path
 from mbd_bridge.simulate.run.lock import lock_of
 from tests.bounds import bounded
@@ -201,6 +201,22 @@ def test_a_damaged_checkpoint_is_refused_soon(kept, tmp_path):
         ][k % 5]
         if bad != content:
             refused(file, bad)
+
+
+def test_no_bit_of_a_checkpoint_that_has_changed_is_believed(kept):
+    content = kept[1]
+    assert is_sealed(BytesIO(content))
+    for place in np.random.default_rng(1).choice(8 * len(content), 2000, replace=False).tolist():
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        assert not is_sealed(BytesIO(changed)), place
+
+
+def test_runs_with_other_parameters_are_others(tmp_path):
+    run(tmp_path / "a", parameters={"coupler.mass": 1.5})
+    run(tmp_path / "a", parameters={"coupler.mass": 1.5})
+    with pytest.raises(FileError, match=r"another simulation: (start; )?parameters must be"):
+        run(tmp_path / "a", parameters={"coupler.mass": np.nextafter(1.5, 2.0)})
 
 
 def test_flags_of_a_zip_file_that_are_forged_are_refused(kept, tmp_path):
