@@ -37,8 +37,11 @@ class Modes:
         "clamped-clamped", "clamped-pinned"); "polynomial": (x - root)^2, ^3, ... and their natural
         modes; "finite-element": natural modes of the beam held at its root; "craig-bampton": static
         modes of each station, and natural modes with all stations held
-    bending_y, bending_z, torsion, axial : how many in each direction (for "craig-bampton": beside
-        the static ones, which all directions named with 0 or more have; None: none at all)
+    bending_y, bending_z, torsion, axial : how many in each direction. Torsion and axial modes of
+        "pinned-pinned", "clamped-clamped" and "clamped-pinned" hold *both* ends about and along the
+        axis: the end of a rod that is pressed does not move; with "craig-bampton" it does (there
+        they are beside the static ones, which all directions named with 0 or more have; None:
+        none at all)
     elements : of "finite-element" and "craig-bampton"
     """
 

@@ -274,3 +274,11 @@ def test_a_robots_sidecar_names_the_file_with_the_modes(tmp_path):
     (tmp_path / "arm.flex.yaml").write_text(yaml.safe_dump({"units": "SI", "links": [link]}))
     with pytest.raises(mbd.MbdError, match=r"arm.flex.yaml:\d+.*whole number"):
         mbd.load(Path(tmp_path / "arm.urdf"))
+
+
+@pytest.mark.parametrize("suffix", [".bdf", ".dat", ".nas"])
+def test_a_model_without_results_asks_for_the_results(suffix, tmp_path):
+    path = tmp_path / f"arm{suffix}"
+    path.write_text("SOL 103\nCEND\nBEGIN BULK\nGRID,1,,0.0,0.0,0.0\nENDDATA\n")
+    with pytest.raises(mbd.FileError, match=r"which has no modes; give .*'arm\.op2', model='arm\."):
+        mbd.load_modal_basis(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from mbd_bridge.arguments import an_instance, file_path
 from mbd_bridge.errors import FileError, ModelError
 from mbd_bridge.flexible import ModalBasis
 from mbd_bridge.formats.input_files import regular_file
-from mbd_bridge.formats.modal.nastran import read_nastran
+from mbd_bridge.formats.modal.nastran import MODELS, read_nastran
 from mbd_bridge.formats.modal.own_table import (
     read_arrays,
     read_table_of_modes,
@@ -22,10 +23,15 @@ from mbd_bridge.formats.modal.own_table import (
 from mbd_bridge.formats.modal.raw import RawModes
 from mbd_bridge.formats.modal.units import UnitSystem, unit_system
 from mbd_bridge.formats.modal.universal import read_universal
+from mbd_bridge.formats.tables.source import cannot_read
 
 __all__ = ["load_modal_basis", "save_modal_basis"]
 
 NASTRAN, UNIVERSAL, ARRAYS = (".op2",), (".uff", ".unv"), ".npz"
+DECK = re.compile(rb"^\s*(SOL[\s,]|CEND|BEGIN|GRID[\s,*]|PARAM[\s,*])", re.I | re.M)
+"""What stands at the beginning of a line in Nastran's models, and in no table."""
+LOOKED_AT = 2**16
+"""Bytes at the beginning of a model in which this is looked for."""
 
 
 def load_modal_basis(
@@ -69,6 +75,14 @@ def _read(name: str, model: str | None, system: UnitSystem) -> RawModes:
     suffix = Path(name).suffix.lower()
     if suffix in (*NASTRAN, *UNIVERSAL, ARRAYS):
         regular_file(name)
+    if suffix in MODELS and _is_deck(name):
+        stem = Path(name).stem
+        raise FileError(
+            f"this is a Nastran model, which has no modes; give the results of SOL 103 on it: "
+            f"load_modal_basis('{stem}.op2', model='{Path(name).name}') (PARAM,POST,-1 in the "
+            f"model makes Nastran write them)",
+            name,
+        )
     if model is not None and suffix not in NASTRAN:
         raise FileError(f"model={model!r} is for .op2 files; leave it out", name)
     if suffix in NASTRAN:
@@ -78,6 +92,16 @@ def _read(name: str, model: str | None, system: UnitSystem) -> RawModes:
     if suffix == ARRAYS:
         return read_arrays(name)
     return read_table_of_modes(name, system)
+
+
+def _is_deck(name: str) -> bool:
+    """Return whether a text begins as Nastran's bulk data do; a table may end with .dat, too."""
+    regular_file(name)
+    try:
+        with open(name, "rb") as file:
+            return DECK.search(file.read(LOOKED_AT)) is not None
+    except OSError as error:
+        raise cannot_read(name, error, "the .op2 of a modal analysis") from error
 
 
 def save_modal_basis(basis: ModalBasis, path: str | os.PathLike[str]) -> None:
