@@ -27,8 +27,8 @@ from mbd_bridge.motions.smoothing.spline import Data, Equations, at_times
 
 WINDOWS = (1, 4, 16, 64, 256, 1024)
 """Rows of the windows in which residuals are tested; each begins amid the one before."""
-SURE = 6.0
-"""Standard deviations beyond which no noise is: one in 10^9, for hours of many joints."""
+FALSE = 1e-3
+"""Probability that white noise fails in one of the windows of a piece of a recording."""
 MORE = 1.5
 """Ratio of squares to the stated noise from which on they count: noise is known roughly."""
 DEPTH = 4
@@ -243,7 +243,11 @@ def _off(left: Floats, weights: Floats, counts: Floats, bound: float) -> Floats:
     counts : (N,) as how many data each row counts
     bound : size of residuals of one sign that noise may have for long
     """
+    from scipy.special import ndtri
+
     rows = len(left)
+    windows = sum(rows / max(1, window // 2) for window in WINDOWS)
+    sure = -float(ndtri(0.5 * FALSE / windows))
     found = np.zeros(rows)
     weighted = weights * left
     sums = [_cumulative(x) for x in (weighted, weighted * left, weights, counts)]
@@ -254,7 +258,7 @@ def _off(left: Floats, weights: Floats, counts: Floats, bound: float) -> Floats:
         one, squares, weight, number = (x[window::stride] - x[:-window:stride] for x in sums)
         weight = np.maximum(weight, np.finfo(float).tiny)
         runs = np.abs(one) / np.sqrt(weight)
-        bad = (runs > SURE) & (np.abs(one) > bound * weight)
+        bad = (runs > sure) & (np.abs(one) > bound * weight)
         off = np.where(bad, runs, 0.0)
         if window > 4:
             number = np.maximum(number, 1.0)
@@ -262,7 +266,7 @@ def _off(left: Floats, weights: Floats, counts: Floats, bound: float) -> Floats:
             ratio = squares / number
             normal = (np.cbrt(ratio) - 1.0 + share) / np.sqrt(share)
             limit = MORE + bound**2 * float(weights.max())
-            loud = (normal > SURE) & (ratio > limit)
+            loud = (normal > sure) & (ratio > limit)
             off = np.maximum(off, np.where(loud, USUAL * np.sqrt(np.maximum(ratio, 0.0)), 0.0))
         for k in np.flatnonzero(off):
             part = found[k * stride : k * stride + window]
