@@ -8,6 +8,9 @@
 from typing import TYPE_CHECKING
 
 from mbd_bridge import search_path as search_path  # first: see there
+
+# isort: split
+from mbd_bridge import forking as forking  # before a thread can import what takes longer
 from mbd_bridge.api import (
     Equations,
     Input,

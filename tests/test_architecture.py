@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 ORDER = (
     "search_path",
+    "forking",
     "lazy",
     "errors",
     "extras",
@@ -57,7 +58,7 @@ ORDER = (
 )
 """The rooms, in the order in which data flows: each imports from itself and from those above."""
 
-ONLY = {"kernels": {"errors", "lazy", "arguments"}}
+ONLY = {"kernels": {"errors", "lazy", "arguments", "forking"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
 KERNELS = (

@@ -16,14 +16,17 @@ from types import ModuleType
 
 from mbd_bridge.errors import FileError
 from mbd_bridge.extras import needed
+from mbd_bridge.forking import hold_over_forks
 from mbd_bridge.formats.meshes import MeshFinder
 from mbd_bridge.formats.whole_file import note_input
 
 PACKAGES = "ament_index_python.packages"
 """The part of ROS that xacro asks where a package is, for ``$(find PACKAGE)``."""
 
-ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.RLock()
 """xacro keeps the arguments of the file that it expands in its module."""
+
+hold_over_forks(lambda: ONE_AT_A_TIME)
 
 
 def expand_xacro(

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from llvmlite.binding import ResourceTracker
 
 import mbd_bridge as mbd
+from mbd_bridge import forking
 from mbd_bridge.errors import KernelError
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.kernels.native import machine, store
@@ -326,3 +328,49 @@ def test_a_mechanism_that_is_copied_takes_its_model_along():
     other = pickle.loads(pickle.dumps(bar))
     np.testing.assert_array_equal(other.mass_matrix(bar.neutral()), bar.mass_matrix(bar.neutral()))
     assert isinstance(other, mbd.Mechanism)
+
+
+SLOW_MODULE = """\
+import logging, time
+import mbd_bridge.kernels.native.machine as machine
+MARK.touch()
+time.sleep(0.3)
+logging.getLogger(__name__)
+with machine._LOCK:
+    answer = 42
+"""
+
+
+def test_a_child_that_is_forked_while_a_thread_imports_goes_on(tmp_path, monkeypatch):
+    mark = tmp_path / "mark"
+    text = f"import pathlib\nMARK = pathlib.Path({str(mark)!r})\n" + SLOW_MODULE
+    (tmp_path / "slow_module.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    thread = threading.Thread(target=lambda: importlib.import_module("slow_module"))
+    thread.start()
+    while not mark.exists():
+        time.sleep(0.005)
+
+    def work():
+        return importlib.import_module("slow_module").answer == 42 and compiled(2.0)
+
+    try:
+        assert exit_code_of_a_child(work) == 0
+        assert exit_code_of_a_child(lambda: exit_code_of_a_child(work) == 0) == 0
+    finally:
+        thread.join()
+        sys.modules.pop("slow_module", None)
+    assert not forking._held and forking._FORKING.acquire(blocking=False)
+    forking._FORKING.release()
+
+
+def test_a_fork_within_an_import_goes_on(tmp_path, monkeypatch):
+    (tmp_path / "forking_module.py").write_text(
+        "import os\nchild = os.fork()\nif child == 0:\n    import json.tool\n    os._exit(0)\n"
+        "code = os.waitpid(child, 0)[1]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    begin = time.monotonic()
+    assert importlib.import_module("forking_module").code == 0
+    assert time.monotonic() - begin < PATIENCE / 2
+    sys.modules.pop("forking_module")

@@ -4,8 +4,7 @@ LLVM is imported by the first function that needs it: `import mbd_bridge` stays 
 compile nothing.
 
 All that we ask of LLVM, its import and what it frees included, happens under one lock, and a fork
-waits for it: a child that is forked while another thread compiles would find llvmlite's lock taken
-by a thread that it does not have, and wait for ever. So objects of LLVM are closed by name, never
+waits for it and for llvmlite's own (`forking`). So objects of LLVM are closed by name, never
 left to the garbage collector, which may come in any thread.
 """
 
@@ -15,7 +14,6 @@ import contextlib
 import functools
 import gc
 import itertools
-import os
 import sys
 import threading
 from collections import deque
@@ -24,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbd_bridge.errors import KernelError
+from mbd_bridge.forking import hold_over_forks
 
 MOST_LOADED = 22_000
 """Functions in executable memory. Each takes two memory maps, of which Linux allows a process
@@ -53,27 +52,15 @@ holds is closed by the collector, at the same time as by us."""
 _UNUSED: deque[int] = deque()
 """Libraries whose function nobody holds any more, to be closed by the next one who has the lock."""
 
-_FOREIGN: list[Any] = []
-"""llvmlite's own lock, while we hold it around a fork."""
 
-
-def _before_fork() -> None:
-    """Wait until no thread is in LLVM, others that use llvmlite included."""
-    _LOCK.acquire()
+def _llvmlites_lock() -> Any:
+    """Return llvmlite's own lock, which others that use it take; None before its import."""
     loaded = sys.modules.get("llvmlite.binding.ffi")
-    theirs = getattr(getattr(getattr(loaded, "lib", None), "_lock", None), "_lock", None)
-    if theirs is not None:
-        theirs.acquire()
-        _FOREIGN.append(theirs)
+    return getattr(getattr(getattr(loaded, "lib", None), "_lock", None), "_lock", None)
 
 
-def _after_fork() -> None:
-    while _FOREIGN:
-        _FOREIGN.pop().release()
-    _LOCK.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+hold_over_forks(lambda: _LOCK)
+hold_over_forks(_llvmlites_lock)
 
 
 @contextlib.contextmanager

@@ -7,12 +7,13 @@ therefore kept. One is given out again only when no array looks at it any more.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mbd_bridge.forking import hold_over_forks
 
 KEPT_BYTES = 2**26
 """Most memory that is kept while nobody uses it: 64 MiB."""
@@ -21,10 +22,7 @@ KEPT_BLOCKS = 4
 _kept: list[NDArray[np.float64]] = []
 _lock = threading.Lock()
 
-# A child that is forked while another thread is in `take` must not find the lock taken for ever.
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+hold_over_forks(lambda: _lock)
 
 
 def take(size: int) -> NDArray[np.float64]:
