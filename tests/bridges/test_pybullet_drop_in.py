@@ -75,6 +75,12 @@ def test_robots_of_pybullet_follow_their_motors_as_in_pybullet(path):
     assert not unread
 
 
+def test_velocities_of_pybullet_that_are_not_finite_are_said():
+    """It sets a moment of inertia of this file to zero, on which a motor of three axes acts."""
+    with pytest.raises(SolveError, match="velocities of body 0 are not finite"):
+        every_body.compared("spherical_joint_limit.urdf")
+
+
 def test_gains_that_are_stable_in_pybullet_are_stable_here():
     """As forces that are constant in a step these would feed an oscillation (kd < kp / 2)."""
     motor = {"force": 1e5, "positionGain": 0.3, "velocityGain": 0.1, "maxVelocity": 1.0}

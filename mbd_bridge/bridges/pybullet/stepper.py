@@ -344,6 +344,11 @@ class Stepper:
     def _driving(self, begun: Begun, touched: Array, h: float) -> Array:
         """Return the generalised forces (nv,) of pybullet's solver in its last step."""
         state = self.body.tree_state()
+        if not np.isfinite(state.v).all():
+            raise SolveError(
+                f"pybullet's velocities of body {self.body.number} are not finite: a moment of "
+                f"inertia on which a motor acts is 0 there (it sets impossible ones to 0)"
+            )
         given = inside(self.body)
         forces, self.unread = self._tree.after(begun, state, touched, h, given)
         return self.body.rates.T @ forces
