@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 import zipfile
+import zlib
 
 import h5py
 import numpy as np
+import openpyxl
 import pytest
 from numpy.lib import format as npy
 
 from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import open_table, read_table
+from mbd_bridge.formats.tables import excel, open_table, read_table
 from mbd_bridge.formats.yaml_reader import MAX_BYTES, read_yaml
 from tests.bounds import bounded
+from tests.formats.table_files import numbers, write
 
 
 def refused(path, told, seconds=3.0, megabytes=400):
@@ -182,6 +186,145 @@ def test_an_hdf5_file_that_is_none_of_ours_is_refused(tmp_path, name):
     with h5py.File(path, "w", libver="latest") as file:
         make(file, secret)
     refused(path, told, seconds=5.0)
+
+
+def test_a_bit_of_an_hdf5_file_of_ours_changes_no_number_and_no_name(tmp_path):
+    """Texts of attributes are in a heap without check sums, at whose damage HDF5 may loop."""
+    path = write(tmp_path / "t.h5", numbers(3))
+    good, data = read_table(path), path.read_bytes()
+    seen = {"same": 0, "refused": 0}
+    heap = data.index(b"GCOL")
+    for place in [*range(0, heap, 3), *range(heap + 4096, len(data), 3)]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << (place // 3) % 8
+        path.write_bytes(damaged)
+        try:
+            table = read_table(path)
+        except FileError:
+            seen["refused"] += 1
+            continue
+        assert table.names == good.names, place
+        assert np.array_equal(table.values, good.values), place
+        seen["same"] += 1
+    assert seen["refused"] > 100, seen
+
+
+IEEE = bytes.fromhex("11203f000800000000004000340b0034ff030000")
+"""The header of a float of 64 bits; the last four bytes are the bias of its exponent."""
+
+
+@pytest.mark.parametrize("kind", ["h5", "mat"])
+def test_an_exponent_with_another_bias_scales_no_column(tmp_path, kind):
+    out = io.BytesIO()
+    with h5py.File(out, "w", userblock_size=512 if kind == "mat" else 0) as file:
+        file["time"], file["a"] = np.arange(3.0), np.array([1.0, 2.0, 3.0])
+    data = bytearray(out.getvalue())
+    if kind == "mat":
+        data[:10] = b"MATLAB 7.3"
+    path = tmp_path / f"t.{kind}"
+    path.write_bytes(data)
+    assert read_table(path).column("a").tolist() == [1.0, 2.0, 3.0]
+    place = data.index(IEEE, data.index(IEEE) + 1) + len(IEEE) - 4
+    for bit in range(5, 16):
+        damaged = bytearray(data)
+        damaged[place + bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        refused(path, "numbers are of an odd form")
+
+
+def mat5(*arrays, kind=9, claimed=None):
+    """Return a MATLAB file of compressed column vectors (bytes of their numbers)."""
+    parts = [b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM"]
+    for k, raw in enumerate(arrays):
+        rows = len(raw) // (8 if kind == 9 else 1)
+        flags = struct.pack("<4I", 6, 8, 6, 0)
+        shape = struct.pack("<2I2i", 5, 8, rows, 1)
+        name = struct.pack("<2I8s", 1, 2, b"v%d" % k)
+        content = flags + shape + name + struct.pack("<2I", kind, len(raw)) + raw
+        size = len(content) if claimed is None else claimed
+        packed = zlib.compress(struct.pack("<2I", 14, size) + content, 1)
+        parts.append(struct.pack("<2I", 15, len(packed)) + packed)
+    return b"".join(parts)
+
+
+def test_a_matlab_file_that_unpacks_to_ten_gigabytes_is_refused(tmp_path):
+    path = tmp_path / "t.mat"
+    path.write_bytes(mat5(np.arange(4.0).tobytes(), np.arange(4.0).tobytes()))
+    assert read_table(path).values.shape == (4, 2)
+    large = mat5(bytes(100 * MILLION))[128:]
+    path.write_bytes(mat5() + 100 * large)
+    assert path.stat().st_size < 60_000_000
+    refused(path, "unpacks to .* more than 1073741824", megabytes=200)
+    path.write_bytes(mat5() + 2 * mat5(bytes(60 * MILLION), kind=2)[128:])
+    refused(path, "arrays have more than 100000000 numbers", megabytes=900)
+    path.write_bytes(mat5(bytes(100 * MILLION), claimed=1000))
+    refused(path, "cannot be read|no vectors", megabytes=200)
+
+
+def test_a_matlab_file_of_version_7_3_that_unpacks_to_gigabytes_is_refused(tmp_path):
+    path = tmp_path / "t.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for k in range(20):
+            options = {"chunks": (2**20,), "compression": "gzip"}
+            file.create_dataset(f"v{k}", (2**26,), np.float64, **options)
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3")
+    refused(path, "more than 1073741824 bytes", megabytes=1400)
+
+
+def book(path, sheet, texts=b""):
+    """Write a workbook with the XML of a sheet and of its texts."""
+    made = openpyxl.Workbook()
+    made.active.append(["time", "a"])
+    made.save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    begin = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    )
+    parts["xl/worksheets/sheet1.xml"] = begin + sheet + b"</sheetData></worksheet>"
+    if texts:
+        parts["xl/sharedStrings.xml"] = b"<sst>" + texts + b"</sst>"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+MILLION = 2**20
+CELL = b'<row><c t="inlineStr"><is><t>%s</t></is></c></row>'
+ROWS = b"<row><c><v>1</v></c><c><v>2</v></c></row><row><c><v>2</v></c><c><v>2</v></c></row>"
+BOOKS = {
+    "a text of 40 MB": (lambda: CELL % (b"x" * 40 * MILLION), bytes, "a row of .* has more than"),
+    "a text in pieces": (
+        lambda: CELL % ((b"x" * MILLION + b"<!-- <row> -->") * 40), bytes, "has comments",
+    ),
+    "a text of instructions": (
+        lambda: CELL % ((b"x" * MILLION + b"<?a <row> ?>") * 40), bytes, "has comments",
+    ),
+    "a row of 5 million cells": (
+        lambda: b"<row>" + b"<c/>" * 5 * MILLION + b"</row>", bytes, "a row of",
+    ),
+    "texts of 70 MB": (
+        lambda: b"", lambda: b"<si><t>" + b"x" * 70 * MILLION + b"</t></si>", "its texts have more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_workbook_with_what_no_cell_holds_is_refused_soon(tmp_path, name):
+    sheet, texts, told = BOOKS[name]
+    book(tmp_path / "t.xlsx", ROWS + sheet(), texts())
+    assert (tmp_path / "t.xlsx").stat().st_size < 500_000
+    refused(tmp_path / "t.xlsx", told, megabytes=60)
+
+
+def test_a_large_workbook_of_plain_rows_is_read(tmp_path):
+    for prefix in (b"", b"x:"):
+        rows = [b"<%srow><c><v>%d</v></c><c><v>2</v></c></%srow>" % (prefix, k, prefix)
+                for k in range(200_000)]  # fmt: skip
+        book(tmp_path / "t.xlsx", ROWS + b"".join(rows))
+        path = str(tmp_path / "t.xlsx")
+        excel._check_sizes(path)
 
 
 def test_a_group_that_holds_itself_is_read_once(tmp_path):

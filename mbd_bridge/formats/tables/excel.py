@@ -8,7 +8,9 @@ units in a second line and dates are read as in a text (`dialect`).
 from __future__ import annotations
 
 import datetime
+import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -17,14 +19,21 @@ from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.extras import needed
 from mbd_bridge.formats.tables.dialect import separator_of
 from mbd_bridge.formats.tables.lines import Line
-from mbd_bridge.formats.tables.source import cannot_read
+from mbd_bridge.formats.tables.source import cannot_read, without_sheet
 from mbd_bridge.formats.tables.text_source import TextSource
 
 WHAT = "an Excel workbook (.xlsx)"
-MARK = ".xlsx#"
-"""Stands before the name of a sheet."""
 MAX_BYTES = 2**30
 """Of a workbook when it is unpacked: a small file may claim to be any size."""
+MOST_TEXTS = 2**26
+"""Bytes of all texts of a workbook, which lie in one part of it."""
+MOST_AT_ONCE = 2**24
+"""Bytes of a row, and of each part that is no sheet: ten times as much as Excel writes."""
+PIECE, MARGIN = 2**20, 64
+"""Bytes that are looked at at a time, and of those before them."""
+ROW = re.compile(rb"<(\w{1,20}:)?row\b")
+BEGINS = b"\xef\xbb\xbf<?"
+"""What a part begins with, at most: a mark of UTF-8 and the declaration."""
 MOST_ROWS = 1_048_576
 """Rows that a sheet has at most, as Excel has it."""
 LOOKED_AT = 400
@@ -38,9 +47,9 @@ class ExcelSource(TextSource):
     """A sheet of a workbook."""
 
     def __init__(self, name: str) -> None:
-        place = name.lower().find(MARK)
-        self._file = name if place < 0 else name[: place + len(MARK) - 1]
-        asked = None if place < 0 else name[place + len(MARK) :]
+        self._file = without_sheet(name)
+        asked = None if name == self._file else name[len(self._file) + 1 :]
+        _check_sizes(self._file)
         self._sheet, others = _sheet(self._file, asked)
         self.path = name
         dialect, _ = self._begin(self._rows(self._sheet))
@@ -60,17 +69,50 @@ class ExcelSource(TextSource):
         return _lines(self._file, sheet)
 
 
+def _check_sizes(path: str) -> None:
+    """Refuse a workbook of which openpyxl would take more into memory than a table needs."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+            what = f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked"
+            if sum(part.file_size for part in parts) <= MAX_BYTES:
+                what = next(filter(None, (_too_large(archive, part) for part in parts)), "")
+    except (*Bad, zlib.error) as error:
+        raise cannot_read(path, error, WHAT) from error
+    if what:
+        raise FileError(f"{what}; save the sheet as CSV", path)
+
+
+def _too_large(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> str:
+    """Return what is wrong with a large part of a workbook, "" if it is a sheet, or its texts.
+
+    Rows are looked for as bytes, so what could hide where they end is refused.
+    """
+    if part.file_size <= MOST_AT_ONCE:
+        return ""
+    name = part.filename[-60:]
+    if "sharedstrings" in name.lower():
+        return (
+            "" if part.file_size <= MOST_TEXTS else f"its texts have more than {MOST_TEXTS} bytes"
+        )
+    with archive.open(part) as sheet:
+        end, start, row = b"", 0, 0  # the end of the last piece; where this one starts, and a row
+        while piece := sheet.read(PIECE):
+            data = end + piece
+            if b"<!" in data or b"<?" in data[0 if start else len(BEGINS) :]:
+                return f"{name} has comments or entities, which Excel does not write"
+            for match in ROW.finditer(data):
+                row = start + match.start()
+            if start + len(data) - row > MOST_AT_ONCE:
+                return f"a row of {name} has more than {MOST_AT_ONCE} bytes"
+            end = data[-MARGIN:]
+            start += len(data) - len(end)
+    return ""
+
+
 def _open(path: str) -> Any:
     openpyxl = needed("openpyxl", f"{path}: Excel files need openpyxl", "mbd_bridge[excel]")
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(item.file_size for item in archive.infolist())
-        if size > MAX_BYTES:
-            raise FileError(
-                f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked; save the "
-                f"sheet as CSV",
-                path,
-            )
         return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     except (*Bad, ParseError, SyntaxError) as error:
         raise cannot_read(path, error, WHAT) from error

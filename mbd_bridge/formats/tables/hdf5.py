@@ -37,11 +37,16 @@ TIME = "time"
 CHUNK = 8192
 """Numbers of a column that lie together, at most."""
 WHAT = "an HDF5 file"
+CHECKED = ("v110", "v110")
+"""Of HDF5 files: with these, of 2016, all that describes the numbers has check sums, too."""
 UNREADABLE = "\ufffd"
 """Stands for bytes that are no UTF-8."""
 
 MAX_BYTES = 2**30
 """Of numbers of a dataset, without a look at what the file holds of them."""
+
+NUMBER = 8
+"""Bytes of a number here, whatever it has in the file."""
 
 KEPT_BYTES = 2**20
 """Of chunks of each dataset that HDF5 keeps while it reads; of itself 8 MB since its version 2."""
@@ -110,7 +115,7 @@ def hdf5_rows(
                 str(path),
             )
     with DiskFile(path) as disk:
-        with h5py.File(disk, "w") as file:
+        with h5py.File(disk, "w", libver=CHECKED) as file:
             rows, datasets = 0, list[Any]()
             for key, value in attributes.items():
                 file.attrs[key] = value
@@ -167,10 +172,17 @@ def package(path: str) -> Any:
 def arrays(path: str) -> Iterator[tuple[str, Any]]:
     """Yield names and arrays (numbers, one or two dimensions) of all datasets, as MATLAB has it."""
     h5py = package(path)
+    size = 0
     with h5py.File(path, "r") as file:
         for name, item in _walk(h5py, file, path):
+            _check_numbers(item, name, path)
             plain = item.dtype.kind in "fiub" and item.ndim in (1, 2) and not item.is_virtual
-            if plain and item.external is None and item.size * 8 <= MAX_BYTES:
+            if plain and item.external is None:
+                size += item.size * NUMBER
+                if size > MAX_BYTES:
+                    raise FileError(
+                        f"its arrays have more than {MAX_BYTES} bytes; save it in parts", path
+                    )
                 yield name, np.asarray(item[()], dtype=np.float64)
 
 
@@ -239,6 +251,7 @@ def _described(item: Any, name: str, path: str) -> _Found:
             path,
             element=f"dataset {name!r}",
         )
+    _check_numbers(item, name, path)
     if item.dtype.kind not in "fiu":
         raise no_numbers(path, name, item.dtype)
     size = item.shape[0] * item.dtype.itemsize
@@ -259,6 +272,29 @@ def _described(item: Any, name: str, path: str) -> _Found:
     said = [item.attrs[key] for key in (UNIT, "unit") if key in item.attrs]
     unit = _unit(said[0], name, path) if said else None
     return _Found(_place(item, name, path), name, unit, item.shape[0])
+
+
+def _check_numbers(item: Any, name: str, path: str) -> None:
+    """Refuse numbers of an odd form: a damaged bit of it scales a whole column by up to 2^1024."""
+    h5t = package(path).h5t
+    kind = item.id.get_type()
+    if kind.get_class() not in (h5t.FLOAT, h5t.INTEGER):
+        return
+    usual = [h5t.NATIVE_LDOUBLE]
+    usual += [getattr(h5t, f"IEEE_F{n}{end}") for n in (16, 32, 64) for end in ("LE", "BE")]
+    usual += [
+        getattr(h5t, f"STD_{sign}{n}{end}")
+        for sign in "IU"
+        for n in (8, 16, 32, 64)
+        for end in ("LE", "BE")
+    ]
+    if not any(kind.equal(one) for one in usual):
+        raise FileError(
+            "its numbers are of an odd form: expected IEEE floats or whole numbers of 8 to 64 "
+            "bits; its header may be damaged; save it anew",
+            path,
+            element=f"dataset {name!r}",
+        )
 
 
 def _place(item: Any, name: str, path: str) -> float:

@@ -28,7 +28,9 @@ CLASSES = range(6, 16)
 DEEPEST = 8
 """Structures in structures, at most."""
 MAX_BYTES = 2**30
-"""Of one element when it is unpacked."""
+"""Of all elements when they are unpacked."""
+MAX_NUMBERS = 100_000_000
+"""Of all arrays: 0.8 GB; numbers of one byte in the file have eight here."""
 
 
 def mat5_arrays(data: bytes) -> dict[str, Floats]:
@@ -43,15 +45,32 @@ def mat5_arrays(data: bytes) -> dict[str, Floats]:
         raise ValueError("it does not begin as a MATLAB file of version 5 or 7 does")
     order = "<" if data[126:128] == b"IM" else ">"
     found: dict[str, Floats] = {}
+    total = sum(
+        _unpacked_size(content, order)
+        for kind, content in _elements(data, HEADER, order)
+        if kind == COMPRESSED
+    )
+    if total > MAX_BYTES:
+        raise ValueError(f"it unpacks to {total} bytes, more than {MAX_BYTES}")
     for kind, content in _elements(data, HEADER, order):
         if kind == COMPRESSED:
-            unpacked = zlib.decompressobj().decompress(content, MAX_BYTES)
+            size = _unpacked_size(content, order)
+            unpacked = zlib.decompressobj().decompress(content, max(size, 1))
             for inner, matrix in _elements(unpacked, 0, order):
                 if inner == MATRIX:
                     _collect(matrix, order, "", found, 0)
         elif kind == MATRIX:
             _collect(content, order, "", found, 0)
     return found
+
+
+def _unpacked_size(content: bytes, order: str) -> int:
+    """Return how many bytes a compressed element says that it has, with what says so."""
+    head = zlib.decompressobj().decompress(content, 8)
+    if len(head) < 8:
+        return 0
+    kind, size = struct.unpack(f"{order}II", head)
+    return 8 if kind >> 16 else 8 + int(size)
 
 
 def _elements(data: bytes, start: int, order: str) -> Iterator[tuple[int, bytes]]:
@@ -98,6 +117,8 @@ def _collect(content: bytes, order: str, prefix: str, found: dict[str, Floats], 
         values = np.frombuffer(_whole(raw, int(code[1])), order + code)
         if min(shape) < 0 or math.prod(shape) != len(values):
             raise ValueError(f"{name}: {len(values)} numbers for {shape[0]} x {shape[1]}")
+        if len(values) + sum(array.size for array in found.values()) > MAX_NUMBERS:
+            raise ValueError(f"its arrays have more than {MAX_NUMBERS} numbers")
         found[name] = values.reshape(shape, order="F").astype(np.float64)
 
 
