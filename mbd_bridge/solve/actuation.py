@@ -21,6 +21,7 @@ import numpy as np
 from mbd_bridge.errors import ModelError, count, unknown_name
 from mbd_bridge.mechanism import Model
 from mbd_bridge.solve.rank import pivoted
+from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
 from mbd_bridge.spatial import Array
 
@@ -70,8 +71,10 @@ class Actuation:
 def actuated_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
     """Return which velocities (nv,) belong to the joints named.
 
-    Those of modes always do: a motion that the modes cannot make by themselves needs a force on
-    them, which the results then show.
+    Those of modes that can move beside them do, too: a motion that the modes cannot make by
+    themselves needs a force on them, which the results then show. Modes that the loops lock, such
+    as bending out of the plane of a planar loop, have none: their equilibrium is one of the
+    equations that determine the loops' loads.
     """
     active = np.zeros(model.nv, dtype=bool)
     known = _actuatable(model)
@@ -86,9 +89,25 @@ def actuated_velocities(model: Model, actuated: Iterable[str] | str) -> Array:
         if name not in known:
             raise ModelError(unknown_name("joint of the tree that can be actuated", name, known))
         active[known[name]] = True
-    for part in model.flexible:
-        active[part.v] = True
+    active[_moving_modes(model, active)] = True
     return active
+
+
+def _moving_modes(model: Model, active: Array) -> list[int]:
+    """Return the velocities of modes that the loops let move beside the active ones."""
+    modes = [k for part in model.flexible for k in range(model.nv)[part.v]]
+    if not modes or not model.has_loops:
+        return modes
+    choice, most = row_choice(model), list[int]()
+    for J in closed_positions(model).phi_q:
+        N = _motions(choice.exact(J))
+        chosen = np.flatnonzero(active).tolist()
+        rank, moving = np.linalg.matrix_rank(N[chosen], tol=SINGULAR) if chosen else 0, list[int]()
+        for mode in modes:
+            if np.linalg.matrix_rank(N[[*chosen, mode]], tol=SINGULAR) > rank:
+                chosen, moving, rank = [*chosen, mode], [*moving, mode], rank + 1
+        most = max(most, moving, key=len)
+    return most
 
 
 def actuation(model: Model, J: Array, active: Array) -> Actuation:

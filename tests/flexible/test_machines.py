@@ -45,3 +45,20 @@ def test_the_rods_frequency_between_pins_is_the_closed_form():
     assert omega / (2 * np.pi) == pytest.approx(132.0, abs=0.1)  # as the file says
     mass = 0.5 * 7870 * section.A * 0.3  # of a half sine
     assert part.stiffness[0, 0] == pytest.approx(omega**2 * mass, rel=1e-9)
+
+
+@pytest.mark.parametrize("modes", ["bending_y: 1, bending_z: 1", "bending_z: 2", "torsion: 1"])
+def test_loops_whose_links_bend_out_of_their_plane_have_loads(modes, tmp_path):
+    said = (OWN / "flexible_slider_crank.flex.yaml").read_text().replace("bending_y: 2", modes)
+    (tmp_path / "bent.flex.yaml").write_text(said)
+    urdf = str(OWN / "flexible_slider_crank.urdf")
+    robot = mbd.load(urdf, flexible=str(tmp_path / "bent.flex.yaml"))
+    start = robot.assemble({"crank": 0.7}, velocity={"crank": 2.0})
+    run = mbd.simulate(robot, 1e-4, step=1e-5, q=start.q, v=start.v, torque={"crank": 0.3})
+    loads = robot.joint_loads(run.q, run.v, run.a, actuated="crank")
+    assert np.allclose(loads["crank"].actuation, 0.3, rtol=1e-8)
+    simulated = run.joint_loads()
+    sure = loads.determined & simulated.determined
+    assert sure.any() and not sure.all()
+    apart = np.abs(loads.wrench - simulated.wrench)[:, sure]
+    assert apart.max() < 1e-8 * np.abs(simulated.wrench[:, sure]).max()
