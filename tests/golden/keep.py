@@ -117,6 +117,7 @@ def _agree(kept: str, now: str) -> bool:
 
 def _settled(text: str, folder: Path) -> str:
     text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), "FOLDER")
+    text = text.replace(str(HERE.parents[1]), "ROOT")
     for pattern, word in VARYING:
         text = pattern.sub(word, text)
     return "\n".join(line.rstrip() for line in text.split("\n"))
