@@ -190,7 +190,7 @@ def _file(path: Path) -> Iterator[str]:
 
             with Image.open(path) as picture:
                 grey = np.asarray(picture.convert("L").resize((8, 8), Image.Resampling.BOX))
-                yield f"{picture.width} x {picture.height} pixels; grey levels of 8 x 8 fields, of 16"
+                yield f"{picture.width} x {picture.height} pixels; 8 x 8 grey levels, of 16"
                 yield from (" ".join(str(level // 16) for level in row) for row in grey)
         case ".html":
             yield from _lines(_visible(path.read_text(encoding="utf-8")))
