@@ -145,11 +145,12 @@ def _glitches(values: Floats) -> tuple[NDArray[np.intp], Floats]:
     steps = np.abs(np.diff(values))
     steps = steps[steps > DUST * max(1.0, float(np.abs(values).max()))]
     least = GLITCH_STEPS * float(steps.min()) if len(steps) else np.inf
-    rows = []
-    for k in np.flatnonzero((left < NEAR * peak) & (np.abs(size) > least)).tolist():
-        near = np.abs(difference[max(0, k - AROUND) : k + 5 + AROUND])
-        near = np.delete(near, slice(min(k, AROUND), min(k, AROUND) + 5))
-        usual = float(np.median(near))
-        if peak[k] > FAR * usual and left[k] < max(ALIKE * peak[k], AMONG * usual):
-            rows.append(k)
-    return np.array(rows, dtype=np.intp) + 4, size[rows]
+    maybe = np.flatnonzero((left < NEAR * peak) & (np.abs(size) > least))
+    beside = np.concatenate([np.arange(-AROUND, 0), np.arange(5, 5 + AROUND)])
+    padded = np.pad(np.abs(difference), AROUND, constant_values=np.nan)
+    usual = np.nanmedian(padded[AROUND + maybe[:, None] + beside], axis=1)
+    far = (peak[maybe] > FAR * usual) & (
+        left[maybe] < np.maximum(ALIKE * peak[maybe], AMONG * usual)
+    )
+    rows = maybe[far]
+    return rows + 4, size[rows]
