@@ -49,7 +49,7 @@ from mbd_bridge.motions.smoothing import (
     coordinate_noise,
     make_plan,
 )
-from mbd_bridge.motions.smoothing.notes import noise_notes
+from mbd_bridge.motions.smoothing.notes import fluctuation_doubts, noise_notes
 from mbd_bridge.motions.table import save_motion
 from mbd_bridge.motions.warnings import NAMED, MotionWarnings, without_unit
 from mbd_bridge.tabular import AlongTime
@@ -272,7 +272,8 @@ class _Reader:
             warnings.add_stretches(one.joint.name, motion.stretches)
             (found if smoothing.smooths(one.joint.name) else self.beside).append(one.joint)
         method = smoothing.options.method
-        noise = MotionNoise(method, coordinate_noise(smoothing, joints), smoothing.clock)
+        noisy = coordinate_noise(smoothing, joints)
+        noise = MotionNoise(method, noisy, smoothing.clock, fluctuation_doubts(noisy))
         for note in noise_notes(noise, len(list(_independent(self.model)))):
             self._say("smoothing", note)
         doubts = warnings.doubts()

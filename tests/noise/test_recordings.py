@@ -85,6 +85,35 @@ def test_measured_velocities_help(arm):
     assert abs(noise.sigma / 1e-3 - 1.0) < 0.1 and abs(noise.velocity_sigma / 1e-3 - 1.0) < 0.1
 
 
+def filtered_noise(time, size, rng):
+    """Return noise (N, 6) as a drive's low-pass filter of 20 Hz leaves it."""
+    return size * through(rng.normal(size=(len(time), 6)), 20.0, 1.0 / (time[1] - time[0]))
+
+
+def hum(time, size, rng):
+    """Return noise (N, 6) at 25 Hz."""
+    return size * np.sin(2 * np.pi * 25.0 * time[:, None] + rng.uniform(0.0, 6.3, 6))
+
+
+@pytest.mark.parametrize("kind", [filtered_noise, hum])
+@pytest.mark.parametrize("sigma", [0.0, 1e-6])
+def test_noise_that_looks_like_motion_is_doubted_and_in_the_bands(arm, kind, sigma):
+    """No smoothing can tell it from a machine that trembles."""
+    time, rng = np.arange(2500) / 250, np.random.default_rng(3)
+    truth = ur5_motion(time)
+    q = truth.q + kind(time, 1e-4, rng) + sigma * rng.normal(size=truth.q.shape)
+    motion, elbow = recorded(arm, time, q), ["elbow_joint"]
+    (doubt,) = motion.noise.doubts
+    assert "fluctuations (RMS) all along" in doubt and doubt in motion.notes
+    true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation
+    loads = arm.joint_loads(motion, joints=elbow)
+    error, deviation = np.abs(loads.actuation - true), loads.uncertainty.actuation
+    assert np.mean(error < BAND * deviation) > 0.9
+    assert np.median(deviation) < 3.0 * np.sqrt(np.mean(error**2))
+    below = recorded(arm, time, q, smooth=Smoothing(cutoff=3.0))
+    assert not any("fluctuations" in doubt for doubt in below.noise.doubts)
+
+
 def robot_velocities(how, time, truth, q):
     """Return what a controller makes of velocities."""
     rate = 1.0 / (time[1] - time[0])

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbd_bridge.motions.derivatives import derivatives
 from mbd_bridge.motions.smoothing.basis import Floats
+from mbd_bridge.motions.smoothing.fluctuation import Fluctuation, fluctuation
 from mbd_bridge.motions.smoothing.fusion import Compared, agreement, exact_apart
 from mbd_bridge.motions.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motions.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
@@ -37,6 +39,8 @@ ROUNDING = 1e-12
 MATTERS = 1e-4
 """Noise of the interpolated acceleration, relative to the largest acceleration, from which on it is
 smoothed."""
+EVEN = 0.01
+"""Share of a step by which steps may differ where fluctuations of exact values are looked for."""
 FIRST_REPEATS = 0.1
 """s, over which equal values count as one, before the cut-off is known."""
 
@@ -53,6 +57,7 @@ class SignalPlan:
     rate_sigma : standard deviation of measured rates, None if none are used
     rate_step : to which these were rounded, or 0
     apart : how far measured rates are from the positions' (RMS), if they are not used for that
+    fluctuation : what may be noise though no smoothing can tell it from motion
     choice : of the spline, for data with the weights of `data_of`
     lumped : rows over which equal values count as one
     held : whether a recorder wrote values again until new ones came; the copies count nothing
@@ -69,6 +74,7 @@ class SignalPlan:
     glitches: int = 0
     rate_step: float = 0.0
     apart: float = 0.0
+    fluctuation: Fluctuation | None = None
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -201,6 +207,28 @@ def _fits(
             splines = [Equations(one.rows(part), order, spacing).solve(weight) for one in data]
             rates = None if signal.rates is None else signal.rates[part]
             yield time[part], replace(signal, values=signal.values[part], rates=rates), splines
+
+
+def watched(plan: SignalPlan, times: Sequence[Floats], signals: Sequence[Signal]) -> SignalPlan:
+    """Return the plan of a signal, which comes in blocks, with what fluctuates all along it."""
+    step = usual_step(times)
+    pairs = list(zip(times, signals, strict=True))
+    parts, variances = list[Floats](), [0.0]
+    if plan.smoothed and plan.choice is not None:
+        for time, _, splines in _fits(plan, pairs):
+            even = np.arange(time[0], time[-1], step)
+            parts += [spline(even, (2,))[0] for spline in splines]
+            _, covariance = splines[0].covariance()
+            variances.append(float(np.mean(covariance[:, 2, 2])) * plan.choice.scale**2)
+    elif signals[0].rates is None:
+        for time, signal in pairs:
+            if len(time) >= FEWEST and np.ptp(np.diff(time)) < EVEN * step:
+                parts += list(derivatives(time, signal.values, (2,))[0].T)
+    if not parts:
+        return plan
+    rounding = ROUNDING * max(1.0, *(float(np.abs(signal.values).max()) for signal in signals))
+    found = fluctuation(parts, step, max(variances), rounding)
+    return replace(plan, fluctuation=found)
 
 
 def _matters(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], rates: float | None) -> bool:

@@ -38,6 +38,25 @@ def noise_notes(noise: MotionNoise, coordinates: int) -> list[str]:
     return [*found, *noise.doubts]
 
 
+def fluctuation_doubts(coordinates: Sequence[CoordinateNoise]) -> tuple[str, ...]:
+    """Return a sentence about coordinates that fluctuate all along, far above their motion."""
+    part = [one for one in coordinates if one.fluctuates is not None]
+    bands = [one.fluctuates for one in part if one.fluctuates is not None]
+    if not bands:
+        return ()
+    sizes = "; ".join(
+        f"{one.name} by {size:.2g} {one.unit}"
+        for one, (_, _, size) in zip(part[:NAMED], bands, strict=False)
+    )
+    more = f"; and {count(len(part) - NAMED, 'more coordinate')}" if len(part) > NAMED else ""
+    low, high = min(low for low, _, _ in bands), max(high for _, high, _ in bands)
+    return (
+        f"at {low:.2g} to {high:.2g} Hz there are fluctuations (RMS) all along: {sizes}{more}; "
+        f"noise that was filtered before it was recorded looks like this, and like motion: bands "
+        f"are wider by it; if it is noise, smooth it with cutoff= (--cutoff) below {low:.2g} Hz",
+    )
+
+
 def _sentence(
     noise: MotionNoise, part: Sequence[CoordinateNoise], unit: str, coordinates: int
 ) -> str:

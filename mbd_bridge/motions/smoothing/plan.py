@@ -14,7 +14,7 @@ from mbd_bridge.mechanism.units import velocity_units
 from mbd_bridge.motions.derivatives import derivatives
 from mbd_bridge.motions.smoothing.basis import Floats
 from mbd_bridge.motions.smoothing.clock import Clock, better, rows_of_influence, ticks
-from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact
+from mbd_bridge.motions.smoothing.estimate import SignalPlan, data_of, estimate, exact, watched
 from mbd_bridge.motions.smoothing.filters import LENGTHS, filtered, noise_covariance
 from mbd_bridge.motions.smoothing.guard import Curve, Guard, Stretch
 from mbd_bridge.motions.smoothing.interpolation import interpolated
@@ -165,7 +165,20 @@ class Plan:
         return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels), tuple(stretches))
 
     def _curve(self, plan: SignalPlan, time: Floats, signal: Signal, factor: float) -> Curve | None:
-        """Return the curve of a signal, None if it is interpolated by one spline."""
+        """Return the curve of a signal, None if it is interpolated by one spline and exact."""
+        curve = self._fitted(plan, time, signal, factor)
+        if plan.fluctuation is None:
+            return curve
+        if curve is None:
+            derived = np.array([signal.values, *_two(time, signal.values)])
+            curve = Curve(derived, time[[0, -1]], np.zeros((2, 3, 3)))
+        curve.covariance = curve.covariance + plan.fluctuation.covariance
+        return curve
+
+    def _fitted(
+        self, plan: SignalPlan, time: Floats, signal: Signal, factor: float
+    ) -> Curve | None:
+        """Return the curve that white noise asks for, None if one spline interpolates."""
         if plan.smoothed and self.options.method in ("savgol", "lowpass"):
             return self._filtered(plan, time, signal)
         if plan.smoothed:
@@ -265,10 +278,12 @@ def make_plan(
     for one in joints:
         each = [one.signals(states) for states in blocks]
         known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
-        signals[one.joint.name] = tuple(
-            estimate(times, [parts[k] for parts in each], options, one.factor(k), known, other)
-            for k in range(len(each[0]))
-        )
+        plans = []
+        for k in range(len(each[0])):
+            same = [parts[k] for parts in each]
+            plan_of_it = estimate(times, same, options, one.factor(k), known, other)
+            plans.append(watched(plan_of_it, times, same))
+        signals[one.joint.name] = tuple(plans)
     return Plan(options, clock, float(times[0][0]), step, signals)
 
 
@@ -310,7 +325,10 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
     for one in joints:
         units = velocity_units(one.joint.type)
         for place, signal in enumerate(plan.signals.get(one.joint.name, ())):
-            if signal.sigma == 0.0 and not signal.held:
+            noisy = signal.fluctuation
+            if noisy is not None and not noisy.doubtful:
+                noisy = None
+            if signal.sigma == 0.0 and not signal.held and noisy is None:
                 continue
             turn = place == 3 or one.joint.type.nq == 4
             angle = 2.0 if turn else 1.0
@@ -334,6 +352,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
                     signal.held,
                     signal.glitches,
                     signal.apart * angle,
+                    None if noisy is None else (noisy.low, noisy.high, noisy.size * angle),
                 )
             )
     return tuple(found)

@@ -48,6 +48,7 @@ class CoordinateNoise:
     held: bool = False
     glitches: int = 0
     velocity_apart: float = 0.0
+    fluctuates: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
