@@ -190,7 +190,7 @@ class Guard:
             self._say(curve, rows, "own")
         if not self.own or choice.cutoff * self.step > QUICK:
             block = max(2, math.ceil(BLOCK / (choice.cutoff * self.step)))
-            begins = np.arange(0, change.shape[1], block)
+            begins = np.arange(0, change.shape[1] - 1, block)  # the last has two rows at least
             most = np.maximum.reduceat(np.abs(change).max(axis=2), begins, axis=1)
             curve.widen(np.append(time[wide][begins], end), 1.0, most)
             self._say(curve, rows, "doubted")
