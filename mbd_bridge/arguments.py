@@ -21,6 +21,10 @@ from mbd_bridge.errors import MbdError, StateError
 
 Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
+
+SHORTEST_STEP, LONGEST_STEP = 1e-30, 1e30
+"""s between two times: their fifth powers, and the inverses of these, are numbers."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -132,6 +136,22 @@ def file_path(name: str, value: str | os.PathLike[str]) -> str:
     except (TypeError, UnicodeEncodeError):
         raise StateError(f"{name}: expected the path of a file, got {value!r:.60}") from None
     return path
+
+
+def check_steps(time: Floats) -> None:
+    """Refuse times that grow by so little or so much that their powers are no numbers.
+
+    Raises
+    ------
+    StateError
+        Times are less than `SHORTEST_STEP` or more than `LONGEST_STEP` apart.
+    """
+    steps = np.diff(time)
+    if len(steps) and not SHORTEST_STEP <= steps.min() <= steps.max() <= LONGEST_STEP:
+        raise StateError(
+            f"expected times from {SHORTEST_STEP:g} to {LONGEST_STEP:g} s apart, got steps from "
+            f"{steps.min():g} to {steps.max():g} s; is their unit right?"
+        )
 
 
 def place_among(name: str, value: object, count: int) -> int:

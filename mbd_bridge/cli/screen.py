@@ -37,7 +37,7 @@ def stdout() -> Console:
 def data_stdout() -> TextIO:
     """Return stdout for files: UTF-8 and Unix line ends, whatever the terminal speaks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     return sys.stdout
 
 

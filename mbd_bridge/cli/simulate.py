@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.errors import SolveError
+    from mbd_bridge.errors import SolveError, visible
     from mbd_bridge.loads.peaks import Peaks
 
     shared.check_table(options)
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
     except SolveError as error:  # at the start alone, where the status says more
         screen.report_error(error if motion.finished else SolveError(motion.status))
         return EXIT_INCOMPLETE
-    notes = [f"from {options.robot}, in steps of {motion.step:g} s"]
+    notes = [f"from {visible(options.robot)}, in steps of {motion.step:g} s"]
     notes += [f"prescribed motions {', '.join(options.prescribe)}"] if options.prescribe else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     notes += screen.forces_said(robot)

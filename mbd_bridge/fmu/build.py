@@ -30,7 +30,13 @@ NAMES = ("step", "outputs", "residuals", "memory")
 
 def compiler() -> list[str] | None:
     """Return the command of a C compiler: that of the environment's CC, or one that is there."""
-    own = shlex.split(os.environ.get("CC", ""))
+    said = os.environ.get("CC", "")
+    try:
+        own = shlex.split(said)
+    except ValueError as error:
+        raise KernelError(
+            f"the environment's CC: expected a command such as gcc -m64, got {said!r}: {error}"
+        ) from None
     for command in [own] if own else [[one] for one in COMPILERS]:
         if shutil.which(command[0]):
             return command

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.arguments import file_path
 from mbd_bridge.errors import FileError, some, unknown_name
 from mbd_bridge.extras import needed
 from mbd_bridge.formats.input_files import file_beside, regular_file
@@ -79,8 +80,8 @@ class Said(NamedTuple):
 
 def is_bag(path: str | os.PathLike[str]) -> bool:
     """Return whether a path looks like a bag: by its suffix, or a folder with metadata."""
-    place = Path(path)
-    return place.suffix.lower() in SUFFIXES or (place / METADATA).is_file()
+    place = file_path("path", path)
+    return Path(place).suffix.lower() in SUFFIXES or os.path.isfile(os.path.join(place, METADATA))
 
 
 def read_bag(

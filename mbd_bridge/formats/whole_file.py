@@ -20,6 +20,9 @@ from mbd_bridge.errors import FileError
 END = ".part"
 """Of the name that a file has until all is written."""
 
+ESCAPED = "backslashreplace"
+"""What becomes of parts of a text that are no text: names of files may be any bytes."""
+
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 DESCRIPTOR = re.compile(r"/dev/(?P<name>stdout|stderr)|(/dev|/proc/self)/fd/(?P<number>\d{1,6})")
@@ -185,12 +188,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         if direct:
             number = _descriptor(path)
             to = path if number is None else os.dup(number)
-            with open(to, "w", encoding="utf-8", newline="") as file:
+            with open(to, "w", encoding="utf-8", newline="", errors=ESCAPED) as file:
                 yield file
     except OSError as error:
         raise _cannot(path, error) from error
     if not direct:
-        with whole_path(path) as name, name.open("w", encoding="utf-8", newline="") as file:
+        with (
+            whole_path(path) as name,
+            name.open("w", encoding="utf-8", newline="", errors=ESCAPED) as file,
+        ):
             yield file
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd_bridge.errors import visible
 from mbd_bridge.formulas.writing import text
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ def equations({arguments}):
 '''
 
 
+def _in_docstring(text: str) -> str:
+    """Return a text that neither ends a docstring nor means something else in one."""
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
 def python_source(model: SymbolicModel) -> str:
     """Return the source of a module with one function of q, numbers of the mechanism by name."""
     names, algebra = model.short, model.algebra
@@ -36,8 +42,8 @@ def python_source(model: SymbolicModel) -> str:
     ]
     lines = [
         HEAD.format(
-            name=model.model.name,
-            coordinates=", ".join(model.names),
+            name=_in_docstring(model.model.name),
+            coordinates=_in_docstring(", ".join(model.names)),
             arguments=", ".join(["q", *defaults]),
         )
     ]

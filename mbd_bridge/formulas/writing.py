@@ -7,7 +7,8 @@ Names are shortened where that leaves them different: the coordinate ``crank`` i
 
 from __future__ import annotations
 
-import re
+import keyword
+import unicodedata
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,8 @@ from mbd_bridge.formulas.form import Algebra, Form
 from mbd_bridge.spatial import Array
 
 SHORT = {"mass": "m", "centre": "c", "inertia": "I", "xyz": "", "length": "l", "gravity": "g"}
+RESERVED = ("q", "np", "sin", "cos", "sqrt", "M", "C", "G", "K", "phi", "phi_q")
+"""Names that a written function has itself."""
 DENOMINATOR = 64
 """Numbers that are fractions with a denominator up to this are written so."""
 DIGITS = 12
@@ -74,7 +77,7 @@ def short_names(algebra: Algebra, coordinates: int) -> list[str]:
         word = _identifier(f"q_{name}" if number < coordinates else _short(name))
         if number in algebra.opaque:
             word = _identifier(name)
-        while word in found:
+        while word in found or word in RESERVED or keyword.iskeyword(word):
             word += "_"
         found.append(word)
     return found
@@ -92,9 +95,10 @@ def _short(name: str) -> str:
 
 
 def _identifier(text: str) -> str:
-    """Return a name that Python takes."""
-    word = re.sub(r"\W", "_", text)
-    return f"_{word}" if word[:1].isdigit() else word
+    """Return a name that Python takes, in the form in which it compares names."""
+    word = unicodedata.normalize("NFKC", text)
+    word = "".join(c if f"_{c}".isidentifier() else "_" for c in word)
+    return word if word.isidentifier() else f"_{word}"
 
 
 def number_text(value: float) -> str:

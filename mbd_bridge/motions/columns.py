@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import some, unknown_name
+from mbd_bridge.arguments import check_steps
+from mbd_bridge.errors import StateError, some, unknown_name
 from mbd_bridge.formats.bags import CLOCK, HEADER
 from mbd_bridge.formats.table import Table
 from mbd_bridge.mechanism import Model
@@ -52,6 +53,10 @@ def times(table: Table) -> Floats:
             row,
             "time",
         )
+    try:
+        check_steps(time)
+    except StateError as error:
+        raise table.error(str(error), 1, "time") from None
     if len(steps) and steps.max() > CLOCK_JUMP * np.median(steps):
         row = int(np.argmax(steps)) + 1
         raise table.error(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -146,6 +146,8 @@ class RealTime:
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set inputs by name, N and N m: the next step takes them, and those after it."""
+        if not isinstance(values, Mapping):
+            raise StateError(f"inputs: expected numbers by name, got {values!r:.60}")
         for name, value in values.items():
             if name not in self._inputs:
                 raise StateError(unknown_name("input", name, self._inputs))
@@ -153,6 +155,12 @@ class RealTime:
             for place in self._inputs[name]:
                 self._stepping.held[place] = number
         self.values.changed()
+
+    def __reduce__(self) -> NoReturn:
+        raise StateError(
+            "a RealTime runs here and now, and cannot be pickled or copied; send its System "
+            "(machine.system) and the state, and make one there"
+        )
 
     def stop(self) -> None:
         """End the run after the step that goes on now."""
@@ -239,7 +247,7 @@ class RealTime:
             begun = wait_until(due)
             if drive is not None:
                 changed = drive(float(stepping.t[0]), values)
-                if changed:
+                if changed is not None:
                     self.set(changed)
             stepping.advance()
             values.changed()

@@ -110,6 +110,8 @@ def _spec(engine: Any, path: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the compiler repeats what counts
             return engine.MjSpec.from_file(path)
+    except TypeError:
+        raise FileError("MuJoCo reads names in UTF-8 only; rename the file", path) from None
     except (ValueError, RuntimeError, UnicodeError, engine.FatalError) as error:
         raise _refused(path, error) from None
 

@@ -25,7 +25,7 @@ from mbd_bridge.formats.table import Column, Floats, Table, check_columns, place
 from mbd_bridge.formats.tables.source import BLOCK, SHEET, TableSource, without_sheet
 from mbd_bridge.formats.tables.text import text_rows
 from mbd_bridge.formats.tables.text_source import TextSource
-from mbd_bridge.formats.whole_file import check_place, note_input, whole_path
+from mbd_bridge.formats.whole_file import ESCAPED, check_place, note_input, whole_path
 
 __all__ = [
     "Column",
@@ -223,7 +223,10 @@ class TableWriter:
         else:
             raise StateError(f"expected a path or an open text file to write to, got {path!r:.60}")
         self.columns = tuple(columns)
-        self.attributes = {key: str(value) for key, value in (attributes or {}).items()}
+        self.attributes = {
+            key: str(value).encode("utf-8", ESCAPED).decode()
+            for key, value in (attributes or {}).items()
+        }
         check_columns(self.columns, self.path)
         self.rows = 0
         self._suffix = Path(self.path).suffix.lower()

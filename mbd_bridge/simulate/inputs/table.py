@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.arguments import as_floats
+from mbd_bridge.arguments import as_floats, check_steps
 from mbd_bridge.errors import StateError
 from mbd_bridge.spatial import Array
 
@@ -53,6 +53,10 @@ def table_rows(
     if not (np.isfinite(t).all() and np.isfinite(x).all() and (np.diff(t) > 0.0).all()):
         twice = " (a time that stands twice is a jump)" if jumps else ""
         raise StateError(f"{where}: times must grow{twice}, times and values be finite")
+    try:
+        check_steps(t)
+    except StateError as error:
+        raise StateError(f"{where}: {error}") from None
     return t, np.ascontiguousarray(wide.transpose(1, 0, 2))
 
 
