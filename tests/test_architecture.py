@@ -58,7 +58,7 @@ ORDER = (
 )
 """The rooms, in the order in which data flows: each imports from itself and from those above."""
 
-ONLY = {"kernels": {"errors", "lazy", "arguments", "forking"}}
+ONLY = {"kernels": {"errors", "lazy", "arguments", "forking", "search_path"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
 KERNELS = (

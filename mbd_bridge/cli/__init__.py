@@ -51,6 +51,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         xacro_arguments,
     )
     from mbd_bridge.formats.whole_file import inputs_kept, note_input
+    from mbd_bridge.kernels.native import machine
 
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdout = sys.stdout or _Closed()
@@ -73,6 +74,7 @@ def _main(arguments: Sequence[str] | None) -> int:
                 f"unknown arguments: {' '.join(unknown)}{near_option(own, unknown)}"
                 f"{several_motions(options, unknown)}"
             )
+        machine.listener = _say_compilation
         with inputs_kept(output_files(options)):
             for name in INPUTS:  # the readers tell of these and of all others, later
                 if isinstance(path := getattr(options, name, None), str):
@@ -103,6 +105,13 @@ def _main(arguments: Sequence[str] | None) -> int:
         _tell("mbd: this is a fault of mbd_bridge; please report it with the above")
         return FAULT
     return code
+
+
+def _say_compilation(lines: int, seconds: float) -> None:
+    """Say that much machine code is compiled now."""
+    from mbd_bridge.cli.screen import say_compilation
+
+    say_compilation(lines, seconds)
 
 
 def _tell(text: str) -> None:

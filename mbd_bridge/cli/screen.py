@@ -50,9 +50,32 @@ def _console(*, stderr: bool) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False, width=WIDTH)
 
 
-def waiting(text: str) -> Status:
-    """Return a context that shows on a terminal that something takes its time."""
-    return Console(stderr=True).status(text)
+_told: Callable[[str], object] | None = None
+"""Where a line goes while something is shown that moves."""
+
+
+@contextlib.contextmanager
+def _telling(tell: Callable[[str], object]) -> Iterator[None]:
+    global _told
+    before, _told = _told, tell
+    try:
+        yield
+    finally:
+        _told = before
+
+
+@contextlib.contextmanager
+def waiting(text: str) -> Iterator[Status]:
+    """Show on a terminal that something takes its time."""
+    with Console(stderr=True).status(text) as status, _telling(status.update):
+        yield status
+
+
+def say_compilation(lines: int, seconds: float) -> None:
+    """Say, on a terminal, that much machine code is compiled now."""
+    if sys.stderr.isatty():
+        text = f"compiling {lines} lines of machine code, some {seconds:.0f} s (Ctrl-C ends it)"
+        (_told or say)(text)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
@@ -217,6 +240,6 @@ def progress(task: str, total: float | None) -> Iterator[Callable[[float], None]
         console=Console(stderr=True),
         transient=True,
     )
-    with bar:
+    with bar, _telling(bar.console.print):
         number = bar.add_task(task, total=total)
         yield lambda step: bar.update(number, advance=step)

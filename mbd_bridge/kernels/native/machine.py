@@ -17,12 +17,19 @@ import itertools
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from mbd_bridge.errors import KernelError
 from mbd_bridge.forking import hold_over_forks
+from mbd_bridge.kernels.native.object_code import (
+    from_a_process,
+    object_code,
+    target_machine,
+    versions,
+)
+from mbd_bridge.search_path import for_a_child
 
 MOST_LOADED = 22_000
 """Functions in executable memory. Each takes two memory maps, of which Linux allows a process
@@ -36,6 +43,19 @@ QUICK = 4_000
 """Lines of text from which on LLVM orders instructions once, not again after it has chosen
 registers: a tenth of the time to compile, which a user waits for there, and no run time (where
 little is to be done it costs up to 0.06)."""
+
+LARGE = 12_000
+"""Lines of text from which on LLVM works in a process of its own. Starting that takes 0.2 s; LLVM
+takes half a second for so many, and cannot be interrupted."""
+
+LINES_A_SECOND = 20_000
+"""That LLVM compiles, for those who wait."""
+
+Listener: TypeAlias = Callable[[int, float], None]
+"""(lines, s that they will take, about) -> nothing."""
+
+listener: Listener | None = None
+"""Is told before a large module is compiled: the command line shows it."""
 
 _LOCK = threading.RLock()
 """LLVM's global context, which llvmlite uses for every module, is not thread-safe."""
@@ -108,13 +128,11 @@ class Host:
 def host() -> Host:
     """Return this machine."""
     with _llvm() as llvm:
-        from llvmlite import __version__
-
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         features = llvm.get_host_cpu_features()
         triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
-        compiler = f"{__version__} {'.'.join(map(str, llvm.llvm_version_info))}"
+        compiler = versions(llvm)
     if features.get("avx512f") and features.get("avx512dq") and features.get("avx512vl"):
         lanes = 8
     elif features.get("avx2") and features.get("fma"):
@@ -124,11 +142,10 @@ def host() -> Host:
     return Host(triple, cpu, features.flatten(), lanes, compiler)
 
 
-def _target(llvm: Any, opt: int) -> Any:
+def _target(opt: int) -> dict[str, Any]:
     machine = host()
-    return llvm.Target.from_triple(machine.triple).create_target_machine(
-        cpu=machine.cpu, features=machine.features, opt=opt, reloc="pic", codemodel="small"
-    )
+    names = {"triple": machine.triple, "cpu": machine.cpu, "features": machine.features}
+    return {**names, "opt": opt}
 
 
 def level(text: str) -> int:
@@ -137,14 +154,19 @@ def level(text: str) -> int:
 
 
 def emit(text: str) -> bytes:
-    """Return the object code of a module given as LLVM text."""
-    with (
-        _llvm() as llvm,
-        llvm.create_context() as context,  # a shared one keeps every constant that it ever met
-        llvm.parse_assembly(text, context) as module,
-        _target(llvm, level(text)) as target,
-    ):
-        return bytes(target.emit_object(module))
+    """Return the object code of a module given as LLVM text.
+
+    Large ones are compiled in a process of their own, so that an interrupt is answered at once.
+    """
+    target, lines = _target(level(text)), text.count("\n")
+    if lines > LARGE:
+        if listener is not None:
+            listener(lines, lines / LINES_A_SECOND)
+        code = from_a_process(text, target, host().compiler, for_a_child())
+        if code is not None:
+            return code
+    with _llvm() as llvm:
+        return object_code(llvm, text, target)
 
 
 def _session(llvm: Any) -> tuple[Any, int]:
@@ -154,7 +176,9 @@ def _session(llvm: Any) -> tuple[Any, int]:
         while _SESSION:
             _SESSION.pop().close()
         _SESSION.append(
-            llvm.create_lljit_compiler(_target(llvm, 0), use_jit_link=True, suppress_errors=True)
+            llvm.create_lljit_compiler(
+                target_machine(llvm, **_target(0)), use_jit_link=True, suppress_errors=True
+            )
         )
     return _SESSION[0], number
 
