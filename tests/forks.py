@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import NoReturn
 
 import numpy as np
 
@@ -36,8 +37,8 @@ def first_use(number: int) -> float:
     return float(np.abs(arm.joint_loads(motion).force).max() + run.q[-1, 0])
 
 
-def one_pool(seed: int) -> int:
-    """Fork a pool in the meantime; return 0 if it answers."""
+def one_pool(seed: int) -> NoReturn:
+    """Fork a pool in the meantime; end this process with 0 if it answers."""
     threading.Thread(target=first_use, args=(0,), daemon=True).start()
     time.sleep(random.Random(seed).uniform(0.0, LONGEST))
     pool = multiprocessing.get_context("fork").Pool(2)
@@ -47,15 +48,13 @@ def one_pool(seed: int) -> int:
         code = 2
     for worker in multiprocessing.active_children():
         worker.kill()
-    return code
+    os._exit(code)  # the pool is never closed: who was killed may have held its lock
 
 
 def main(words: list[str]) -> int:
     """Print how many pools of new processes gave no answer."""
     if words[0] == "--seed":
-        code = one_pool(int(words[1]))
-        sys.stdout.flush()
-        os._exit(code)  # the thread may still be at work
+        one_pool(int(words[1]))
     number = int(words[0])
     codes = []
     for seed in range(number):
