@@ -118,7 +118,7 @@ def estimate(
     Parameters
     ----------
     factor : of the unit in which it was written; see `rounding_step`
-    exact_rates : the measured rates are without noise: nothing need be smoothed
+    exact_rates : the measured rates are without noise: nothing need be smoothed if they agree
     other_step : to which another joint was rounded, or 0
     """
     pairs = list(zip(times, signals, strict=True))
@@ -144,11 +144,9 @@ def estimate(
     forced = options.method == "spline" or options.cutoff is not None
     if len(pairs[0][0]) < FEWEST:
         return SignalPlan(False, sigma, step)
-    if rates is not None and (quiet or exact_rates):
-        apart = max(
-            exact_apart(t, s.values, s.rates, sigma) for t, s in pairs if s.rates is not None
-        )
-    if (quiet or exact_rates) and not (forced or left_out or apart):
+    if rates is not None and quiet:
+        apart = max(exact_apart(t, s.values, s.rates) for t, s in pairs if s.rates is not None)
+    if quiet and not (forced or left_out or apart):
         return SignalPlan(False, sigma, step)
     pairs, forced = every, forced or left_out
     plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held, glitches=glitches)
@@ -157,7 +155,7 @@ def estimate(
         rates, apart = _agreement(plan, pairs, rates)
     if apart:
         return replace(plan, apart=apart)
-    if not forced and not _matters(plan, pairs, rates):
+    if not forced and (exact_rates or not _matters(plan, pairs, rates)):
         return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
     if rates is None:
         return plan

@@ -87,19 +87,12 @@ def agreement(
     return math.sqrt(errors * rows), 0.0
 
 
-def exact_apart(time: Floats, values: Floats, rates: Floats, sigma: float) -> float:
-    """Return how far rates (N, n) without noise are from those of positions, 0 if they agree.
-
-    Parameters
-    ----------
-    sigma : noise of the positions
-    """
+def exact_apart(time: Floats, values: Floats, rates: Floats) -> float:
+    """Return how far rates (N, n) are from those of positions, both exact, 0 if they agree."""
     (derived,) = derivatives(time, values, (1,))
     left = np.concatenate([_means(column, MEAN) for column in (rates - derived).T])
-    size = math.sqrt(float(np.mean(rates * rates)))
-    noise = 2.0 * sigma / (MEAN * float(np.median(np.diff(time))))  # of the ends of each mean
     off = math.sqrt(float(np.mean(left * left)))
-    return off if off > max(SAME * size, APART * noise) else 0.0
+    return off if off > SAME * math.sqrt(float(np.mean(rates * rates))) else 0.0
 
 
 def _means(values: Floats, rows: int) -> Floats:
