@@ -36,6 +36,8 @@ SENTENCES: Mapping[Kind, str] = {
     "times: {times}",
     "rough": "{joint} is disturbed, or too quick for its sampling, in {parts}, where its bands are "
     "wider: {times}",
+    "brief": "the acceleration of {joint} lasts no longer than its smoothing resolves, and may be "
+    "larger, in {parts}: {times}",
     "doubted": "{joint} is farther from its recording than its noise tells in {parts}, where "
     "its bands are wider: {times}",
 }
@@ -143,8 +145,9 @@ class MotionWarnings:
             times.append((begin, end))
 
     def doubts(self) -> list[str]:
-        """Return a sentence about each joint that is farther from its recording than it may be."""
-        return [*self._in_stretches("doubted"), *self._in_stretches("rough")]
+        """Return a sentence about each joint whose rates may be off."""
+        kinds: tuple[Kind, ...] = ("doubted", "brief", "rough")
+        return [doubt for kind in kinds for doubt in self._in_stretches(kind)]
 
     def _in_stretches(self, kind: Kind) -> list[str]:
         return [

@@ -189,3 +189,19 @@ def test_a_short_move_that_the_sampled_blocks_do_not_see_is_no_staircase(rod):
     row = int(np.argmax(np.abs(read.a[:, 0])))
     assert np.abs(np.abs(read.a[row, 0]) - np.abs(a).max()) < band[row] < 0.5 * np.abs(a).max()
     assert any("smoothed by themselves" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("samples", [4, 6, 8])
+def test_a_stop_within_few_samples_that_noise_hides_may_be_larger_and_that_is_said(rod, samples):
+    """The velocity of 0.5 rad/s goes to zero: what its acceleration was, noise hides."""
+    rng, time = np.random.default_rng(samples), STEP * np.arange(3000)
+    lasting = samples * STEP
+    u = np.clip((time - 3.0) / lasting, 0.0, 1.0)
+    q = 0.5 * (np.minimum(time, 3.0) - 3.0) + 0.5 * lasting * (u - u**3 + 0.5 * u**4)
+    motion = recorded(rod, time, q[:, None] + 1e-4 * rng.normal(size=(3000, 1)))
+    found = np.abs(motion.a[:, 0]).max()
+    assert found < 0.9 * 0.75 / lasting
+    assert any("may be larger" in doubt for doubt in motion.noise.doubts)
+    row = int(np.abs(motion.a[:, 0]).argmax())
+    known = motion.uncertainty.standard_deviations(motion.time, motion.q, motion.v, motion.a)
+    assert BAND * known[2][row, 0] > 0.9 * found

@@ -103,7 +103,7 @@ def test_noise_that_looks_like_motion_is_doubted_and_in_the_bands(arm, kind, sig
     truth = ur5_motion(time)
     q = truth.q + kind(time, 1e-4, rng) + sigma * rng.normal(size=truth.q.shape)
     motion, elbow = recorded(arm, time, q), ["elbow_joint"]
-    (doubt,) = motion.noise.doubts
+    doubt = motion.noise.doubts[0]
     assert "fluctuations (RMS) all along" in doubt and doubt in motion.notes
     true = arm.joint_loads(truth.q, truth.v, truth.a, joints=elbow).actuation
     loads = arm.joint_loads(motion, joints=elbow)

@@ -48,7 +48,18 @@ BLOCK = 0.5
 QUICK = 0.2
 """Cut-off, relative to the sampling rate, from which on nobody can tell motion from faults."""
 
-Kind = Literal["own", "doubted", "jump", "rough"]
+BRIEF = 0.75
+"""Periods of the cut-off up to which a pulse of the acceleration, at half its height, is as short
+as the smoothing lets it be: what it smooths away shows nowhere else. An impulse lasts for 0.6."""
+PULSE = 0.3, 0.5
+"""Height and prominence of such pulses, relative to the largest acceleration."""
+SWINGS = 0.5
+"""Acceleration the other way within a period, relative to its height, from which on it is none: a
+vibration has them one after another."""
+OPEN = 0.5
+"""Standard deviation of their height, relative to it: it is twice as much, or nobody knows."""
+
+Kind = Literal["own", "doubted", "brief", "jump", "rough"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class Stretch:
     Attributes
     ----------
     kind : "own": smoothed by itself; "doubted": farther from the recording than the noise tells;
+        "brief": its acceleration is a pulse no longer than the smoothing resolves;
         of interpolated ones, "jump": the acceleration does; "rough": other rows do not foretell it
     """
 
@@ -122,6 +134,7 @@ class Guard:
     bound : half the step to which values were rounded: noise may be as large for long
     step : s, the usual one
     own : whether stretches may be smoothed by themselves; else they are widened by what that makes
+    cutoff : Hz, of the curve
     """
 
     data: Sequence[Data]
@@ -130,16 +143,40 @@ class Guard:
     bound: float
     step: float
     own: bool = True
+    cutoff: float = math.inf
 
     def watch(self, curve: Curve) -> None:
         """Compare a curve with the data; correct it or widen its covariance where it fails."""
-        failing = self.failing(curve, slice(0, len(self.data[0].time)))
-        if not failing:
-            return
+        every = slice(0, len(self.data[0].time))
+        cutoffs = np.full(every.stop, self.cutoff)
+        failing = self.failing(curve, every)
         for rows, _ in apart(failing, self._margin(0)):
-            self._follow(curve, rows, 0)
-        for rows, off in self.failing(curve, slice(0, len(self.data[0].time))):
+            self._follow(curve, rows, 0, cutoffs)
+        for rows, off in self.failing(curve, every) if failing else ():
             self._doubt(curve, rows, off if self.own else USUAL)
+        if self.own:
+            self._look_for_pulses(curve, cutoffs)
+
+    def _look_for_pulses(self, curve: Curve, cutoffs: Floats) -> None:
+        """Widen the covariance where accelerations last no longer than the smoothing resolves."""
+        from scipy.signal import find_peaks, peak_widths
+
+        time = self.data[0].time
+        for signed in curve.derived[2].T:
+            column = np.abs(signed)
+            height, prominence = (share * float(column.max()) for share in PULSE)
+            rows, _ = find_peaks(column, height=height, prominence=prominence)
+            widths, _, begins, ends = peak_widths(column, rows)
+            brief = widths * self.step * cutoffs[rows] < BRIEF
+            for k in np.flatnonzero(brief):
+                around = math.ceil(1.0 / (cutoffs[rows[k]] * self.step))
+                near = signed[max(0, rows[k] - around) : rows[k] + around + 1]
+                if np.max(-near * np.sign(signed[rows[k]])) > SWINGS * column[rows[k]]:
+                    continue
+                begin, end = math.floor(begins[k]), math.ceil(ends[k])
+                more = np.array([[0.0], [0.0], [OPEN * column[rows[k]]]])
+                curve.widen(time[[begin, end]], 1.0, more)
+                self._say(curve, slice(begin, end + 1), "brief")
 
     def failing(self, curve: Curve, within: slice) -> list[tuple[slice, float]]:
         """Return the rows that fail, and the largest ratio of a residual to its deviation."""
@@ -166,7 +203,7 @@ class Guard:
     def _wider(self, rows: slice, by: int) -> slice:
         return slice(max(0, rows.start - by), min(len(self.data[0].time), rows.stop + by))
 
-    def _follow(self, curve: Curve, rows: slice, depth: int) -> None:
+    def _follow(self, curve: Curve, rows: slice, depth: int, cutoffs: Floats) -> None:
         """Smooth rows by themselves, and what still fails among them once more."""
         wide = self._wider(rows, self._margin(rows.stop - rows.start))
         blocks = Blocks([one.rows(wide) for one in self.data])
@@ -187,6 +224,7 @@ class Guard:
         if self.own:
             curve.derived[:, wide] += change
             curve.splice(begin, end, knots, covariance * self.scale**2)
+            cutoffs[rows] = choice.cutoff
             self._say(curve, rows, "own")
         if not self.own or choice.cutoff * self.step > QUICK:
             block = max(2, math.ceil(BLOCK / (choice.cutoff * self.step)))
@@ -198,7 +236,7 @@ class Guard:
             return
         for part, _ in apart(self.failing(curve, rows), FEWEST // 4):
             if part.stop - part.start < SHORTER * (rows.stop - rows.start):
-                self._follow(curve, part, depth + 1)
+                self._follow(curve, part, depth + 1, cutoffs)
 
     def _doubt(self, curve: Curve, rows: slice, off: float) -> None:
         time = self.data[0].time

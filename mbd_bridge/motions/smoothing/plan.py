@@ -216,7 +216,8 @@ class Plan:
     def _guard(self, plan: SignalPlan, data: Sequence[Data]) -> Guard:
         assert plan.choice is not None
         own = self.options.cutoff is None and self.options.method in ("auto", "spline")
-        return Guard(data, plan.choice.scale, plan.sigma, 0.5 * plan.step, self.step, own)
+        scale, cutoff = plan.choice.scale, plan.choice.cutoff
+        return Guard(data, scale, plan.sigma, 0.5 * plan.step, self.step, own, cutoff)
 
     def _filtered(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
         assert plan.choice is not None
