@@ -51,8 +51,8 @@ QUICK = 0.2
 BRIEF = 0.75
 """Periods of the cut-off up to which a pulse of the acceleration, at half its height, is as short
 as the smoothing lets it be: what it smooths away shows nowhere else. An impulse lasts for 0.6."""
-PULSE = 0.3, 0.5
-"""Height and prominence of such pulses, relative to the largest acceleration."""
+PULSE = 0.3
+"""Height of such pulses, relative to the largest acceleration, at least."""
 SWINGS = 0.5
 """Acceleration the other way within a period, relative to its height, from which on it is none: a
 vibration has them one after another."""
@@ -159,23 +159,24 @@ class Guard:
 
     def _look_for_pulses(self, curve: Curve, cutoffs: Floats) -> None:
         """Widen the covariance where accelerations last no longer than the smoothing resolves."""
-        from scipy.signal import find_peaks, peak_widths
-
         time = self.data[0].time
         for signed in curve.derived[2].T:
-            column = np.abs(signed)
-            height, prominence = (share * float(column.max()) for share in PULSE)
-            rows, _ = find_peaks(column, height=height, prominence=prominence)
-            widths, _, begins, ends = peak_widths(column, rows)
-            brief = widths * self.step * cutoffs[rows] < BRIEF
-            for k in np.flatnonzero(brief):
-                around = math.ceil(1.0 / (cutoffs[rows[k]] * self.step))
-                near = signed[max(0, rows[k] - around) : rows[k] + around + 1]
-                if np.max(-near * np.sign(signed[rows[k]])) > SWINGS * column[rows[k]]:
+            size = np.abs(signed)
+            tops = (size[1:-1] >= size[:-2]) & (size[1:-1] > size[2:])
+            tops &= size[1:-1] > PULSE * size.max()
+            for row in (np.flatnonzero(tops) + 1).tolist():
+                period = math.ceil(1.0 / (cutoffs[row] * self.step))
+                before, behind = max(0, row - period), row + period + 1
+                half = np.flatnonzero(size[before:behind] < 0.5 * size[row]) + before
+                begin, end = (
+                    half[half < row].max(initial=-1),
+                    half[half > row].min(initial=len(size)),
+                )
+                brief = (end - begin - 1) * self.step * cutoffs[row] < BRIEF
+                other = np.max(-signed[before:behind] * np.sign(signed[row]))
+                if not brief or begin < 0 or end == len(size) or other > SWINGS * size[row]:
                     continue
-                begin, end = math.floor(begins[k]), math.ceil(ends[k])
-                more = np.array([[0.0], [0.0], [OPEN * column[rows[k]]]])
-                curve.widen(time[[begin, end]], 1.0, more)
+                curve.widen(time[[begin, end]], 1.0, np.array([[0.0], [0.0], [OPEN * size[row]]]))
                 self._say(curve, slice(begin, end + 1), "brief")
 
     def failing(self, curve: Curve, within: slice) -> list[tuple[slice, float]]:
